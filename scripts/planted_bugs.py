@@ -70,7 +70,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()",
                 "seed = engine.session.identifier",
             ),
-            ("masked_sums(engine, own[~hidden],", "masked_sums(engine, own,"),
+            ("masked_sums(engine, our_numbers[~hidden],", "masked_sums(engine, our_numbers,"),
         ],
     ),
     (

@@ -26,6 +26,10 @@ NAMED = {
     "parties/models": (),
     "parties/alone": (),
     "parties/checking": (),
+    "parties/bench": (),
+    "parties/commands": (),
+    "parties/jobs": (),
+    "parties/notebook": (),
 }
 ALLOWED = {("parties/alone/local/plan.py", "told")}  # a key of the plan's file
 QUESTION = re.compile(r"(What|Whether|How|Why|Where|Which|Who|That)\b")

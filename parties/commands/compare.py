@@ -12,7 +12,7 @@ from smc.errors import InputError
 
 
 @click.command("compare", epilog="Example:  smc compare mine.csv synthetic.csv --schema schema.toml --page report.html")
-@click.argument("own", type=FILE)
+@click.argument("original", metavar="OWN", type=FILE)
 @click.argument("synthetic", type=FILE)
 @click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
 @click.option("--target", metavar="COLUMN", help="The class that models shall find  [as in the schema]")
@@ -21,7 +21,7 @@ from smc.errors import InputError
 @click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
 @json_option
 def compare_command(
-    own: Path,
+    original: Path,
     synthetic: Path,
     schema_file: Path,
     target: str | None,
@@ -39,9 +39,9 @@ def compare_command(
     from parties.alone.comparing.reading import read
 
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
-    files.check_outputs(outputs, [own, synthetic, schema_file])
+    files.check_outputs(outputs, [original, synthetic, schema_file])
     with console.progress("reading") as status:
-        pair = read(own, synthetic, schema_file, target)
+        pair = read(original, synthetic, schema_file, target)
         try:
             report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:

@@ -167,9 +167,9 @@ class Parameter:
         """True if it can be bounded."""
         return self.type in (int, float)
 
-    def is_missing(self, given: Mapping[str, Any]) -> bool:
+    def is_missing(self, settings: Mapping[str, Any]) -> bool:
         """Return whether it would have to stand in a job that has these, and does not."""
-        return self.is_needed and given.get(self.key) is None and not given.get(self.unless)
+        return self.is_needed and settings.get(self.key) is None and not settings.get(self.unless)
 
     @property
     def is_engine(self) -> bool:

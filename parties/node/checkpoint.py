@@ -15,20 +15,20 @@ from smc.session import Session
 ROUNDS, BYTES = 2, 2 * (4 * 8 + 32)  # what `common` costs, both ways
 
 
-def common(session: Session, task: Kind, own: State, stored: Stored) -> tuple[State, Stored]:
+def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[State, Stored]:
     """Return the state down to the last step that both have decided, and the openings after it to be repeated.
 
     `ProtocolError` if the two do not have the same there, or are further apart than honest parties can be: each has
     written a step down before the next one is begun. A peer that could go back at will would see several results.
     """
-    steps = task.steps(own)
+    steps = task.steps(state)
     with session.phase("checkpoint"):
         levels = steps, stored.step, len(stored.shares), stored.left
         session.send("checkpoint.levels", np.array(levels, dtype=np.int64))
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         if abs(theirs - steps) > 1:
             raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")
-        start = task.cut(own, min(steps, theirs))
+        start = task.cut(state, min(steps, theirs))
         known = task.digest(start)
         session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
         if session.receive("checkpoint.digest", np.uint8, (32,)).tobytes() != known:

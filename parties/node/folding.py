@@ -31,7 +31,7 @@ class Repeats:
 class _Window:
     ends: float
     seconds: float
-    told: int = 0
+    passed_on: int = 0
     times: int = 0
     first: str = ""
     last: str = ""
@@ -53,8 +53,8 @@ class Folding:
             window = self._windows.get(key)
             if window is None or (now >= window.ends and not window.times):
                 window = self._windows[key] = _Window(now + self._seconds, self._seconds)
-            if window.told < self._free:
-                window.told += 1
+            if window.passed_on < self._free:
+                window.passed_on += 1
                 return True
             window.times += 1
             window.last, window.fields = datetime.now(UTC).isoformat(timespec="seconds"), fields
@@ -77,5 +77,5 @@ class Folding:
             if self._windows.get(key) is not window or not window.times:
                 return
             seconds = min(2 * window.seconds, LONGEST_SECONDS)
-            self._windows[key] = _Window(time.monotonic() + seconds, seconds, told=self._free)
+            self._windows[key] = _Window(time.monotonic() + seconds, seconds, passed_on=self._free)
         self._tell(key, Repeats(window.times, window.first, window.last, window.fields))

@@ -73,20 +73,20 @@ class Stored:
     seed: bytes = b""
 
 
-def to_repeat(own: Stored, theirs: tuple[int, int, int], start: int) -> Stored:
-    """Return what of `own` is opened again by stored shares in step `start`, from which a session goes on.
+def to_repeat(ours: Stored, theirs: tuple[int, int, int], start: int) -> Stored:
+    """Return what of `ours` is opened again by stored shares in step `start`, from which a session goes on.
 
     `theirs` are the peer's last step with openings, and how many of that are written and have left. `ProtocolError` if
     what has left at one party is not written at the other.
     """
-    if max(own.step, theirs[0]) > start:
+    if max(ours.step, theirs[0]) > start:
         raise ProtocolError(LOST)
-    written, left = (len(own.shares), own.left) if own.step == start else (0, 0)
+    written, left = (len(ours.shares), ours.left) if ours.step == start else (0, 0)
     their_written, their_left = theirs[1:] if theirs[0] == start else (0, 0)
     most = max(left, their_left)
     if not 0 <= most <= min(written, their_written):
         raise ProtocolError(LOST)
-    return Stored(start, left, own.shares[:most], own.seed) if most else Stored(start)
+    return Stored(start, left, ours.shares[:most], ours.seed) if most else Stored(start)
 
 
 class WrittenFirst(AnnouncedOpenings):
@@ -103,15 +103,15 @@ class WrittenFirst(AnnouncedOpenings):
         self._seed = self._repeated.seed if again else os.urandom(KEY_BYTES)
         self._session.contributions = Prg(self._seed)
 
-    def ready(self, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the share of this opening that was written before; write this one, if there is none."""
         if self._is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
-            if stored.shape != own.shape:
+            if stored.shape != share.shape:
                 raise ProtocolError("another opening than before stands at this place: the job cannot go on")
             return stored
-        self._keep(Written(self._step, self._place, own.tobytes(), self._seed))
-        return own
+        self._keep(Written(self._step, self._place, share.tobytes(), self._seed))
+        return share
 
     def leaves(self) -> None:
         """Write down that the share leaves, unless it is known to have left."""

@@ -14,8 +14,8 @@ def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
             yield party, f"after entry {entry.fields[party]['head']['number']}"
     else:
         for name, value in entry.fields.items():
-            if said := in_words(value):
-                yield name, said
+            if words := in_words(value):
+                yield name, words
 
 
 def in_words(value: object) -> str:

@@ -124,9 +124,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, noun: str, many: str | None = None) -> str:
     """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def _value(value: object, none: str) -> str:

@@ -66,7 +66,8 @@ class Cluster(Release):
             raise InputError(f"bounds: there are {len(settings.bounds)} for {len(columns)} columns")
         order = list(schema.attributes)
         pairs = sorted(
-            zip(columns, settings.bounds, strict=True), key=lambda one: order.index(one[0]) if one[0] in order else -1
+            zip(columns, settings.bounds, strict=True),
+            key=lambda pair: order.index(pair[0]) if pair[0] in order else -1,
         )
         names, bounds = zip(*pairs, strict=True)
         return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
@@ -200,8 +201,8 @@ class Cluster(Release):
 
         laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
         width, before = self.rounds[0].width, split(start or (), self.rounds)
-        found = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.lloyd.places, laws, width, tell, before)
-        return list(chain(*found))
+        rounds = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.lloyd.places, laws, width, tell, before)
+        return list(chain(*rounds))
 
     # Its states: what was opened, round after round.
 

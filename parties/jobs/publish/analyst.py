@@ -39,13 +39,13 @@ def certificate(text: str) -> x509.Certificate:
         raise InputError("analyst: must be a certificate, the text of a file as smc identity create makes it") from None
 
 
-def public_key(found: x509.Certificate) -> EllipticCurvePublicKey:
+def public_key(analyst_certificate: x509.Certificate) -> EllipticCurvePublicKey:
     """Return the key of a certificate. `InputError` if it is not EC P-256, or not for agreeing on keys."""
-    key = found.public_key()
+    key = analyst_certificate.public_key()
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
         raise InputError("analyst: the certificate's key is not EC P-256; make one with smc identity create")
     try:
-        usage = found.extensions.get_extension_for_class(x509.KeyUsage).value
+        usage = analyst_certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
         return key
     if not usage.key_agreement:

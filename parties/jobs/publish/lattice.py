@@ -262,8 +262,8 @@ class PublishLattice(Recoded):
         lines = [f"classes at these levels, {promise(document)}; rows of others are left out"]
         for name, level, height in zip(document["columns"], joint["levels"], heights, strict=False):
             example = document["columns"][name]["paths"][0]
-            shown = "as it is" if level == 0 else f"{example[0]} becomes {example[level]}"
-            lines.append(f"  {name}: level {level} of {height} ({shown})")
+            words = "as it is" if level == 0 else f"{example[0]} becomes {example[level]}"
+            lines.append(f"  {name}: level {level} of {height} ({words})")
         if document["boxes"] is not None:
             possible = len(joint["found"]["published"])
             lines.append(f"{len(document['boxes']):,} classes of {possible:,} possible ones are published")

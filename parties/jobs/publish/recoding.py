@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 def document(
     task: Recoded,
-    found: Mapping[str, Any],
+    outcome: Mapping[str, Any],
     levels: Sequence[int] | None = None,
     boxes: list[Box] | None = None,
     paths: Mapping[str, list[list[str]]] | None = None,
     most: float = 0.0,
 ) -> Document:
-    """Return a recoding, and what was `found` as the protocol has it.
+    """Return a recoding, and the `outcome` as the protocol has it.
 
     It has levels of the hierarchies whose paths are given, or a box a class.
     Against the peer the models are those of each party's own rows, and are checked again when they are recoded;
@@ -49,7 +49,7 @@ def document(
     ours, both = (task.models, []) if settings.against == "peer" else ([], task.models)
     recoding = Recoding(columns, ours, most, None if levels is None else list(levels), boxes, both)
     content: Document = json.loads(recoding.text())
-    return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **found}}
+    return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **outcome}}
 
 
 def promise(document: Document) -> str:

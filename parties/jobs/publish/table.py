@@ -301,7 +301,7 @@ class JointTable(BySchema):
             raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
         return self._leave(engine, data[1], hidden)
 
-    def _noisy(self, engine: Engine, own: Numbers) -> State:
+    def _noisy(self, engine: Engine, our_numbers: Numbers) -> State:
         """Return which cells are hidden, and the numbers of the others, all by noise."""
         from protocols.publish.small_cells import noisy_cells
 
@@ -310,16 +310,16 @@ class JointTable(BySchema):
         behind = layout.rows_noise
         rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
         law = layout.noise.law(layout.samples)
-        hidden, numbers = noisy_cells(engine, own, layout.width, law, self.settings.threshold, rows)
+        hidden, numbers = noisy_cells(engine, our_numbers, layout.width, law, self.settings.threshold, rows)
         return {"hidden": "".join(map(str, hidden.astype(int))), "numbers": numbers.tolist()}
 
-    def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
+    def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:
         """Return the numbers of the cells that are not hidden, sealed, and which those are."""
         state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums
 
-        masked, mine = masked_sums(engine, own[~hidden], self.layout.width)
+        masked, mine = masked_sums(engine, our_numbers[~hidden], self.layout.width)
         state["masked"] = sealed.packed(masked).hex()
         key = analyst.public_key(analyst.certificate(required(self.settings.analyst, f"{self.name}.analyst")))
         seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()

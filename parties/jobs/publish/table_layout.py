@@ -135,4 +135,4 @@ class Layout:
             self.shape[0] - 1, max(1, self.shape[1] - 1), len(self.whole)
         )
         inner = (table.sum(axis=-1), table @ np.array(self.whole, dtype=np.int64))
-        return np.stack([with_totals(one).reshape(-1) for one in inner])
+        return np.stack([with_totals(cells).reshape(-1) for cells in inner])

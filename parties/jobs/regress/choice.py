@@ -87,11 +87,11 @@ class Choice(Method):
         return scores
 
     @override
-    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.choice import noisy_choice
 
         on_step(0, start)
-        return ((int(noisy_choice(engine, own, self.width, self.law)[0]),),)
+        return ((int(noisy_choice(engine, data, self.width, self.law)[0]),),)
 
     @override
     def weights(self, opened: Opened) -> Floats:

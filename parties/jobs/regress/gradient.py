@@ -90,10 +90,10 @@ class Gradient(Method):
         return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
 
     @override
-    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.descent import descend
 
-        return descend(engine, self.problem, own, on_step, start)
+        return descend(engine, self.problem, data, on_step, start)
 
     @override
     def weights(self, opened: Opened) -> Floats:

@@ -70,7 +70,7 @@ class Method(ABC):
         """Return what `run` takes of this party's rows; of nothing, to count."""
 
     @abstractmethod
-    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
         """Return the protocol."""
 
     @abstractmethod

@@ -87,11 +87,11 @@ class Output(Method):
         return np.rint(minimum.weights / self.unit).astype(np.int64)
 
     @override
-    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.numbers import noisy_sums
 
         on_step(0, start)
-        sums = noisy_sums(engine, own, self.width, self.noise.law(self.numbers), signed=True)
+        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
         return (tuple(sums.tolist()),)
 
     @override

@@ -32,12 +32,12 @@ class SetSettings(GaussianSettings):
     ways: Ways | None = public(None, "Ways", "How many columns are counted together: 1, 2 or 3", none="2")
 
 
-def ordered(given: Columns | None, schema: Schema) -> tuple[str, ...]:
+def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
     """Return the columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
-    if given is None:
+    if chosen is None:
         return tuple(schema.attributes)
-    check_names("columns", given, schema.attributes)
-    return tuple(name for name in schema.attributes if name in given)
+    check_names("columns", chosen, schema.attributes)
+    return tuple(name for name in schema.attributes if name in chosen)
 
 
 def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:

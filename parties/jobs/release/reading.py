@@ -152,12 +152,12 @@ def marginals(
     return [counted[columns] for columns in sets]
 
 
-def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[bytes], bytes]:
-    """Return a keyed digest of the source's and of the own numbers: the noise of a job is for these numbers and no
+def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[[bytes], bytes]:
+    """Return a keyed digest of the source's and of our `numbers`: the noise of a job is for these numbers and no
     others."""
 
     def digest(key: bytes) -> bytes:
-        data = source(key) + own.astype("<i8").tobytes()
+        data = source(key) + numbers.astype("<i8").tobytes()
         return hmac.new(key, b"smc own numbers 1\0" + data, hashlib.sha256).digest()
 
     return digest

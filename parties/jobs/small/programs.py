@@ -33,9 +33,9 @@ def load_program(text: str) -> Found:
         known = [other for other in vars(loaded) if callable(vars(loaded)[other])]
         raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
 
-    def guarded(*given: Any) -> Any:
+    def guarded(*arguments: Any) -> Any:
         try:
-            return function(*given)
+            return function(*arguments)
         except SmcError:
             raise
         except Exception as error:  # it is not ours, so neither is the mistake

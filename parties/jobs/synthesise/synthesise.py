@@ -97,7 +97,7 @@ class Synthesise(Release):
     def sets(self) -> list[tuple[str, ...]]:
         """The marginals that may be measured: single columns first, then more together."""
         most = 2 if self.settings.select == "mst" else self.settings.ways
-        return [one for many in range(1, min(most, len(self.names)) + 1) for one in combinations(self.names, many)]
+        return [names for many in range(1, min(most, len(self.names)) + 1) for names in combinations(self.names, many)]
 
     @cached_property
     def _mechanism(self) -> Noise:
@@ -114,7 +114,7 @@ class Synthesise(Release):
         place = {name: number for number, name in enumerate(self.names)}
         return Workload(
             tuple(map(len, self.values)),
-            tuple(tuple(place[name] for name in one) for one in self.sets),
+            tuple(tuple(place[name] for name in names) for names in self.sets),
             self.settings.max_rows,
             self._mechanism.loss.amount,
             self.replaced,
@@ -126,7 +126,7 @@ class Synthesise(Release):
         """The protocol's view of AIM."""
         from protocols.release.aim import AimProblem, weights
 
-        wanted = [one for one in self.work.sets if len(one) == self.settings.ways]
+        wanted = [names for names in self.work.sets if len(names) == self.settings.ways]
         return AimProblem(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
 
     # What is said of it.
@@ -151,8 +151,8 @@ class Synthesise(Release):
             ends = self._ends(state)
             measured = measured[ends[step - 1] if step else 0 : ends[step]] if step < len(ends) else ()
         return {
-            "choice with noise": sum(one.epsilon > 0 for one in measured),
-            "number with noise": sum(one.counts.size for one in measured),
+            "choice with noise": sum(measurement.epsilon > 0 for measurement in measured),
+            "number with noise": sum(measurement.counts.size for measurement in measured),
         }
 
     # What it costs.
@@ -177,10 +177,10 @@ class Synthesise(Release):
     @override
     def assumed(self) -> str:
         if self.settings.select == "mst":
-            found = "the largest pairs"
+            rounds = "the largest pairs"
         else:
-            found = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
-        return f"{found}, and {rows.most(self.settings):,} rows"
+            rounds = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
+        return f"{rounds}, and {rows.most(self.settings):,} rows"
 
     # How it is run.
 

@@ -24,18 +24,21 @@ from datetime import UTC, datetime, timedelta
 AHEAD = timedelta(days=31)  # of the peer's times before ours; a job that waited longer is refused
 
 
-def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[datetime | str | None]) -> datetime:
-    """Return the moment from which a charge counts: never before `own`, `known` or, within `AHEAD` of these, `told`.
+def stamp(
+    clock: datetime, known: Iterable[datetime | str | None], claimed: Iterable[datetime | str | None]
+) -> datetime:
+    """Return the moment from which a charge counts: never before `clock`, `known` or, within `AHEAD` of these,
+    `claimed`.
 
     Moments are aware, or ISO 8601 with a zone; what is no moment counts for nothing, for the peer may say anything.
     """
-    least = max([own, *_moments(known)])
-    return max([least, *(min(moment, least + AHEAD) for moment in _moments(told))])
+    least = max([clock, *_moments(known)])
+    return max([least, *(min(moment, least + AHEAD) for moment in _moments(claimed))])
 
 
-def window_end(own: datetime, started: datetime, passed: timedelta) -> datetime:
-    """Return the end of a window: now by the own clock, but at most the program's start and how long it has run."""
-    return min(own, started + passed)
+def window_end(clock: datetime, started: datetime, passed: timedelta) -> datetime:
+    """Return the end of a window: now by our `clock`, but at most the program's start and how long it has run."""
+    return min(clock, started + passed)
 
 
 class Clock:

@@ -174,9 +174,9 @@ def state(checked: Checked) -> AuditState:
 def entry(row: Row) -> AuditEntry:
     """Return an entry as an operator sees it. `InputError` if it is none any more."""
     try:
-        given, kind = json.loads(row.fields), FIELDS[row.kind]
-        kind.model_validate(given)
-        fields = {name: given[name] for name in kind.model_fields if name in given}
+        logged, kind = json.loads(row.fields), FIELDS[row.kind]
+        kind.model_validate(logged)
+        fields = {name: logged[name] for name in kind.model_fields if name in logged}
         return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields=fields, hash=row.hash)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"entry {row.number} of the audit log was changed and cannot be read") from None
