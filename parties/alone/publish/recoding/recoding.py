@@ -127,18 +127,21 @@ class Recoding:
 
     def text(self) -> str:
         """Return the file's content."""
-        boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
         content: dict[str, Any] = {
             "smc_recoding": FORMAT,
             "columns": self.columns,
             "models": self.models,
             "max_suppressed": self.max_suppressed,
             "levels": self.levels,
-            "boxes": boxes,
         }
         if self.of_both:
             content["of_both"] = self.of_both
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+        if self.boxes is None:
+            return json.dumps(content | {"boxes": None}, ensure_ascii=False, indent=1) + "\n"
+        spans = {id(span): span for box in self.boxes for span in box}  # few are different: each is spelled once
+        texts = {place: json.dumps(_plain(span), ensure_ascii=False) for place, span in spans.items()}
+        boxes = ",\n".join(f"  [{', '.join(texts[id(span)] for span in box)}]" for box in self.boxes)
+        return json.dumps(content, ensure_ascii=False, indent=1)[:-2] + f',\n "boxes": [\n{boxes}\n ]\n}}\n'
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
