@@ -109,6 +109,7 @@ def test_uniqueness_is_counted_as_by_hand(tmp_path: Path, monkeypatch: pytest.Mo
 
     for sample in (1 << 15, 100):
         monkeypatch.setattr(planning, "SAMPLE", sample)
+        monkeypatch.setattr(planning, "CHOSEN", planning.SHOWN)  # so that they are chosen right
         capsys.readouterr()
         assert smc("plan", "raw.csv", "--out", f"{sample}.toml") == 0
         notes = [line.split(": ") for line in capsys.readouterr().out.splitlines() if "alone" in line]
