@@ -2,12 +2,15 @@
 
     python -m benchmarks.publishing --adult FOLDER [--runs N] [--out FILE.json]   (or: make bench-publish MORE=FOLDER)
     python -m benchmarks.publishing --rows 10000000
+    python -m benchmarks.publishing --wide 200000 60
 
 One process. FOLDER has adult.csv and its hierarchies/. Seconds are those of the search for the recoding, from distinct
 cells in memory; reading these, one GROUP BY by DuckDB, stands apart; the median of the runs is shown, and those of the
 processor too, which other work on the machine does not make more. With `--rows` a
 random table of so many rows in Parquet is anonymised by `smc publish anonymise`, a process of its own: its seconds from
-start to end with the published file written, those of processors, and its peak memory. DuckDB is given 500 MB.
+start to end with the published file written, those of processors, and its peak memory. DuckDB is given 500 MB. With
+`--wide` a random CSV file of so many rows and columns goes through `smc publish plan` and, with the plan as it stands,
+`smc publish anonymise`.
 
 If SMC_ANJANA names an interpreter that has anjana (`pip install anjana==1.2.3` in an environment of its own), the same
 cases by it stand beside ours: its seconds are those of its function, from a data frame in memory.
@@ -237,17 +240,61 @@ def large(rows: int, directory: Path) -> Row:
     }
 
 
+def wide(rows: int, columns: int, directory: Path) -> Row:
+    """A random table of categories, whole numbers and decimals, one in ten of these missing: planned, anonymised."""
+    import duckdb
+
+    kinds = (
+        "chr(97 + floor(power(0.5 * u + 0.5 * random(), 2) * {n})::INT)",
+        "floor((0.3 * u + 0.7 * random()) * {n} * 20)::INT",
+        "CASE WHEN random() < 0.1 THEN NULL ELSE round(random() * {n} * 10, 2) END",
+    )
+    cells = ", ".join(f"{kinds[i % 3].format(n=3 + i % 20)} AS q{i}" for i in range(columns))
+    with duckdb.connect(str(directory / "work.duckdb")) as connection:
+        connection.execute("SET threads = 1; SELECT setseed(0.5)")
+        random = f"SELECT random() AS u FROM range({rows})"
+        connection.execute(f"COPY (SELECT {cells} FROM ({random})) TO '{directory / 'raw.csv'}' (HEADER)")
+    plan, out = directory / "publish.toml", directory / "out.csv"
+    found: Row = {"rows": rows, "columns": columns}
+    commands = {
+        "plan": ["plan", str(directory / "raw.csv"), "--out", str(plan), "--json"],
+        "anonymise": ["anonymise", "--plan", str(plan), "--out", str(out), "--json"],
+    }
+    for name, arguments in commands.items():
+        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [sys.executable, "-m", "parties", "publish", *arguments], check=True, capture_output=True, text=True
+        )
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        processor = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        found |= {
+            f"{name}_seconds": round(time.perf_counter() - start, 1),
+            f"{name}_processor_seconds": round(processor, 1),
+            f"{name}_peak_megabytes": used.ru_maxrss // 1024,  # of the larger so far
+        }
+    report = json.loads(done.stdout)
+    lost = round(float(np.mean(list(report["lost"].values()))), 4)
+    return found | {"classes": report["classes"], "smallest_class": report["smallest_class"], "lost": lost}
+
+
 @click.command(help=__doc__)
 @click.option("--adult", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The folder with Adult.")
 @click.option("--rows", type=click.IntRange(100), help="A random table of so many rows, and nothing else.")
+@click.option(
+    "--wide", "shape", type=click.IntRange(5), nargs=2, help="A random raw table of so many rows and columns."
+)
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="The median is shown.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the figures there, as JSON.")
-def main(adult: Path | None, rows: int | None, runs: int, out: Path | None) -> None:
+def main(adult: Path | None, rows: int | None, shape: tuple[int, int] | None, runs: int, out: Path | None) -> None:
     document: Row = {"machine": machine.facts(), "runs": runs}
     if rows is not None:
         with tempfile.TemporaryDirectory(prefix="bench-publish-") as name:
             document["large"] = large(rows, Path(name))
         click.echo(json.dumps(document["large"]))
+    if shape is not None:
+        with tempfile.TemporaryDirectory(prefix="bench-publish-") as name:
+            document["wide"] = wide(*shape, Path(name))
+        click.echo(json.dumps(document["wide"]))
     if adult is not None:
         document["rows"] = []
         for case in cases():

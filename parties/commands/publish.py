@@ -50,8 +50,8 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
 
     files.check_outputs({"--out": out}, paths(source))
     check_proposal(out)
-    with opened(source, table) as rows, console.progress("reading"):
-        proposal = propose(rows, _from(out, source), table)
+    with opened(source, table) as rows, console.progress("reading") as status:
+        proposal = propose(rows, _from(out, source), table, status.doing)
     files.write_text(out, proposal.text)
     console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
@@ -81,7 +81,10 @@ def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
 @OUT
 @INTO
 @click.option("--recoding", "recoding_file", type=FILE, help="Write the recoding, for smc publish apply.")
-@click.option("--algorithm", help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan]")
+@click.option(
+    "--algorithm",
+    help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan; or by the columns]",
+)
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @ESCAPE
@@ -120,7 +123,7 @@ def anonymise_command(
         status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
         if telling.page is not None:
-            outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
+            outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
         status.doing("writing")
         order = order_of(plan.columns, rows)
         put(rows, target, order, cells, outcome.partition, masks_of(plan.columns), escape_formulas)
@@ -128,6 +131,9 @@ def anonymise_command(
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     telling.tell(outcome.report, out.name if out else str(into))
+    if plan.algorithm is None and outcome.levels is None and not plan.local:
+        number = len(cells.hierarchies)
+        console.err.print(f"{number} quasi-identifiers are too many for one level a column: recoded by mondrian")
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")

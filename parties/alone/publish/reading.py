@@ -21,6 +21,8 @@ from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
+SPACED = r"^ | $|[^ -~]"  # text that may have space around it
+
 
 @dataclass(frozen=True, eq=False)
 class Texts:
@@ -108,7 +110,12 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
         cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
-    empty = exp.Nullif(this=cell.text, expression=exp.Literal.string(""))
+    text = cell.text
+    if rows.types[name].is_string():  # few cells have space around them, and dropping it takes longer than all else
+        column = exp.column(name, quoted=True)
+        spaced = exp.RegexpLike(this=column.copy(), expression=exp.Literal.string(SPACED))
+        text = exp.case().when(spaced, text).else_(column)
+    empty = exp.Nullif(this=text, expression=exp.Literal.string(""))
     return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
 
 

@@ -33,7 +33,7 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 Dates = Literal["iso", "dmy", "mdy"]
-_DATES: dict[str, str] = {
+DATES: dict[str, str] = {
     "iso": r"(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)",
     "dmy": r"(?P<d>\d\d?)(?P<s>[/.-])(?P<m>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
     "mdy": r"(?P<m>\d\d?)(?P<s>[/.-])(?P<d>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
@@ -142,9 +142,9 @@ def _prefix(value: str, length: int) -> str:
 def _dates(column: str, form: Dates, value: str) -> list[str]:
     if value == MISSING:
         return [MISSING] * 3
-    match = re.fullmatch(_DATES[form], value)
+    match = re.fullmatch(DATES[form], value)
     if match is None:
-        hint = did_you_mean(form, [name for name, pattern in _DATES.items() if re.fullmatch(pattern, value)])
+        hint = did_you_mean(form, [name for name, pattern in DATES.items() if re.fullmatch(pattern, value)])
         raise InputError(f"column {quoted(column)}: {quoted(value)} is no date as {form} means it{hint}")
     year = match["y"]
     if form == "iso":

@@ -2,7 +2,8 @@
 
 source = "patients.csv"          # or Parquet, a DuckDB file, postgresql://, spark://, as for [tables.NAME]
 max_suppressed = 0.02            # at most this share of the rows may be left out
-algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down
+algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down; left out: flash, or
+                                 # mondrian if there are too many quasi-identifiers for it
 utility = "discernibility"       # or ncp, class-size, entropy: what flash, samarati and incognito choose by
 subject = "patient"              # whom a row is about: pseudonyms are under a key of theirs, to be destroyed
 local = false                    # each class as specific as its own rows allow, instead of one level for all
@@ -108,7 +109,7 @@ class PublishPlan(PlaceSettings):
     """The plan of a table. Make it with `load`, which checks what no field can say alone."""
 
     max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
-    algorithm: Algorithm = "flash"
+    algorithm: Algorithm | None = None
     utility: UtilityName = "discernibility"
     local: bool = False
     columns: dict[str, ColumnPlan]

@@ -16,12 +16,13 @@ from parties.alone.publish.models.classes import Classes, layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.models.risks import risks
 from parties.alone.publish.reading import read, text_of
-from parties.alone.publish.recoding.fulldomain import Algorithm, Search
+from parties.alone.publish.recoding.fulldomain import Algorithm as LatticeAlgorithm
+from parties.alone.publish.recoding.fulldomain import Search, searchable
 from parties.alone.publish.recoding.mondrian import mondrian
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, at_node, certainty, tightened
 from parties.alone.publish.recoding.recoding import Recoding
 from parties.alone.publish.recoding.topdown import topdown
-from parties.alone.publish.settings import ColumnPlan, PublishPlan
+from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
 from parties.base.arrays import Counts
 from parties.base.text import quoted
 from parties.sources import open_rows
@@ -44,26 +45,35 @@ class Outcome:
         return Recoding.of(plan, self.levels, boxes)
 
 
+def algorithm_of(cells: Cells, plan: PublishPlan) -> Algorithm:
+    """Return the plan's algorithm; if it names none, flash, or mondrian where the lattice is too large."""
+    if plan.algorithm is not None:
+        return plan.algorithm
+    return "flash" if plan.local or searchable(cells) else "mondrian"
+
+
 def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) -> Outcome:
-    """Return the table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
+    """Return the table recoded by the plan's algorithm. `InputError` if the models cannot be reached, or if the
+    algorithm cannot search so many columns."""
+    algorithm = algorithm_of(cells, plan)
     most = int(plan.max_suppressed * cells.rows + 1e-9)
-    about: dict[str, Any] = {"algorithm": plan.algorithm}
+    about: dict[str, Any] = {"algorithm": algorithm}
     levels: tuple[int, ...] | None = None
-    if plan.algorithm == "mondrian" or plan.algorithm == "mondrian-relaxed" or plan.algorithm == "top-down":
+    if algorithm == "mondrian" or algorithm == "mondrian-relaxed" or algorithm == "top-down":
         numeric = [
             plan.columns[h.column].numeric or plan.columns[h.column].ranges is not None for h in cells.hierarchies
         ]
-        if plan.algorithm == "top-down":
+        if algorithm == "top-down":
             partition = topdown(cells, models, numeric)
         else:
-            partition = mondrian(cells, models, numeric, plan.algorithm == "mondrian-relaxed")
+            partition = mondrian(cells, models, numeric, algorithm == "mondrian-relaxed")
     else:
         search = Search(cells, models, most)
-        result = search.best(plan.algorithm, plan.utility)
+        result = search.best(algorithm, plan.utility)
         partition = at_node(cells, search.rollup, result.node, fitting(search.rollup.classes(result.node), models))
         levels = result.node
         if plan.local:
-            partition, levels = recoded_locally(cells, partition, models, plan.algorithm, plan.utility), None
+            partition, levels = recoded_locally(cells, partition, models, algorithm, plan.utility), None
         about |= {
             "lattice": search.lattice.size,
             "counted": result.counted,
@@ -75,7 +85,7 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
 
 
 def recoded_locally(
-    cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: Algorithm, utility: str
+    cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: LatticeAlgorithm, utility: str
 ) -> Partition:
     """Return what was left out of a lattice's solution as a table of its own, again and again; then each class by
     itself.

@@ -23,9 +23,9 @@ def curve_svg(points: Sequence[dict[str, Any]]) -> str:
         axes = figure.add_subplot()
         axes.patch.set_alpha(0)
         axes.spines[["top", "right"]].set_visible(False)
-        known = [(i, point["lost"]) for i, point in enumerate(points, 1) if point["lost"] is not None]
+        known = [(point["number"], point["lost"]) for point in points if point["lost"] is not None]
         axes.plot(*zip(*known, strict=True), color=LINE, marker="o", markersize=5, linewidth=2, clip_on=False)
-        axes.set_xlim(0.75, len(points) + 0.25)
+        axes.set_xlim(0.75, points[-1]["number"] + 0.25)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))

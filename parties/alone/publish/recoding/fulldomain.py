@@ -13,13 +13,15 @@ from parties.alone.publish.models.classes import Classes, Layout
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting, monotone, suppressed
 from parties.alone.publish.recoding.flash import flash
 from parties.alone.publish.recoding.incognito import incognito
-from parties.alone.publish.recoding.lattice import Node, Solutions, above, minimal, nodes_of
+from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, above, minimal, nodes_of
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.recoding.samarati import MOST_CELLS, DistanceVectors, samarati
 from parties.alone.publish.recoding.utility import Utility, utility_of
 from smc.errors import InputError
 
 Algorithm = Literal["flash", "incognito", "samarati"]
+NODES = 1 << 18  # of a lattice that is searched
+WORK = 1 << 35  # nodes times quasi-identifiers times distinct rows: about a minute
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Search:
     ) -> None:
         if not cells.rows:
             raise InputError("the table has no rows")
+        require_searchable(cells)
         self.cells = cells
         self.models = models
         self.most = most
@@ -113,6 +116,22 @@ class Search:
                 if measure.bound(classes) >= best[0]:
                     open_[above(node)] = False
         return best
+
+
+def searchable(cells: Cells) -> bool:
+    """Return whether a table's lattice is small enough to be searched."""
+    nodes = Lattice(tuple(h.height for h in cells.hierarchies)).size
+    return nodes <= NODES and nodes * cells.quasi.size <= WORK
+
+
+def require_searchable(cells: Cells) -> None:
+    """`InputError`, which names the way out, if a table's lattice is too large to be searched."""
+    if not searchable(cells):
+        number, nodes = len(cells.hierarchies), Lattice(tuple(h.height for h in cells.hierarchies)).size
+        raise InputError(
+            f"the levels of {number} quasi-identifiers make a lattice of {nodes:.4g} nodes, and {len(cells.counts)} "
+            'distinct rows would be counted in many: set algorithm = "mondrian", or give fewer columns or levels'
+        )
 
 
 def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> InputError:

@@ -115,8 +115,8 @@ class _Cutter:
             return self._keep(*_halved(ranked, box))
         cut_parts, failed = self._keep(ranked, box, _after_median(ranked, keys, box))
         some = np.flatnonzero(failed)
-        again = np.isin(box, some)
-        others, box = ranked.of(some), (np.cumsum(np.isin(np.arange(len(failed)), some)) - 1)[box[again]]
+        again = failed[box]
+        others, box = ranked.of(some), (np.cumsum(failed) - 1)[box[again]]
         if len(some):
             more, still = self._keep(others, box, _before_median(others, keys[again], box))
             cut_parts, failed[some] = joined([cut_parts, more]), still

@@ -160,12 +160,13 @@ def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
     """Return the average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
     sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
     penalties_by_column = {}
-    for i, hierarchy in enumerate(cells.hierarchies):
-        spans = {id(box[i]): box[i] for box in partition.boxes}
+    columns = list(zip(*partition.boxes, strict=True)) or [()] * len(cells.hierarchies)
+    for hierarchy, column in zip(cells.hierarchies, columns, strict=True):
+        spans = {id(span): span for span in column}
         numeric = any(span.numeric for span in spans.values())
         used = [x for x in map(number, hierarchy.values) if x is not None] if numeric else [0.0]
         width = max(used) - min(used)
         shares = {place: span.share(hierarchy, width) for place, span in spans.items()}
-        penalties = [1.0, *(shares[id(box[i])] for box in partition.boxes)]
+        penalties = [1.0, *(shares[id(span)] for span in column)]
         penalties_by_column[hierarchy.column] = float(np.dot(penalties, sizes) / max(1.0, sizes.sum()))
     return penalties_by_column

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from parties.alone.publish.cells import Cells
@@ -16,7 +17,7 @@ from parties.alone.publish.hierarchy import Hierarchy, ValueCodes, build
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.recoding.partition import SUPPRESSED, Box, Partition, Span
-from parties.alone.publish.rules import hierarchy, read_tree
+from parties.alone.publish.rules import hierarchy, number, read_tree
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base import files
 from parties.base.arrays import Counts
@@ -26,6 +27,7 @@ from smc.errors import InputError
 
 FORMAT = 1
 CHUNK = 1 << 22  # pairs of a box and a cell that are compared at a time
+DENSE = 3  # columns in which all pairs are compared; in the others only those that are left
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,35 +129,85 @@ class Recoding:
 
     def text(self) -> str:
         """Return the file's content."""
-        boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
         content: dict[str, Any] = {
             "smc_recoding": FORMAT,
             "columns": self.columns,
             "models": self.models,
             "max_suppressed": self.max_suppressed,
             "levels": self.levels,
-            "boxes": boxes,
         }
         if self.of_both:
             content["of_both"] = self.of_both
-        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+        if self.boxes is None:
+            return json.dumps(content | {"boxes": None}, ensure_ascii=False, indent=1) + "\n"
+        spans = {id(span): span for box in self.boxes for span in box}  # few are different: each is spelled once
+        texts = {place: json.dumps(_plain(span), ensure_ascii=False) for place, span in spans.items()}
+        boxes = ",\n".join(f"  [{', '.join(texts[id(span)] for span in box)}]" for box in self.boxes)
+        return json.dumps(content, ensure_ascii=False, indent=1)[:-2] + f',\n "boxes": [\n{boxes}\n ]\n}}\n'
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
-    """Return the first box with each cell, int64[cells], or none. `InputError` if not alone where it shall be."""
-    holds = [
-        np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
-        for i, h in enumerate(hierarchies)
-    ]
+    """Return the first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is
+    not."""
     classes = np.full(quasi.shape[1], SUPPRESSED, dtype=np.int64)
-    step = max(1, CHUNK // max(1, len(boxes)))
-    for start in range(0, len(classes) if boxes else 0, step):
-        part = slice(start, start + step)
-        inside = np.logical_and.reduce([h[:, codes[part]] for h, codes in zip(holds, quasi, strict=True)])
-        if alone and (inside.sum(axis=0) > 1).any():
+    if not boxes:
+        return classes
+    sides = [_Side(h, column) for h, column in zip(hierarchies, zip(*boxes, strict=True), strict=True)]
+    some = quasi[:, :: max(1, quasi.shape[1] // 64)]  # the columns that hold the fewest cells are asked first
+    every = np.arange(len(boxes))[:, None]
+    shares = [side.holds(every, codes[None]).mean() for side, codes in zip(sides, some, strict=True)]
+    order = np.argsort(shares, kind="stable").tolist()
+    step = max(1, CHUNK // len(boxes))
+    for start in range(0, len(classes), step):
+        part = quasi[:, start : start + step]
+        inside = np.logical_and.reduce([sides[i].holds(every, part[i][None]) for i in order[:DENSE]])
+        box, cell = np.nonzero(inside)
+        for i in order[DENSE:]:
+            held = sides[i].holds(box, part[i][cell])
+            box, cell = box[held], cell[held]
+        if alone and len(np.unique(cell)) < len(cell):
             raise InputError("classes overlap, so presence cannot be counted")
-        classes[part] = np.where(inside.any(axis=0), inside.argmax(axis=0), SUPPRESSED)
+        classes[start + cell[::-1]] = box[::-1]  # the first box is written last
     return classes
+
+
+class _Side:
+    """What the boxes say in one column, as arrays: numbers from `low` to `high`, or a group, or a set of values."""
+
+    def __init__(self, hierarchy: Hierarchy, column: Sequence[Span]) -> None:
+        spans = {id(span): span for span in column}
+        places = {place: i for i, place in enumerate(spans)}
+        self._span = np.array([places[id(span)] for span in column])
+        distinct_spans = list(spans.values())
+        index = [{label: i for i, label in enumerate(labels)} for labels in hierarchy.labels]
+        self._numeric = np.array([span.numeric for span in distinct_spans])
+        self._low, self._high = (np.array([getattr(span, end) for span in distinct_spans]) for end in ("low", "high"))
+        self._level = np.array([span.level for span in distinct_spans])
+        self._group = np.array([index[span.level].get(span.label, -1) for span in distinct_spans])
+        self._groups = np.stack(hierarchy.groups)
+        self._numbers = np.array([np.nan if (x := number(value)) is None else x for value in hierarchy.values])
+        sets = [i for i, span in enumerate(distinct_spans) if span.values and not span.numeric]
+        self._set = np.full(len(distinct_spans), -1)
+        self._set[sets] = np.arange(len(sets))
+        self._sets = np.array(
+            [[value in distinct_spans[i].values for value in hierarchy.values] for i in sets], dtype=bool
+        )
+
+    def holds(self, boxes: Counts, codes: ValueCodes) -> NDArray[np.bool_]:
+        """Return whether boxes hold values, both by number, as arrays that go together."""
+        spans = self._span[boxes]
+        if self._numeric.all():
+            numbers = self._numbers[codes]
+            inside: NDArray[np.bool_] = (self._low[spans] <= numbers) & (numbers <= self._high[spans])
+            return inside
+        held: NDArray[np.bool_] = self._groups[self._level[spans], codes] == self._group[spans]
+        if self._numeric.any():
+            numbers = self._numbers[codes]
+            inside = (self._low[spans] <= numbers) & (numbers <= self._high[spans])
+            held = np.where(self._numeric[spans], inside, held)
+        if len(self._sets):
+            held = np.where(self._set[spans] >= 0, self._sets[self._set[spans], codes], held)
+        return held
 
 
 def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.alone.publish.cells import Cells
+from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes, layout_of
 from parties.alone.publish.models.closeness import TCloseness
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity
@@ -19,10 +21,11 @@ from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.anonymising import recoded_locally
 from parties.alone.publish.recoding.fulldomain import Search
 from parties.alone.publish.recoding.mondrian import mondrian
-from parties.alone.publish.recoding.partition import Partition, at_node, certainty
+from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, Span, at_node, certainty
+from parties.alone.publish.recoding.recoding import place_in
 from parties.alone.publish.recoding.space import Space
 from parties.alone.publish.recoding.topdown import topdown
-from parties.alone.publish.rules import Rule, hierarchy
+from parties.alone.publish.rules import Rule, hierarchy, number
 from smc.errors import InputError
 from tests.support.anonymity import cells_of, flat, rows_of, tables
 from tests.support.plain_mondrian import plain_mondrian
@@ -208,3 +211,35 @@ def test_classes_that_overlap_bound_no_presence() -> None:
     for algorithm in ("relaxed", "topdown"):
         with pytest.raises(InputError, match="presence needs classes that do not overlap"):
             ALGORITHMS[algorithm](cells, [Presence(0, 1)], [False])  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("dense", [1, 3])
+@given(table=points(), draw=st.randoms(use_true_random=False))
+def test_the_first_box_that_holds_a_cell(
+    dense: int, table: tuple[Cells, list[bool], bool], draw: random.Random
+) -> None:
+    """Of groups, numbers and sets around some cell each, and some that hold nothing, as each span says of itself."""
+    cells = table[0]
+    texts = [[h.values[code] for h, code in zip(cells.hierarchies, cell, strict=True)] for cell in cells.quasi.T]
+
+    def span(h: Hierarchy, value: str) -> Span:
+        level = draw.randint(0, h.height)
+        spans = [Span(h.labels[level][h.groups[level][h.index[value]]], level), Span(h.labels[-1][0], h.height)]
+        spans.append(Span("v", values=(value, draw.choice(h.values), "none")))
+        if (x := number(value)) is not None:
+            spans += [Span("n", 0, x - draw.randint(0, 4), x + draw.randint(0, 4), True)] * 2
+        return draw.choice([*spans, *spans, *spans, Span("none", level), Span("n", 0, 3.0, 4.0, True)])
+
+    around = [draw.choice(texts) for _ in range(draw.randint(0, 6))]
+    boxes = [tuple(span(h, value) for h, value in zip(cells.hierarchies, text, strict=True)) for text in around]
+    holding = [
+        [all(s.holds(h, v) for s, h, v in zip(box, cells.hierarchies, text, strict=True)) for box in boxes]
+        for text in texts
+    ]
+    expected = [held.index(True) if True in held else SUPPRESSED for held in holding]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parties.alone.publish.recoding.recoding.DENSE", dense)
+        assert place_in(boxes, cells.hierarchies, cells.quasi).tolist() == expected
+        if any(sum(held) > 1 for held in holding):
+            with pytest.raises(InputError, match="classes overlap"):
+                place_in(boxes, cells.hierarchies, cells.quasi, alone=True)

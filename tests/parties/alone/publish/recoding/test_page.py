@@ -96,7 +96,9 @@ def a_report() -> dict[str, object]:
         "lost": {"<script>": 0.25, "b": 1.0},
         "class_sizes": [classes],
         "risks": {"linkage": linkage, "sensitive": sensitive, "membership": {"least": 0.1, "most": 0.2}},
-        "dimensions": [{"column": "a", "lost": 0.0}, {"column": "c", "lost": None}, {"column": "b", "lost": 0.625}],
+        "dimensions": [
+            {"number": n, "column": c, "lost": x} for n, c, x in ((1, "a", 0.0), (2, "c", None), (3, "b", 0.625))
+        ],
     }
 
 
@@ -128,7 +130,12 @@ def test_a_page_fetches_nothing() -> None:
 
 
 def test_a_report_without_rows_or_curve() -> None:
-    report = a_report() | {"risks": {}, "class_sizes": [], "lost": {}, "dimensions": [{"column": "a", "lost": 0.5}]}
+    report = a_report() | {
+        "risks": {},
+        "class_sizes": [],
+        "lost": {},
+        "dimensions": [{"number": 1, "column": "a", "lost": 0.5}],
+    }
     page = to_html(report, "x.csv")
     assert "<svg" not in page
     assert "No rows are published" in page
