@@ -7,42 +7,68 @@ from __future__ import annotations
 
 import csv
 import glob
+import gzip
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from parties.base.text import quoted
+from parties.sources.settings import FormatSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-def read_csv(backend: Any, path: Path) -> ir.Table:
+# What Windows writes for the control characters of Latin 1: the letters of one, and of the other.
+_WINDOWS = {code: bytes([code]).decode("cp1252", errors="ignore") for code in range(0x80, 0xA0)}
+CP1252 = "".join(chr(code) for code, letter in _WINDOWS.items() if letter), "".join(_WINDOWS.values())
+
+
+def read_csv(backend: Any, path: Path, spelling: FormatSettings) -> ir.Table:
     """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
-    names, records = read_header(path)
+    names, records = read_header(path, spelling)
     table = backend.read_csv(
         glob.escape(str(path)),
         columns={f"c{i}": "VARCHAR" for i in range(len(names))},
         header=False,
         skip=records,
-        delim=",",
-        quote='"',
-        escape='"',
+        delim=spelling.separator,
+        quote=spelling.quote,
+        escape=spelling.quote,
+        encoding="latin-1" if spelling.encoding == "cp1252" else spelling.encoding,
+        compression="gzip" if is_gzip(path) else "none",
         allow_quoted_nulls=False,  # tells "" from a blank line
         strict_mode=True,
     )
     if len(names) == 1:
         table = table.filter(table.c0.notnull())
-    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
+    cells = {name: table[f"c{i}"] for i, name in enumerate(names) if name}
+    if spelling.encoding == "cp1252":
+        cells = {name: cell.translate(*CP1252) for name, cell in cells.items()}
+    return table.select(**cells)
 
 
-def read_header(path: Path) -> tuple[list[str], int]:
+def is_gzip(path: Path) -> bool:
+    """Return whether a file is compressed by gzip, by how it begins."""
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
+def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> TextIO:
+    """Return the text of a CSV file, compressed by gzip or not. A byte order mark is dropped."""
+    encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
+    if is_gzip(path):
+        return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
+    return path.open(encoding=encoding, errors=errors, newline="")
+
+
+def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     """Return the names of the columns, and the number of records, blank ones too, up to and with the header."""
     records = 0
     try:
         # What is not UTF-8 below the header DuckDB will find, and say in which line.
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-            for record in csv.reader(stream, strict=True):
+        with open_text(path, spelling, "surrogateescape") as stream:
+            for record in csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True):
                 records += 1
                 if record:
                     break
@@ -50,6 +76,8 @@ def read_header(path: Path) -> tuple[list[str], int]:
                 record = []
     except csv.Error as error:
         raise InputError(f"{path}: not valid CSV: {error}") from None
+    except (OSError, EOFError, UnicodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     names = [field.strip() for field in record]
     if any("\ud800" <= letter <= "\udfff" for name in names for letter in name):
         raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")

@@ -52,4 +52,4 @@ class RowQuery:
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
     def _cell(self, name: str) -> Cell:
-        return Cell(ColumnRule(name, name, (), {}, None, (), None), self.types[name], self.engine.lists)
+        return Cell(ColumnRule(name, name), self.types[name], self.engine.lists)

@@ -27,7 +27,7 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     whole schema. `InputError` if they do not fit, if there is no such table or column, or if the source cannot be read.
     Values are not looked at: see `Source.check`.
     """
-    wanted = rules(settings.columns, schema, _chosen(schema, target, columns))
+    wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     if counted_here(settings):
         from parties.sources.plain import PlainSource
 

@@ -78,7 +78,7 @@ def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
     values."""
     require(rows, [name])
     try:
-        text = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists).text
+        text = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
     shown = _SHOWN[mask.kind](mask, text, rows.types[name])
