@@ -30,12 +30,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from parties.base import files
 from parties.base.settings import at_key
 from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns
+from parties.tables.toml_text import toml_lines
 from parties.tables.types import Domain, KeyType, NumberType, read_type, type_of, unusable
 from smc.errors import InputError
 
@@ -137,12 +136,10 @@ class Schema:
 
     def save(self, path: Path) -> None:
         """Write the schema as TOML. `InputError` if the file cannot be written."""
-        table: dict[str, Any] = {} if self.target is None else {"target": self.target}
-        table["attributes"] = {
-            **{name: _saved(values) for name, values in self.attributes.items()},
-            **{name: {"type": "key"} for name in self.keys},
-        }
-        files.write_text(path, tomli_w.dumps(table))
+        head = "" if self.target is None else toml_lines({"target": self.target}) + "\n"
+        attributes = {name: _saved(values) for name, values in self.attributes.items()}
+        keys = {name: {"type": "key"} for name in self.keys}
+        files.write_text(path, f"{head}[attributes]\n{toml_lines(attributes | keys)}")
 
 
 def load(path: Path) -> Schema:
@@ -195,7 +192,7 @@ def _saved(values: tuple[str, ...]) -> Any:
     column = type_of(values)
     if column is None:
         return list(values)
-    return {"type": column.type} | column.model_dump(exclude_unset=True, exclude_none=True)
+    return {"type": column.type} | column.model_dump(exclude_defaults=True, exclude_none=True)
 
 
 @dataclass(frozen=True)
