@@ -8,9 +8,11 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from parties.base.temporary import HeldDirectory
 from parties.base.text import quoted
 from parties.sources.settings import FormatSettings
 from smc.errors import InputError
@@ -18,34 +20,46 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from parties.sources.databases import Scratch
 
-# What Windows writes for the control characters of Latin 1: the letters of one, and of the other.
-_WINDOWS = {code: bytes([code]).decode("cp1252", errors="ignore") for code in range(0x80, 0xA0)}
-CP1252 = "".join(chr(code) for code, letter in _WINDOWS.items() if letter), "".join(_WINDOWS.values())
+CHUNK = 1 << 20  # letters that are copied at a time
 
 
-def read_csv(backend: Any, path: Path, spelling: FormatSettings) -> ir.Table:
-    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
+def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
+    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good.
+
+    DuckDB reads UTF-8: of anything else it reads a copy, for its owner only, that goes when the engine is closed.
+    """
     names, records = read_header(path, spelling)
-    table = backend.read_csv(
-        glob.escape(str(path)),
+    readable = path if spelling.encoding == "utf-8" else _in_utf8(engine, path, spelling)
+    table = engine.backend.read_csv(
+        glob.escape(str(readable)),
         columns={f"c{i}": "VARCHAR" for i in range(len(names))},
         header=False,
         skip=records,
         delim=spelling.separator,
         quote=spelling.quote,
         escape=spelling.quote,
-        encoding="latin-1" if spelling.encoding == "cp1252" else spelling.encoding,
-        compression="gzip" if is_gzip(path) else "none",
+        compression="gzip" if is_gzip(readable) else "none",
         allow_quoted_nulls=False,  # tells "" from a blank line
         strict_mode=True,
     )
     if len(names) == 1:
         table = table.filter(table.c0.notnull())
-    cells = {name: table[f"c{i}"] for i, name in enumerate(names) if name}
-    if spelling.encoding == "cp1252":
-        cells = {name: cell.translate(*CP1252) for name, cell in cells.items()}
-    return table.select(**cells)
+    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
+
+
+def _in_utf8(engine: Scratch, path: Path, spelling: FormatSettings) -> Path:
+    """Return a copy of a file in UTF-8. `InputError` if it is not in the encoding that it should be in."""
+    directory = HeldDirectory("text")
+    engine.resources.callback(directory.cleanup)
+    copy = Path(directory.name) / path.name
+    try:
+        with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
+            shutil.copyfileobj(stream, utf8, CHUNK)
+    except UnicodeError:
+        raise InputError(f"{path}: not {spelling.encoding}: give another `encoding` in its format") from None
+    return copy
 
 
 def is_gzip(path: Path) -> bool:

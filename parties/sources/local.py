@@ -58,7 +58,7 @@ def _reader(settings: PlaceSettings) -> Reader:
         case "parquet":
             return lambda engine: _parquet(engine, path, [path])
         case "csv":
-            return lambda engine: read_csv(engine.backend, path, settings.format)
+            return lambda engine: read_csv(engine, path, settings.format)
 
 
 def _is_finished(file: Path) -> bool:

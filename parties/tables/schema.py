@@ -296,11 +296,11 @@ def _name(path: Path, name: str) -> str:
 def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
     """Return the checked values of one attribute, whole numbers as strings."""
     where = f"{path}: attributes.{name}"
-    if isinstance(values, dict):
+    if isinstance(values, dict) and values:
         with at_key(where):
             return Domain(read_type(values))
     if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: must be a list of at least one value")
+        raise InputError(f"{where}: must be a list of at least one value, or a table with a type")
     checked: dict[str, None] = {}
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int):
