@@ -77,10 +77,13 @@ def _marks(lines: Sequence[str]) -> tuple[Any, Any]:
     DuckDB's own sniffer finds the same, takes seconds where this takes none, and reads UTF-8 only.
     """
 
-    def fields(marks: tuple[str, str]) -> tuple[bool, int]:
-        counts = [len(record) for record in csv.reader(lines, delimiter=marks[0], quotechar=marks[1]) if record]
+    def fields(marks: tuple[str, str]) -> tuple[bool, bool, int]:
+        try:
+            counts = [len(record) for record in csv.reader(lines, delimiter=marks[0], quotechar=marks[1]) if record]
+        except csv.Error:
+            return False, False, 0
         usual = max(counts, key=counts.count)
-        return counts.count(usual) >= MOST * len(counts), usual
+        return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual
 
     return max(((mark, quote) for quote in "\"'" for mark in SEPARATORS), key=fields)
 
