@@ -12,20 +12,32 @@ from smc.errors import InputError
 from smc.primitives.bits import BitMatrix
 
 
-def evaluate(engine: Engine, netlist: Netlist, own: BitMatrix | None) -> list[BitMatrix]:
-    """Return the outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has
-    none.
+def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[BitMatrix]:
+    """Return the outputs uint8[width, batch]; each party passes its input uint8[width, batch], or None.
 
     The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(builder.input(8) + builder.input(8))
+        >>> netlist, values = builder.build(), ([20], [22])
+        >>> def program(session):
+        ...     return evaluate(make_engine(session, "yao"), netlist, from_integers(values[session.party], 8))
+        >>> to_integers(run_local(program)[0][0])
+        [42]
     """
     if not 1 <= len(netlist.input_widths) <= 2:
         raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-    batch = 1 if own is None else own.shape[1]
+    batch = 1 if bits is None else bits.shape[1]
     inputs = []
     for owner, width in enumerate(netlist.input_widths):
         mine = engine.party == owner
-        if mine and (own is None or own.shape[0] != width):
-            got = "nothing" if own is None else f"{own.shape[0]} bits"
+        if mine and (bits is None or bits.shape[0] != width):
+            got = "nothing" if bits is None else f"{bits.shape[0]} bits"
             raise InputError(f"party {owner}'s input of the circuit has {width} bits, got {got}")
-        inputs.append(engine.input(owner, own if mine else None, width, batch))
+        inputs.append(engine.input(owner, bits if mine else None, width, batch))
     return engine.reveal(*engine.run(netlist, *inputs))

@@ -34,13 +34,13 @@ def at_most(engine: CountingEngine, problem: Problem, splits: int | None = None)
 def cells(problem: Problem) -> int:
     """Return how many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
     widest, most = max(problem.domains, default=1), _possible(problem)
-    found, nodes = 0, 1
+    total, nodes = 0, 1
     deepest = len(problem.domains)
     for depth in range(deepest if problem.max_depth is None else min(deepest, problem.max_depth)):
         splits = min(nodes, most)
-        found += splits * (len(problem.domains) - depth) * widest * (problem.classes + 1)
+        total += splits * (len(problem.domains) - depth) * widest * (problem.classes + 1)
         nodes = splits * widest
-    return found
+    return total
 
 
 def _possible(problem: Problem) -> int:

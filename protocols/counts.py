@@ -31,7 +31,7 @@ class LevelCounts:
     values: tuple[Indices, ...]
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
-        """`InputError` for another shape, or for more rows than were agreed on."""
+        """Raise `InputError` for another shape, or for more rows than were agreed on."""
         rows = int(self.classes.sum())
         if rows > max_rows:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
@@ -43,15 +43,14 @@ class Counts(Protocol):
     """A source of counts. It may be asked again for a tree that it has answered before."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Own counts in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
 
 
 class Rows(Counts, Protocol):
     """A source of counts that can tell its rows."""
 
     def distinct(self) -> Indices:
-        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, the class, how many there
-        are."""
+        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, class, how many."""
 
 
 class RowCounts:
@@ -109,12 +108,12 @@ class RowCounts:
             first_child.append(len(nodes) if isinstance(node, Split) else -1)
             attribute.append(node.attribute if isinstance(node, Split) else 0)
             nodes += node.children if isinstance(node, Split) else ()
-        below, asked = np.array(first_child), np.array(attribute)
+        below, split_on = np.array(first_child), np.array(attribute)
         place: Indices = np.zeros(len(self._rows), dtype=np.int64)
         moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)
         while moving.size:
             at = place[moving]
-            place[moving] = below[at] + self._rows[moving, asked[at]]
+            place[moving] = below[at] + self._rows[moving, split_on[at]]
             moving = moving[below[place[moving]] >= 0]
         is_open = np.array([isinstance(node, Open) for node in nodes])
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
@@ -122,9 +121,9 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Return how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
+    """Count how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices
-    found = np.bincount(cell, weights=numbers, minlength=int(np.prod(shape)))  # fractions are exact below 2^53
-    return found.astype(np.int64).reshape(shape)
+    occurrences = np.bincount(cell, weights=numbers, minlength=int(np.prod(shape)))  # fractions are exact below 2^53
+    return occurrences.astype(np.int64).reshape(shape)

@@ -33,15 +33,15 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
 
 
 def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
-    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+    """Return |T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
 
     = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
     each attribute.
     """
-    own = [  # for each attribute, by node: n(v), then n(v, c)
+    sums_and_counts = [  # for each attribute, by node: n(v), then n(v, c)
         np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
     ]
-    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    counts = [sums_and_counts[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     return entropies(engine, problem, counts, np.array(problem.domains)[candidates.reshape(-1)])
 
 
@@ -60,8 +60,8 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
     """Return the entropies of some candidates, from this party's counts and the number of values of each."""
     words = engine.words
     precision = problem.precision(words.prices)
-    own = np.concatenate(counts).astype(np.uint64)
-    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
+    values = np.concatenate(counts).astype(np.uint64)
+    logs = x_log_x(engine, precision, *both_inputs(engine, values, precision.count_width))
     lengths = np.array([len(part) for part in counts])
     starts = np.cumsum(lengths) - lengths
     plus = words.total(logs, groups(starts, sizes), precision.sum_width)
@@ -69,11 +69,11 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
     return words.subtract(plus, minus, precision.sum_width)
 
 
-def group_entropies(engine: Engine, problem: Problem, own: Indices) -> Word:
-    """n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
+def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
+    """Return n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
     words = engine.words
     precision = problem.precision(words.prices)
-    counts = np.concatenate([own.sum(axis=1, keepdims=True), own], axis=1)
+    counts = np.concatenate([classes.sum(axis=1, keepdims=True), classes], axis=1)
     batch = both_inputs(engine, counts.reshape(-1).astype(np.uint64), precision.count_width)
     logs = x_log_x(engine, precision, *batch)
     places = np.arange(counts.size).reshape(counts.shape)
@@ -82,6 +82,6 @@ def group_entropies(engine: Engine, problem: Problem, own: Indices) -> Word:
 
 
 def groups(starts: Indices, lengths: Indices) -> Indices:
-    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
+    """Return rows start, start + 1, ... of the given lengths, filled up with -1."""
     offsets = np.arange(lengths.max())
     return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)

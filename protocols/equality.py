@@ -27,6 +27,15 @@ def _netlist(width: int, form: Form) -> Netlist:
 
 
 def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
-    """Return whether the two parties' values are the same, bool[batch]; each party passes its own values."""
-    own = checked(values, width, "the value")
-    return run_on_both(engine, _netlist(width, engine.form), own)[0].astype(np.bool_)
+    """Return whether the two parties' values are the same, bool[batch]; each party passes its own values.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> values = [7, 8], [7, 9]  # party 0's, party 1's
+        >>> opened, _ = run_local(lambda session: equal(make_engine(session, "yao"), values[session.party]))
+        >>> opened.tolist()
+        [True, False]
+    """
+    inputs = checked(values, width, "the value")
+    return run_on_both(engine, _netlist(width, engine.form), inputs)[0].astype(np.bool_)

@@ -46,16 +46,16 @@ from smc.primitives.bits import BitMatrix
 
 @dataclass(frozen=True)
 class Ruling:
-    """What the rules say of the nodes of a level: secret bits [1, nodes]."""
+    """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
     feasible: tuple[Bits, ...]  # for each attribute left: whether a split by it keeps them; none on the last level
-    kept: Bits | None  # whether the root keeps them itself; None below the root
+    root_feasible: Bits | None  # whether the root keeps them itself; None below the root
     scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if it was found on the way
 
     @property
     def bits(self) -> tuple[Bits, ...]:
         """The bits that decide which nodes are leaves."""
-        return self.feasible if self.kept is None else (*self.feasible, self.kept)
+        return self.feasible if self.root_feasible is None else (*self.feasible, self.root_feasible)
 
 
 NO_RULING = Ruling((), None, None)
@@ -72,13 +72,13 @@ def rule(
     candidates = [groups for node in splits for groups in node]
     groups = candidates if root is None else [*candidates, root]
     if problem.rules.against == "peer":
-        kept, entropies = _kept_by_each(engine, problem, groups, whole), None
+        feasible, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:
-        kept, entropies = kept_by_both(engine, problem, groups, whole)
+        feasible, entropies = kept_by_both(engine, problem, groups, whole)
     left = len(splits[0])
     return Ruling(
-        tuple(kept.take(slice(j, len(candidates), left)) for j in range(left)),
-        None if root is None else kept.take(slice(len(candidates), None)),
+        tuple(feasible.take(slice(j, len(candidates), left)) for j in range(left)),
+        None if root is None else feasible.take(slice(len(candidates), None)),
         entropies,
     )
 
@@ -100,10 +100,10 @@ def all_netlist(inputs: int, form: Form = "size") -> Netlist:
 
 def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> Bits:
     """Return whether both parties' own rows keep the rules in all groups of each split, [1, splits]."""
-    kept = problem.rules.keeps(np.concatenate(splits), whole)
+    feasible = problem.rules.keeps(np.concatenate(splits), whole)
     starts = np.cumsum([0, *(len(groups) for groups in splits[:-1])])
-    own = np.logical_and.reduceat(kept, starts).astype(np.uint8)
-    return engine.run(all_netlist(2, engine.form), *engine.both(own[None]))[0]
+    of_splits = np.logical_and.reduceat(feasible, starts).astype(np.uint8)
+    return engine.run(all_netlist(2, engine.form), *engine.both(of_splits[None]))[0]
 
 
 def kept_by_both(
@@ -115,17 +115,17 @@ def kept_by_both(
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
     parts = [_kept_in_batch(engine, problem, part, whole) for part in _batches(splits, problem.classes)]
-    found = [word for _, word in parts if word is not None]
-    return Bits.join([bits for bits, _ in parts]), engine.words.join(found) if found else None
+    sums = [word for _, word in parts if word is not None]
+    return Bits.join([bits for bits, _ in parts]), engine.words.join(sums) if sums else None
 
 
 def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
     """Return the same of a few splits."""
     rules, words = problem.rules, engine.words
-    own = np.concatenate(splits)
+    counts = np.concatenate(splits)
     with engine.session.phase("counts"):
-        kept, rows, classes = _sums(engine, problem, own)
-    conditions, scores = [kept], None
+        feasible, rows, classes = _sums(engine, problem, counts)
+    conditions, scores = [feasible], None
     lengths = np.array([len(groups) for groups in splits])
     places = (np.cumsum(lengths) - lengths)[:, None] + np.arange(lengths.max())
     members = np.where(np.arange(lengths.max()) < lengths[:, None], places, -1)
@@ -134,7 +134,7 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
             conditions.append(_close(engine, problem, rows, classes, whole))
     if rules.diversity == "entropy":
         with engine.session.phase("diversity"):
-            entropies = group_entropies(engine, problem, own)
+            entropies = group_entropies(engine, problem, counts)
             conditions.append(_diverse(engine, problem, rows, entropies))
             scores = words.total(entropies, members, entropies.width)
     always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # what a split with fewer groups has instead
@@ -148,8 +148,8 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
 
 @lru_cache(maxsize=32)
 def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = "size") -> Netlist:
-    """Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are at least `k` rows and
-    at least `diversity` classes; the number of rows; those of each class but the last.
+    """Build the circuit. Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are
+    at least `k` rows and at least `diversity` classes; the number of rows; those of each class but the last.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -161,7 +161,7 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
         rows, present = total([*left, *right], width), [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
     conditions = [rows >= k] if k > 1 else []
     if diversity > 1:
-        conditions.append(total([builder.integer([one]) for one in present], classes.bit_length()) >= diversity)
+        conditions.append(total([builder.integer([occurs]) for occurs in present], classes.bit_length()) >= diversity)
     empty = rows == 0 if form == "size" else ~any_of(present)
     builder.output(all_of(conditions) | empty if conditions else builder.constant(1)[0])
     builder.output(rows)
@@ -170,16 +170,15 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
     return builder.build()
 
 
-def _sums(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Return whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the
-    last."""
+def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits, list[Bits]]:
+    """Return whether each group keeps k and distinct l; its rows; if t asks, those of each class but the last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:
-        own = own.sum(axis=1, keepdims=True)  # all classes as one
-    netlist = sums_netlist(own.shape[1], width, rules.k, distinct, engine.form)
-    kept, rows, *classes = engine.run(netlist, *count_inputs(engine, own.T, width))
-    return kept, rows, classes
+        counts = counts.sum(axis=1, keepdims=True)  # all classes as one
+    netlist = sums_netlist(counts.shape[1], width, rules.k, distinct, engine.form)
+    feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width))
+    return feasible, rows, classes
 
 
 # Closeness.
@@ -214,7 +213,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
     products = words.multiply(factors, 0, words.total(everyone, scales, everyone.width), wide)
 
     def sums(word: Word, blocks: Sequence[Sequence[int]], width: int) -> Word:
-        """For each list of blocks their sum, group by group."""
+        """Sum each list of blocks, group by group."""
         longest = max(len(line) for line in blocks)
         index = np.array([[*line, *[-1] * (longest - len(line))] for line in blocks])[:, None]
         members = np.where(index < 0, -1, index * batch + np.arange(batch)[:, None])
@@ -233,7 +232,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
 
 
 def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: int) -> Word:
-    """For the rows in all, N: b N(c) for each class but the last, b N, factor N."""
+    """Return, for the rows in all, N: b N(c) for each class but the last, b N, factor N."""
     words = engine.words
     _, rows, classes = _sums(engine, problem, whole[None])
     onehot: BitMatrix = np.zeros((2, len(classes) + 2), dtype=np.uint8)
@@ -248,7 +247,7 @@ def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: 
 
 
 def least_entropy(problem: Problem, precision: Precision) -> int:
-    """ln l + 2 e in units of the logarithm's last bit, rounded up."""
+    """Return ln l + 2 e in units of the logarithm's last bit, rounded up."""
     with gmpy2.context(precision=128):
         logarithm = gmpy2.log(gmpy2.mpfr(str(problem.rules.l))) + gmpy2.mpfr(2 * precision.error) + gmpy2.exp2(-100)
         return int(gmpy2.ceil(logarithm * gmpy2.exp2(precision.fraction)))

@@ -51,7 +51,7 @@ __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
 @dataclass(frozen=True)
 class Level:
-    """Where a run is: about to decide the open nodes of `tree`, which lie at `depth`."""
+    """A step of a run: about to decide the open nodes of `tree`, which lie at `depth`."""
 
     depth: int
     nodes: int
@@ -89,6 +89,20 @@ def id3(
     """Return the joint tree. Each party passes its own source of counts; both pass the same `start`.
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+
+    Example:
+        >>> from protocols.counts import RowCounts
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> problem = Problem(domains=(2,), classes=2, max_rows=4)
+        >>> rows = [[0], [1]], [[0], [1]]  # the only attribute's values: party 0's, party 1's
+        >>> classes = [0, 1], [0, 1]
+        >>> def program(session):
+        ...     party = session.party
+        ...     counts = RowCounts(problem.domains, problem.classes, np.array(rows[party]), np.array(classes[party]))
+        ...     return id3(make_engine(session, "yao"), problem, counts)
+        >>> run_local(program)[0]
+        Split(attribute=0, children=(Leaf(label=0), Leaf(label=1)))
     """
     root, level, parents = _thawed(problem, start)
     if problem.classes == 1:
@@ -101,15 +115,15 @@ def id3(
             progress(Level(depth, len(level), root.frozen()))
         last = depth == problem.max_depth or not level[0].attributes
         ruled = problem.rules.any and (depth == 0 or not last)
-        own = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
-        own.check(len(level), problem.classes, problem.max_rows)
+        tables = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
+        tables.check(len(level), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
-                majorities = _parents_majorities(engine, problem, own, parents)
-            ruling = _ruling(engine, problem, level, own, whole, depth, last) if ruled else NO_RULING
-            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), ruling, last)
+                majorities = _parents_majorities(engine, problem, tables, parents)
+            ruling = _ruling(engine, problem, level, tables, whole, depth, last) if ruled else NO_RULING
+            open_nodes, majorities = _leaves(engine, problem, level, tables, majorities.take(parents), ruling, last)
             if len(open_nodes):
-                _splits(engine, problem, level, open_nodes, own, ruling)
+                _splits(engine, problem, level, open_nodes, tables, ruling)
         level, parents = _children(problem, level)
         depth += 1
     return root.frozen()
@@ -150,12 +164,12 @@ def _all_rows(problem: Problem, counts: Counts) -> Indices:
 
 
 def _ruling(
-    engine: Engine, problem: Problem, level: list[_Node], own: LevelCounts, whole: Indices, depth: int, last: bool
+    engine: Engine, problem: Problem, level: list[_Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
     """Return what the rules say of every node and attribute left, and of the root."""
-    splits = [[own.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
+    splits = [[tables.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
     with engine.session.phase("rules"):
-        return rule(engine, problem, splits, own.classes if depth == 0 else None, whole)
+        return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)
 
 
 # Leaves: one class, few rows, none, or no question left.
@@ -165,7 +179,7 @@ def _leaves(
     engine: Engine,
     problem: Problem,
     level: list[_Node],
-    own: LevelCounts,
+    tables: LevelCounts,
     inherited: Bits,
     ruling: Ruling,
     last: bool,
@@ -174,10 +188,10 @@ def _leaves(
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    candidates, root = len(ruling.feasible), ruling.kept is not None
+    candidates, root = len(ruling.feasible), ruling.root_feasible is not None
     netlist = leaf_netlist(problem.classes, width, min_rows, engine.form, candidates, root)
     with engine.session.phase("leaves"):
-        sides = count_inputs(engine, own.classes.T, width)
+        sides = count_inputs(engine, tables.classes.T, width)
         winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
         (opened,) = engine.reveal(decided)
     decisions = Decisions.read(opened, problem.classes, last)
@@ -188,7 +202,7 @@ def _leaves(
     return open_nodes, winner.take(open_nodes)
 
 
-def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, parents: Indices) -> Bits:
+def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices) -> Bits:
     """Return the (secret) majority class of each parent of the first level's nodes, from the sums over its children.
 
     The root has none above it: if nobody has a row, the tree is the first class. An only child needs none.
@@ -198,7 +212,7 @@ def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, pare
     if len(parents) == 1:
         return first
     above = np.zeros((first.batch, problem.classes), dtype=np.int64)
-    np.add.at(above, parents, own.classes)
+    np.add.at(above, parents, tables.classes)
     netlist = leaf_netlist(problem.classes, problem.count_width, 0, engine.form)
     with engine.session.phase("majorities"):
         winner, _ = engine.run(netlist, *count_inputs(engine, above.T, problem.count_width), first)
@@ -209,7 +223,7 @@ def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, pare
 
 
 def _splits(
-    engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts, ruling: Ruling
+    engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
 ) -> None:
     """Choose the attribute of every open node."""
     candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
@@ -219,14 +233,16 @@ def _splits(
     else:
         if ruling.scores is None:
             with engine.session.phase("entropy"):
-                scores = conditional_entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+                scores = conditional_entropies(
+                    engine, problem, candidates, [table[open_nodes] for table in tables.values]
+                )
         else:
             places = (open_nodes[:, None] * left + np.arange(left)).reshape(-1, 1)
             scores = engine.words.total(ruling.scores, places, ruling.scores.width)
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
-            feasible = [one.take(open_nodes) for one in ruling.feasible]
+            feasible = [attribute.take(open_nodes) for attribute in ruling.feasible]
             netlist = argmin_netlist(left, scores.width, engine.form, ruled=bool(feasible))
             (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
         chosen = read_choices(index, left)

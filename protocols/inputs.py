@@ -30,19 +30,19 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
     return array.astype(np.uint64)
 
 
-def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
-    """Return each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
-    return engine.both(bitpack.from_integers(own, width))
+def both_inputs(engine: Engine, values: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
+    """Enter each party's private integers uint64[batch]; return party 0's and party 1's, [width, batch]."""
+    return engine.both(bitpack.from_integers(values, width))
 
 
-def run_on_both(engine: Engine, netlist: Netlist, own: NDArray[np.uint64]) -> BitMatrix:
-    """Return the only output, opened, of a netlist on a number of either party, uint8[width, batch].
+def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) -> BitMatrix:
+    """Run a netlist and open its only output, on a number of either party, uint8[width, batch].
 
     Large batches are run in parts, so that memory does not grow with them; all is opened at once.
     """
     width = netlist.input_widths[0]
     size = max(1, engine.comfortable // width)
-    starts = range(0, max(1, len(own)), size)
-    parts = [engine.run(netlist, *both_inputs(engine, own[start : start + size], width))[0] for start in starts]
+    starts = range(0, max(1, len(values)), size)
+    parts = [engine.run(netlist, *both_inputs(engine, values[start : start + size], width))[0] for start in starts]
     (opened,) = engine.reveal(Bits.join(parts))
     return opened

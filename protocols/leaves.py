@@ -14,7 +14,7 @@ from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, maximum, 
 def leaf_netlist(
     classes: int, width: int, min_rows: int, form: Form = "size", candidates: int = 0, root: bool = False
 ) -> Netlist:
-    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
+    """Build a circuit: class counts of party 0, of party 1, parent's majority in; majority; leaf or not, class if leaf.
 
     All counts of both parties add up to less than 2^width. Where rules are kept (`protocols.rules`) a bit for each of
     `candidates` attributes follows, whether splitting by it keeps them, and for the `root` a bit whether it does so.
@@ -37,7 +37,7 @@ def leaf_netlist(
 
 
 def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
+    """Build majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
     counts = [a + b for a, b in zip(left, right, strict=True)]
     rows = total(counts, len(counts[0]))
     most, winner = maximum(counts)

@@ -66,7 +66,7 @@ def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
 
 
 def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> tuple[Bits, Word]:
-    """x and ln x as secrets, from both parties' counts [N, batch]. At x = 0 the logarithm is some bounded number."""
+    """Compute x and ln x, secret, from both parties' counts [N, batch]. At x = 0 ln x is some bounded number."""
     words, session = engine.words, engine.session
     coefficients, exponents = tables(precision)
     with session.phase("normalise"):
@@ -83,7 +83,7 @@ def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> 
 
 
 def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Word:
-    """x ln x as a secret of `Precision.sum_width` bits, from both parties' counts [N, batch]."""
+    """Return x ln x as a secret of `Precision.sum_width` bits, from both parties' counts [N, batch]."""
     x, log = logarithm(engine, precision, left, right)
     with engine.session.phase("times x"):
         return engine.words.multiply(x, 0, log, precision.sum_width)
@@ -92,21 +92,31 @@ def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Wo
 def open_logarithm(
     engine: Engine, counts: NDArray[Any], bound: int, delta: float, times_x: bool = False
 ) -> NDArray[np.float64]:
-    """ln x, or x ln x with `times_x`, opened to both, float64[batch]; each party passes its own counts. ln 0 is -inf.
+    """Open ln x, or x ln x with `times_x`, to both, float64[batch]; each party passes its own counts. ln 0 is -inf.
 
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> counts = [2, 0], [1, 0]
+        >>> def program(session):
+        ...     own_counts = np.array(counts[session.party])
+        ...     return open_logarithm(make_engine(session, "yao"), own_counts, bound=8, delta=0.001)
+        >>> run_local(program)[0].round(2).tolist()  # ln 3, ln 0
+        [1.1, -inf]
     """
     precision = derive(delta, bound, prices=engine.words.prices)
-    own = checked(counts, precision.count_width, "the count")
-    left, right = both_inputs(engine, own, precision.count_width)
+    inputs = checked(counts, precision.count_width, "the count")
+    left, right = both_inputs(engine, inputs, precision.count_width)
     if times_x:
         word = x_log_x(engine, precision, left, right)
         (opened,) = engine.reveal(engine.words.bits(word))
     else:
         x, word = logarithm(engine, precision, left, right)
         opened, counts_opened = engine.reveal(engine.words.bits(word), x)
-    one = 1 << precision.fraction
-    values = np.array([value / one for value in bitpack.to_integers(opened, signed=True)])
+    unit = 1 << precision.fraction
+    values = np.array([value / unit for value in bitpack.to_integers(opened, signed=True)])
     if not times_x:
         values[~counts_opened.any(axis=0)] = -math.inf
     return values

@@ -47,17 +47,26 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
 
 
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
-    """Party 0's, then party 1's counts, class by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
+    """Enter party 0's, then party 1's counts, by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
     classes, batch = counts.shape
-    own = checked(counts.reshape(-1), width, "the count")
+    flat = checked(counts.reshape(-1), width, "the count")
     return [
-        side.take(slice(c * batch, (c + 1) * batch)) for side in both_inputs(engine, own, width) for c in range(classes)
+        side.take(slice(c * batch, (c + 1) * batch))
+        for side in both_inputs(engine, flat, width)
+        for c in range(classes)
     ]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """Return the winning class of each instance, int64[batch]; each party passes its own counts, int[classes,
-    batch]."""
+    """Return the winning class of each instance, int64[batch]; each party passes its counts, int[classes, batch].
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> counts = np.array([[3], [5]]), np.array([[4], [1]])  # two classes: 3 + 4 rows and 5 + 1
+        >>> run_local(lambda session: majority(make_engine(session, "yao"), counts[session.party], 8))[0].tolist()
+        [0]
+    """
     classes, batch = counts.shape
     if classes < 1:
         raise InputError("a majority needs at least one class")

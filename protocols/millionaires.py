@@ -25,7 +25,7 @@ NAMES = ("equal", "party0", "party1")
 
 @lru_cache(maxsize=128)
 def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
-    """x > y and, if asked for, y > x; two inputs of `width` bits."""
+    """Build x > y and, if asked for, y > x; two inputs of `width` bits."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
     builder.output([x > y, y > x] if three_way else [x > y])
@@ -33,13 +33,30 @@ def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
 
 
 def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
-    """Return whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
-    own = checked(values, width, "the value")
-    return run_on_both(engine, comparison(width, False, engine.form), own)[0].astype(np.bool_)
+    """Return whether party 0's value is the greater one, bool[batch]; each party passes its own values.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> values = [50, 7], [10, 7]  # party 0's, party 1's
+        >>> opened, _ = run_local(lambda session: strict(make_engine(session, "yao"), values[session.party]))
+        >>> opened.tolist()
+        [True, False]
+    """
+    inputs = checked(values, width, "the value")
+    return run_on_both(engine, comparison(width, False, engine.form), inputs)[0].astype(np.bool_)
 
 
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
-    """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
-    own = checked(values, width, "the value")
-    greater_less = run_on_both(engine, comparison(width, True, engine.form), own)
+    """Return for each pair "party0" or "party1", who has more, or "equal"; each party passes its own values.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> values = [50, 7], [10, 7]  # party 0's, party 1's
+        >>> run_local(lambda session: three_way(make_engine(session, "gmw"), values[session.party]))[0]
+        ['party0', 'equal']
+    """
+    inputs = checked(values, width, "the value")
+    greater_less = run_on_both(engine, comparison(width, True, engine.form), inputs)
     return [NAMES[place] for place in index_below(greater_less, len(NAMES), "who has more").tolist()]

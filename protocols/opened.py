@@ -13,10 +13,13 @@ Bounds = int | NDArray[np.int64]
 
 
 def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
-    """Return the opened numbers, int64[batch], each below the bound, or below its own of int64[batch]; at most 63 bits
-    wide.
+    """Return the opened numbers, int64[batch], each below the bound, or its own of int64[batch]; at most 63 bits.
 
     `ProtocolError` for a number out of range: no honest run of the circuit opens it.
+
+    Example:
+        >>> index_below(bitpack.from_integers([2, 0], 2), 3, "a class").tolist()
+        [2, 0]
     """
     numbers = bitpack.to_words(bits).astype(np.int64)
     bounds = np.broadcast_to(bound, numbers.shape)

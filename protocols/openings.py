@@ -21,7 +21,7 @@ KINDS = ("whether a node is a leaf", "class of a leaf", "attribute of a split")
 
 
 def index_width(count: int) -> int:
-    """Bits of an index below `count`."""
+    """Return bits of an index below `count`."""
     return (count - 1).bit_length()
 
 
@@ -33,7 +33,7 @@ class Decisions:
     labels: NDArray[np.int64]
 
     def bits(self, classes: int) -> BitMatrix:
-        """As opened, uint8[1 + index width, nodes]."""
+        """Return them as opened, uint8[1 + index width, nodes]."""
         labels = bitpack.from_integers(self.labels.tolist(), index_width(classes))
         return np.vstack([self.leaves, labels]).astype(np.uint8)
 
@@ -46,8 +46,7 @@ class Decisions:
 
 
 def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
-    """Return the second that a level opens: each split's place among the `left` attributes, uint8[index width,
-    splits]."""
+    """Return the second opening: each split's place among the `left` attributes, uint8[index width, splits]."""
     return bitpack.from_integers(choices, index_width(left))
 
 
@@ -87,7 +86,7 @@ def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedL
 
 
 def opened(domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind are opened for a tree, or for its level at `depth`."""
+    """Count the values of each kind that are opened for a tree, or for its level at `depth`."""
     counts = [level.counts() for level in levels(domains, classes, tree)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

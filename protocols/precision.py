@@ -91,7 +91,7 @@ class Precision:
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
     def cost(self, prices: Prices) -> float:
-        """Bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
         selected = min(1 << self.cells, sum(scale + 2 for scale in self.scales))
         table = (1 << self.cells) * prices.and_gate + selected * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
@@ -100,7 +100,7 @@ class Precision:
 
 
 def count_width(bound: int) -> int:
-    """N for a bound."""
+    """Return N for a bound."""
     return max(2, bound.bit_length())
 
 
@@ -136,18 +136,18 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
     target = Fraction(delta) / 4
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
     tried = [_fewest_digits(bound, cells, k, target) for cells in range(MAX_CELLS + 1) for k in wanted]
-    found: list[Precision] = []
+    candidates: list[Precision] = []
     # The scale only adds to the cost: once a choice is found, none that costs more without a scale can be cheaper.
     for candidate in sorted(filter(None, tried), key=lambda precision: precision.cost(prices)):
-        if found and candidate.cost(prices) > min(precision.cost(prices) for precision in found):
+        if candidates and candidate.cost(prices) > min(precision.cost(prices) for precision in candidates):
             break
-        found += _smallest_scale(candidate, target)
-    if not found:
+        candidates += _smallest_scale(candidate, target)
+    if not candidates:
         raise InputError(
             f"delta {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
             "choose a greater --delta or a smaller --max-rows"
         )
-    return min(found, key=lambda precision: (precision.cost(prices), precision.sum_width))
+    return min(candidates, key=lambda precision: (precision.cost(prices), precision.sum_width))
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:

@@ -12,7 +12,7 @@ from smc.recipes import GARBLED, Prices
 
 @dataclass(frozen=True)
 class Problem:
-    """What both parties know and must agree on."""
+    """The public parameters, on which both parties must agree."""
 
     domains: tuple[int, ...]  # number of values of each attribute, in the public order
     classes: int
@@ -30,7 +30,7 @@ class Problem:
         self.rules.check(self.classes, self.max_rows)
 
     def precision(self, prices: Prices = GARBLED) -> Precision:
-        """Parameters of the logarithm for counts up to the greatest size of the union, cheapest at those prices."""
+        """Derive the logarithm's parameters for counts up to the size of the union, cheapest at those prices."""
         return derive(self.delta, 2 * self.max_rows, prices=prices)
 
     @property

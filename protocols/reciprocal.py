@@ -56,7 +56,7 @@ class Parameters:
     cells: int  # m
     digits: tuple[int, ...]  # Q_1 .. Q_k
     scale: int  # s
-    kept: int  # G
+    fraction_bits: int  # G
 
     @property
     def count_width(self) -> int:
@@ -71,7 +71,7 @@ class Parameters:
     @property
     def fraction(self) -> int:
         """Fraction bits of the result."""
-        return self.kept + self.count_width - 1
+        return self.fraction_bits + self.count_width - 1
 
     @property
     def series_width(self) -> int:
@@ -87,14 +87,14 @@ class Parameters:
     def error(self) -> Fraction:
         """A proven bound on |W_0 / 2^S_0 - 1 / u|."""
         radius, most = Fraction(1, 2 << self.cells), _most(self.cells)
-        found = Fraction(1, 2 << self.scales[-1])
+        bound = Fraction(1, 2 << self.scales[-1])
         for scale, digits in zip(self.scales[-2::-1], self.digits[::-1], strict=True):
             cut = Fraction(0) if digits == self.count_width - 1 else Fraction(1, 1 << digits)
-            found = Fraction(1, 2 << scale) + radius * found + cut * most
-        return found + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.kept)
+            bound = Fraction(1, 2 << scale) + radius * bound + cut * most
+        return bound + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.fraction_bits)
 
     def cost(self, prices: Prices) -> float:
-        """Bytes one series needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return bytes one series needs, roughly: only for choosing between parameters that are all precise enough."""
         table = (1 << self.cells) * prices.and_gate + min(1 << self.cells, sum(self.scales)) * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         return table + digits * (prices.factor_bit or 2 * self.series_width * prices.and_gate)
@@ -116,10 +116,10 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
     `InputError` when no choice fits 64-bit words.
     """
     tried = [
-        found
+        choice
         for cells in range(min(MAX_CELLS, count_width(bound) - 2) + 1)
         for terms in range(1, MAX_TERMS + 1)
-        for found in _precise(error, bound, cells, terms)
+        for choice in _precise(error, bound, cells, terms)
     ]
     if not tried:
         raise InputError(f"fractions of counts up to {bound} do not fit {MAX_WIDTH}-bit words: choose a smaller bound")
@@ -127,20 +127,19 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
 
 
 def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Parameters]:
-    """Yield the fewest digits that leave half of the error to the scale, with the smallest scale, if that fits a
-    word."""
-    kept = math.ceil(-math.log2(error / 4))
-    room, radius = error - _truncation(cells, terms) - Fraction(1, 1 << kept), Fraction(1, 2 << cells)
+    """Yield the fewest digits that leave half of the error to the scale, and the smallest scale, if it fits."""
+    fraction_bits = math.ceil(-math.log2(error / 4))
+    room, radius = error - _truncation(cells, terms) - Fraction(1, 1 << fraction_bits), Fraction(1, 2 << cells)
     if room <= 0:
         return
     allowed = [room / (2 * terms * _most(cells)) / radius**j for j in range(terms)]
     digits = tuple(min(count_width(bound) - 1, max(cells + 1, math.ceil(-math.log2(cut)))) for cut in allowed)
     for scale in range(MAX_WIDTH):
-        found = Parameters(bound, cells, digits, scale, kept)
-        if max(found.sum_width, found.series_width) > MAX_WIDTH:
+        parameters = Parameters(bound, cells, digits, scale, fraction_bits)
+        if max(parameters.sum_width, parameters.series_width) > MAX_WIDTH:
             return
-        if found.scales[0] >= kept and found.error <= error:
-            yield found
+        if parameters.scales[0] >= fraction_bits and parameters.error <= error:
+            yield parameters
             return
 
 
@@ -155,7 +154,7 @@ def coefficients(parameters: Parameters) -> list[list[int]]:
 
 @lru_cache(maxsize=64)
 def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -> Netlist:
-    """Class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell and D_1 .. D_k out."""
+    """Build a circuit: class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell, D_1 .. D_k out."""
     width, cells = parameters.count_width, parameters.cells
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -172,13 +171,13 @@ def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -
     return builder.build()
 
 
-def squares(engine: Engine, parameters: Parameters, own: Indices) -> Word:
-    """x_c^2 / n of each table and class, class by class, from this party's int64[tables, classes]; secret."""
-    words, session, classes = engine.words, engine.session, own.shape[1]
+def squares(engine: Engine, parameters: Parameters, counts_by_class: Indices) -> Word:
+    """Return x_c^2 / n of each table and class, class by class, from this party's int64[tables, classes]; secret."""
+    words, session, classes = engine.words, engine.session, counts_by_class.shape[1]
     with session.phase("normalise"):
-        inputs = count_inputs(engine, own.T, parameters.count_width)
-        found = engine.run(shifted_netlist(parameters, classes, engine.form), *inputs)
-    counts, moved, (cell, *digits) = found[:classes], found[classes : 2 * classes], found[2 * classes :]
+        inputs = count_inputs(engine, counts_by_class.T, parameters.count_width)
+        shifted = engine.run(shifted_netlist(parameters, classes, engine.form), *inputs)
+    counts, moved, (cell, *digits) = shifted[:classes], shifted[classes : 2 * classes], shifted[2 * classes :]
     width = parameters.series_width
     with session.phase("look up"):
         (stages,) = words.select([Choice(cell, coefficients(parameters))], width)
@@ -187,7 +186,7 @@ def squares(engine: Engine, parameters: Parameters, own: Indices) -> Word:
         for stage, factor in zip(stages[-2::-1], digits[::-1], strict=True):
             result = words.add(stage, words.multiply(factor, 1 << (factor.width - 1), result, width), width)
     with session.phase("squares"):
-        cut = words.bits(result)[parameters.scales[0] - parameters.kept : parameters.scales[0] + 1]
+        cut = words.bits(result)[parameters.scales[0] - parameters.fraction_bits : parameters.scales[0] + 1]
         ((quotient,),) = words.select([Choice(cut, [[1 << i for i in range(cut.width)]])], cut.width + 1)
         whole = parameters.sum_width
         quotients = words.multiply(Bits.join(moved), 0, words.join([quotient] * classes), whole)

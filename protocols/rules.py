@@ -47,7 +47,7 @@ ENTROPY_ERROR = 1e-9  # of ln l and of an entropy: far above what double precisi
 
 @dataclass(frozen=True)
 class Rules:
-    """What the group of every leaf must keep; see the module's first lines. `InputError` for what can be no rule."""
+    """The rules for the group of every leaf; see the module's first lines. `InputError` for what can be no rule."""
 
     k: int = 1
     l: float = 1  # noqa: E741 (its name everywhere)
@@ -88,7 +88,7 @@ class Rules:
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
-        """`InputError` if no leaf keeps them, with so many classes and rows a party at most, or no word holds them."""
+        """Raise `InputError` if no leaf of so many classes and rows a party keeps them, or no word holds them."""
         rows = max_rows if self.against == "peer" else 2 * max_rows
         if self.k > rows:
             whose = "of a party" if self.against == "peer" else "in all"
@@ -118,18 +118,18 @@ class Rules:
         `whole` is int64[classes], the classes of all rows that the groups are part of, at most 2^31.
         """
         rows = counts.sum(axis=-1)
-        kept = rows >= self.k
+        fit = rows >= self.k
         if self.diversity == "entropy":
             entropy = x_log_x(rows) - x_log_x(counts).sum(axis=-1)  # n H
-            kept &= entropy >= rows * (math.log(self.l) + ENTROPY_ERROR)
+            fit &= entropy >= rows * (math.log(self.l) + ENTROPY_ERROR)
         else:
-            kept &= (counts > 0).sum(axis=-1) >= self.l
+            fit &= (counts > 0).sum(axis=-1) >= self.l
         if self.close:
-            kept &= self._is_close(counts, whole)
-        return kept | (rows == 0)
+            fit &= self._is_close(counts, whole)
+        return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
+        """Return whether distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH
@@ -146,8 +146,7 @@ USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks 
 
 
 def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
-    """Return the depth of a tree that nobody has bounded, 1 or more, by what is public: these rules, the bound, the
-    domains.
+    """Return the depth of a tree that nobody bounds, 1 or more, by what is public: rules, bound, domains.
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
@@ -163,5 +162,5 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
 
 
 def x_log_x(counts: Indices) -> NDArray[np.float64]:
-    """x ln x of counts, in double precision; 0 ln 0 = 0."""
+    """Return x ln x of counts, in double precision; 0 ln 0 = 0."""
     return np.asarray(counts * np.log(np.maximum(counts, 1)), dtype=np.float64)

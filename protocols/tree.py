@@ -43,7 +43,7 @@ def open_depth(tree: Tree) -> int | None:
 
 
 def decided_levels(tree: Tree) -> int:
-    """Return how many levels are decided."""
+    """Count the levels that are decided."""
     depth = open_depth(tree)
     return depth if depth is not None else 1 + max(depth for _, depth in walk(tree))
 

@@ -14,7 +14,7 @@ class InputError(SmcError):
 
 
 class JointRefusalError(InputError):
-    """What both parties' inputs together do not allow, as both have opened it; the same text for both. Exit code 2."""
+    """A refusal by both parties' inputs together, as both have opened it; the same text for both. Exit code 2."""
 
 
 class LinkError(SmcError):

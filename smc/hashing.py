@@ -53,7 +53,7 @@ class KeySchedule:
         self._next = 0
 
     def take(self, count: int) -> tuple[RoundKeys, int]:
-        """`hash_keys` for the next `count` numbers, and the first of them, a multiple of 8."""
+        """Return `hash_keys` for the next `count` numbers, and the first of them, a multiple of 8."""
         if self._keys is None:
             self._keys = hash_keys(self._session.derive("hash key", self._purpose))
         first = self._next

@@ -49,6 +49,10 @@ def run_local(
     it (tests only). `wrap` may put something around each party's channel: a recorder, a slow link, a fault. If a
     party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
     `kernels`: the modules of kernels that the program may call (None: any), compiled before if they never were here.
+
+    Example:
+        >>> run_local(lambda session: session.party, kernels=())
+        (0, 1)
     """
     warm(kernels)  # before the clock of a time-out or a meter runs
     identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)

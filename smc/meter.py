@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Cost:
-    """What a phase cost this party, and the bits it opened. Bytes are payload handed to and taken from the link."""
+    """A phase's cost to this party, and the bits it opened. Bytes are payload handed to and taken from the link."""
 
     bytes_sent: int = 0
     bytes_received: int = 0

@@ -17,7 +17,7 @@ Form = Literal["size", "depth"]  # what circuits save: AND gates, or levels of A
 
 @dataclass(frozen=True)
 class Prices:
-    """What operations cost, in bytes or any other unit: for choosing between parameters that would all do.
+    """Costs of operations, in bytes or any other unit: for choosing between parameters that would all do.
 
     An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
     """

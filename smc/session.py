@@ -22,29 +22,29 @@ from smc.primitives.prg import Prg
 
 
 class Openings:
-    """How a secret is opened: each party sends its share to the other."""
+    """The opening of secrets: each party sends its share to the other."""
 
-    def open(self, session: Session, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape."""
-        session.send("reveal", own)
-        return own ^ session.receive("reveal", np.uint8, own.shape)
+        session.send("reveal", share)
+        return share ^ session.receive("reveal", np.uint8, share.shape)
 
 
 class AnnouncedOpenings(Openings):
     """The same, but no share leaves before both parties have announced theirs: a byte each way and a round more."""
 
     @override
-    def open(self, session: Session, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """See `Openings.open`; `ready` may replace the share."""
-        own = self.ready(own)
+        share = self.ready(share)
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
         self.leaves()
-        return super().open(session, own)
+        return super().open(session, share)
 
-    def ready(self, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the share to be sent, before it is announced."""
-        return own
+        return share
 
     def leaves(self) -> None:
         """Note that the share is sent next: both parties have announced theirs."""
@@ -128,7 +128,7 @@ class Session:
 
 
 def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
-    """SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
+    """Return SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
     state = hashlib.sha256()
     for part in (secret, *context):
         data = part if isinstance(part, bytes) else str(part).encode()

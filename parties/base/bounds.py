@@ -25,8 +25,7 @@ def raise_descriptors() -> None:
 
 
 def connections() -> int:
-    """Return how many connections the peer's port may hold at once, by the present limit of descriptors: half at
-    most."""
+    """Return how many connections the peer's port may hold at once: at most half the limit of descriptors."""
     return _share(2, MOST_CONNECTIONS)
 
 

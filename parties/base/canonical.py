@@ -19,10 +19,10 @@ def canonical(job: Mapping[str, Any]) -> str:
 
 
 def job_digest(job: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical job, in hexadecimal."""
+    """Return SHA-256 of the canonical job, in hexadecimal."""
     return hashlib.sha256(canonical(job).encode()).hexdigest()
 
 
 def dump(value: Any) -> str:
-    """Any JSON value, written so. ValueError or TypeError if it cannot be."""
+    """Write any JSON value so. ValueError or TypeError if it cannot be."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def _screen(name: str) -> Console:
-    """Standard output or error through rich, loaded on first use: a run without a terminal may never need it."""
+    """Return standard output or error through rich, loaded on first use: a run without a terminal may never need it."""
     from rich.console import Console
 
     class Screen(Console):
@@ -92,7 +92,7 @@ def is_asked() -> bool:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
@@ -119,7 +119,7 @@ def columns(words: Iterable[str], numbers: Iterable[str], title: str | None = No
 
 
 def size(count: float) -> str:
-    """Bytes for people: 1.4 MB."""
+    """Format bytes for people: 1.4 MB."""
     step = 0
     while count >= 1000 and step < len(STEPS) - 1:
         count /= 1000

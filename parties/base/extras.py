@@ -39,10 +39,10 @@ def install_line(extra: str) -> str:
 
 def _pip() -> str:
     """Return what to type for pip: its path, if the name alone is that of another environment or of none."""
-    own, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
-    if not own.exists() or (named is not None and own.samefile(named)):
+    pip, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
+    if not pip.exists() or (named is not None and pip.samefile(named)):
         return "pip"
-    return shlex.quote(str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own))
+    return shlex.quote(str(pip.relative_to(Path.cwd()) if pip.is_relative_to(Path.cwd()) else pip))
 
 
 def installed(*modules: str) -> bool:
@@ -59,7 +59,7 @@ def remedy(error: ImportError) -> str | None:
 
 
 def require(what: str, *modules: str) -> None:
-    """`InputError` with the line that installs the first of these packages that is missing; `what` needs them."""
+    """Raise `InputError` with the line that installs the first of these packages that is missing; `what` needs them."""
     for module in modules:
         if not installed(module):
             raise InputError(f"{what}: {remedy(ModuleNotFoundError(name=module))}")
@@ -78,7 +78,7 @@ def importing(what: str) -> Iterator[None]:
 
 @contextmanager
 def needing(what: str, extra: str | None = None) -> Iterator[None]:
-    """`InputError` with the line that installs what is missing, if an import in the block fails; `what` needs it.
+    """Raise `InputError` with the line that installs what is missing, if an import in the block fails; `what` needs it.
 
     `extra` is named whichever of its packages is missing; without it, the smallest one that has the package.
     """

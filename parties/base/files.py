@@ -31,7 +31,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_device(path: Path) -> None:
-    """`InputError` for a device that is no terminal: the one of zeros never ends."""
+    """Raise `InputError` for a device that is no terminal: the one of zeros never ends."""
     with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
         if not stat.S_ISCHR(path.stat().st_mode):
             return
@@ -41,7 +41,7 @@ def refuse_device(path: Path) -> None:
 
 
 def require_regular(path: Path) -> None:
-    """`InputError` for what is there and no file on a disk: a pipe that nobody writes to is waited for without end."""
+    """Refuse what is there and no file on a disk: a pipe that nobody writes to is waited for without end."""
     with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
@@ -58,7 +58,7 @@ def read_private(path: Path) -> bytes:
 
 
 def ensure_private(path: Path) -> None:
-    """`InputError` if a file is not there, or if others than its owner may read it."""
+    """Raise `InputError` if a file is not there, or if others than its owner may read it."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
@@ -68,14 +68,13 @@ def ensure_private(path: Path) -> None:
 
 
 def refuse_archive(path: Path, start: bytes) -> None:
-    """`InputError` if a file that should hold a table begins as a ZIP archive, which is what spreadsheets are."""
+    """Raise `InputError` if a file that should hold a table begins as a ZIP archive, which is what spreadsheets are."""
     if start.startswith(b"PK\x03\x04"):
         raise InputError(f"{path}: this is a spreadsheet or an archive; save the table as CSV or Parquet")
 
 
 def decode(path: Path, data: bytes, first: int = 1) -> str:
-    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line; `first` is
-    ours."""
+    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the bad line; `first` is ours."""
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -110,7 +109,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path, **hooks: Any) -> Any:
-    """Return what a JSON file says; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
+    """Read a JSON file; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
 
     Words that JSON does not have, such as NaN, are refused, and so are numbers beyond all use.
     """
@@ -136,10 +135,10 @@ def _whole(digits: str) -> int:
 
 
 def _real(digits: str) -> float:
-    found = float(digits)
-    if math.isinf(found):
+    number = float(digits)
+    if math.isinf(number):
         raise ValueError(f"not valid JSON: the number {digits[:20]} is too large")
-    return found
+    return number
 
 
 def write_text(path: Path, text: str, private: bool = False) -> None:
@@ -278,8 +277,7 @@ def _create(path: Path) -> int:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the open file that a name such as /dev/stdout stands for; replacing what it leads to would tear it
-    away."""
+    """Return the open file of a name such as /dev/stdout; replacing what it leads to would tear it away."""
     if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
         return int(match[1] or match[2])
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))

@@ -41,7 +41,7 @@ Measure = Callable[[str, float], float]  # text and size in points to width in i
 
 @contextmanager
 def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Matplotlib's own defaults, whatever the user's matplotlibrc says; text stays text in an SVG.
+    """Set matplotlib's own defaults, whatever the user's matplotlibrc says; text stays text in an SVG.
 
     `settings` go before them: matplotlib's parameters, as in {"font.size": 10}.
     """
@@ -56,8 +56,7 @@ def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
 
 
 def svg(figure: Figure, **about: str | None) -> str:
-    """Return a figure made within `style` as an SVG document, the same for the same figure; `about`: Title,
-    Description."""
+    """Return a figure made within `style` as SVG, the same for the same figure; `about`: Title, Description."""
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)

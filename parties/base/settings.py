@@ -59,19 +59,19 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
 
     A flag also displaces what excludes it: `--connect` wins over `listen` in the file.
     """
-    given = {name: value for name, value in flags.items() if value is not None}
-    kept = settings.model_dump(exclude_unset=True, by_alias=True)
-    if any(name in given for name in settings.exclusive):
-        kept = {name: value for name, value in kept.items() if name not in settings.exclusive}
+    flags_set = {name: value for name, value in flags.items() if value is not None}
+    values = settings.model_dump(exclude_unset=True, by_alias=True)
+    if any(name in flags_set for name in settings.exclusive):
+        values = {name: value for name, value in values.items() if name not in settings.exclusive}
     try:
-        return type(settings).model_validate(kept | given)
+        return type(settings).model_validate(values | flags_set)
     except ValidationError as error:
         key, problem = _explain(error.errors()[0], type(settings))
         raise InputError(f"{_flag(key)}: {problem}" if key else problem) from None
 
 
 def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
-    """Fields as this model. `InputError` names the key that is wrong."""
+    """Validate fields as this model. `InputError` names the key that is wrong."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -105,9 +105,11 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
     Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
     """
-    found = error.errors()
+    errors = error.errors()
     # A key that is misspelt is missing, too: the misspelling says more.
-    first = next((one for one in found if one["type"] == "extra_forbidden" and found[0]["type"] == "missing"), found[0])
+    first = next(
+        (fault for fault in errors if fault["type"] == "extra_forbidden" and errors[0]["type"] == "missing"), errors[0]
+    )
     key, problem = _explain(first, model)
     for depth, part in enumerate(place := first["loc"]):
         if isinstance(content, list) and isinstance(part, int) and isinstance(content[part], dict):
@@ -121,7 +123,7 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
     """Return what is wrong with each key, of a failed validation; with several together under the empty key."""
-    return dict(_explain(one, model) for one in reversed(error.errors()))
+    return dict(_explain(problem, model) for problem in reversed(error.errors()))
 
 
 def _inside(content: object, part: int | str) -> object:
@@ -205,11 +207,11 @@ def _example(model: type[BaseModel], place: list[str]) -> str:
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
     """Return the keys that may stand at a place of the file."""
-    found: Any = model
+    annotation: Any = model
     for part in place:
-        if isinstance(found, type) and issubclass(found, BaseModel):
-            found = found.model_fields[part].annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            annotation = annotation.model_fields[part].annotation
         else:  # a table of tables, or an array of them
-            found = next((kind for kind in get_args(found) if kind not in (str, Ellipsis)), None)
-    known = isinstance(found, type) and issubclass(found, BaseModel)
-    return [field.alias or name for name, field in found.model_fields.items()] if known else []
+            annotation = next((kind for kind in get_args(annotation) if kind not in (str, Ellipsis)), None)
+    known = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return [field.alias or name for name, field in annotation.model_fields.items()] if known else []

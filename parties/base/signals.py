@@ -32,7 +32,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class _State:
-    """Where the program is. There is one, as there is one pair of handlers."""
+    """The state of the program. There is one, as there is one pair of handlers."""
 
     begun = False
     ending = False
@@ -55,23 +55,22 @@ def watch() -> None:
 
 
 def begin() -> None:
-    """A command begins: from now on it is ended in order."""
+    """Note that a command begins: from now on it is ended in order."""
     _State.begun = True
 
 
 def over() -> None:
-    """The command has ended, well or badly: nothing is left to end in order, so a signal ends the program at once."""
+    """Note that the command has ended: nothing is left to end in order, so a signal ends the program at once."""
     _State.begun = False
 
 
 def end() -> None:
-    """The outcome is certain, and the program about to leave with it."""
+    """Note that the outcome is certain, and the program about to leave with it."""
     _State.ending = True
 
 
 def raised() -> signal.Signals | None:
-    """Return the last signal that became an exception: whatever error comes after it may be what a library made of
-    it."""
+    """Return the last signal that became an exception: an error after it may be what a library made of it."""
     return _State.raised
 
 
@@ -119,14 +118,14 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """The outermost handler: what nobody has caught ends the program."""
+    """End the program for what nobody has caught: the outermost handler."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(_number(error))
     sys.__excepthook__(kind, error, trace)
 
 
 def _ignored(failure: sys.UnraisableHookArgs) -> None:
-    """An exception where Python can raise none, such as in a finaliser: a signal must not be lost there."""
+    """Handle an exception where Python can raise none, as in a finaliser: a signal must not be lost there."""
     if isinstance(failure.exc_value, KeyboardInterrupt):
         _wait(_number(failure.exc_value))
     else:

@@ -42,10 +42,10 @@ def sweep(directory: str) -> None:
     """Remove what killed processes of this user have left in `directory`; once a process."""
     try:
         with os.scandir(directory) as entries:
-            found = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
+            paths = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
     except OSError:
         return
-    for path in found:
+    for path in paths:
         _remove_if_left(path)
 
 

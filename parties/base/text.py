@@ -12,8 +12,7 @@ _FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
 
 
 def canonical_fingerprint(text: str) -> str | None:
-    """Return a whole fingerprint as `identity.fingerprint` writes it, however it is spelled; None if the text is
-    none."""
+    """Return a whole fingerprint, however spelled, as `identity.fingerprint` writes it; None if it is none."""
     return bytes.fromhex(text.replace(":", "")).hex(":").upper() if _FINGERPRINT.fullmatch(text) else None
 
 
@@ -30,7 +29,7 @@ def listed(values: Iterable[str], limit: int = 8) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
+    """Return ` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1)
     return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
@@ -58,7 +57,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`printable`, with marks that are not seen as escapes too, but for those that are part of how scripts are written.
+    """Do as `printable`, and escape marks that are not seen, but for those that are part of how scripts are written.
 
     Such marks turn the direction of the text around them and make a line read as another one (Boucher and Anderson,
     "Trojan Source", 2021). For text that others wrote.

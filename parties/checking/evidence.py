@@ -17,13 +17,13 @@ Numbers = NDArray[np.int64]
 
 
 def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """For each line of noisy numbers, int64[copies]: how much farther they are from `first` than from `second`."""
-    found: Outcomes = (np.abs(opened - first) - np.abs(opened - second)).sum(axis=1)
-    return found
+    """Measure each line of noisy numbers, int64[copies]: how much farther from `first` than from `second`."""
+    losses: Outcomes = (np.abs(opened - first) - np.abs(opened - second)).sum(axis=1)
+    return losses
 
 
 def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """For each line of noisy numbers, int64[copies]: where they lie on the way from `first`, 0, to `second`, `ONE`."""
+    """Place each line of noisy numbers, int64[copies], on the way from `first`, 0, to `second`, `ONE`."""
     way = second - first
-    found: Outcomes = np.rint((opened - first) @ way * (ONE / float(way @ way))).astype(np.int64)
-    return found
+    places: Outcomes = np.rint((opened - first) @ way * (ONE / float(way @ way))).astype(np.int64)
+    return places

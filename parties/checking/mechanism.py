@@ -55,7 +55,7 @@ def check(
 
 
 def judge(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float = ERROR) -> Finding:
-    """Return what outcomes of either table show of what the mechanism promises."""
+    """Judge by the outcomes of either table what the mechanism promises."""
     if mechanism.rho:
         return _concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
@@ -68,7 +68,7 @@ def sample(
     seed: bytes | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Outcomes:
-    """So many independent outcomes on table 0 or 1."""
+    """Draw so many independent outcomes on table 0 or 1."""
     parts: list[Outcomes] = []
     for start in range(0, samples, PART):
         copies = min(PART, samples - start)
@@ -83,13 +83,13 @@ def sample(
 
 def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
     """Return what is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
-    one, other = first / evidence.ONE, second / evidence.ONE
-    shown = rho_shown(one, other, mechanism.rho, error / 2)
+    of_first, of_second = first / evidence.ONE, second / evidence.ONE
+    rho = rho_shown(of_first, of_second, mechanism.rho, error / 2)
     return Finding(
         mechanism.epsilon,
         mechanism.delta,
         samples=len(first),
         error=error,
-        loss=epsilon_at(exact(shown), exact(mechanism.delta)),
-        guess=guess(one < 1 / 2, other < 1 / 2, 1 + most_apart(mechanism.rho), error / 2),
+        loss=epsilon_at(exact(rho), exact(mechanism.delta)),
+        guess=guess(of_first < 1 / 2, of_second < 1 / 2, 1 + most_apart(mechanism.rho), error / 2),
     )

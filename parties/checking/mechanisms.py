@@ -53,7 +53,7 @@ def total(promise: Promise) -> Mechanism:
 
 
 def histogram(promise: Promise) -> Mechanism:
-    """Noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
+    """Return the mechanism of noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
     moved = promise.rows - 1
     tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
     return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
@@ -99,13 +99,13 @@ def top_any(promise: Promise) -> Mechanism:
 
 
 def response(promise: Promise) -> Mechanism:
-    """Randomized response: one of three answers."""
+    """Return the mechanism of randomised response: one of three answers."""
     law = offset_law(promise.epsilon, ANSWERS)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        own = np.full((2, copies), 0, dtype=np.uint8)
-        own[0] = table if engine.party else 0
-        left, right = engine.both(own)
+        bits = np.full((2, copies), 0, dtype=np.uint8)
+        bits[0] = table if engine.party else 0
+        left, right = engine.both(bits)
         return respond(engine, left ^ right, ANSWERS, law)
 
     return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
@@ -132,7 +132,7 @@ def propose(promise: Promise) -> Mechanism:
 
 
 def bound(promise: Promise) -> Mechanism:
-    """Triangles by a private bound of the local sensitivity."""
+    """Return the mechanism of triangles by a private bound of the local sensitivity."""
     return sensitivity.bound(promise.epsilon, exact(SEEN))
 
 
@@ -233,8 +233,8 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array([first, second][table], dtype=np.int64)
-        own = whole // 2 if engine.party else whole - whole // 2
-        return noisy_sums(engine, np.tile(own, copies), WIDTH, law).reshape(copies, len(whole))
+        numbers = whole // 2 if engine.party else whole - whole // 2
+        return noisy_sums(engine, np.tile(numbers, copies), WIDTH, law).reshape(copies, len(whole))
 
     return draw
 
@@ -244,7 +244,7 @@ def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, 
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array(tables[table], dtype=np.int64)
-        own = whole // 2 if engine.party else whole - whole // 2
-        return noisy_choice(engine, np.repeat(own[:, None], copies, axis=1), WIDTH, law)
+        numbers = whole // 2 if engine.party else whole - whole // 2
+        return noisy_choice(engine, np.repeat(numbers[:, None], copies, axis=1), WIDTH, law)
 
     return draw

@@ -23,7 +23,7 @@ _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class Promise:
-    """What a mechanism is asked to keep."""
+    """The promise that a mechanism is asked to keep."""
 
     epsilon: Fraction
     delta: float = 1e-5  # for those that need one
@@ -31,7 +31,7 @@ class Promise:
 
     @classmethod
     def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
-        """From decimal numbers as they are written. `InputError` for numbers that are no promise."""
+        """Read decimal numbers as they are written. `InputError` for numbers that are no promise."""
         numbers = {"epsilon": epsilon, "delta": delta}
         for name, text in numbers.items():
             if not _DECIMAL.fullmatch(text):
@@ -49,7 +49,7 @@ class Promise:
 
     @property
     def rho(self) -> float:
-        """What a budget takes for epsilon at this delta."""
+        """The rho that a budget takes for epsilon at this delta."""
         return rho_within(float(self.epsilon), exact(self.delta))
 
 
@@ -58,10 +58,13 @@ def concentrated(
     tables: str,
     promise: Promise,
     draw: Callable[[Engine, int, int], Outcomes],
-    told: Sequence[Spending] | None = None,
+    spendings: Sequence[Spending] | None = None,
 ) -> Mechanism:
-    """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the
-    budget."""
-    rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
+    """Return a mechanism that promises a rho: what epsilon allows at its delta, and no more than was budgeted."""
+    rho = (
+        promise.rho
+        if spendings is None
+        else min(promise.rho, sum(spending.rho * spending.times for spending in spendings))
+    )
     delta = promise.delta
     return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

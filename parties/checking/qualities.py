@@ -36,8 +36,8 @@ def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mecha
     tables = ((PURE, MIXED) if replaced else (NONE, NONE)), (MIXED, PURE)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        own = [counts // 2 if engine.party else counts - counts // 2 for counts in tables[table]]
-        scores = problem.measure.scores(engine, own)
+        counts_of_party = [counts // 2 if engine.party else counts - counts // 2 for counts in tables[table]]
+        scores = problem.measure.scores(engine, counts_of_party)
         places = chosen(engine, problem, ATTRIBUTES, scores.take(np.tile(np.arange(ATTRIBUTES), copies)))
         return np.array(bitpack.to_integers(engine.reveal(places)[0]), dtype=np.int64)
 
@@ -46,6 +46,6 @@ def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mecha
 
 
 def problem_of(quality: Measure, epsilon: Fraction, replaced: bool) -> Problem:
-    """Of a tree with one level, which has `epsilon` alone."""
+    """Return the problem of a tree with one level, which has `epsilon` alone."""
     rows = (ROWS + 2) // 2
     return Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)

@@ -48,22 +48,21 @@ def median(promise: Promise) -> Mechanism:
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        own = own_numbers(task, tables[table][engine.party :: 2]).reshape(2, -1, 1)
-        below, above = np.repeat(own, copies, axis=2)
+        numbers = own_numbers(task, tables[table][engine.party :: 2]).reshape(2, -1, 1)
+        below, above = np.repeat(numbers, copies, axis=2)
         return noisy_median(engine, below, above, task.width, task.law)
 
     return _mechanism("joint-median", tables, promise, draw)
 
 
 def top(promise: Promise) -> Mechanism:
-    """Return the most frequent of three values and the next: the third gets a row, and the order of the first two is
-    kept."""
+    """Return the most frequent of three values and the next: the third gets a row, and the first two stay."""
     task = _task(Top, promise, _schema(x=3), of="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        own = own_numbers(task, tables[table][engine.party :: 2]).reshape(-1, 1)
-        return noisy_top(engine, np.repeat(own, copies, axis=1), FIRST, task.width, task.law).T
+        numbers = own_numbers(task, tables[table][engine.party :: 2]).reshape(-1, 1)
+        return noisy_top(engine, np.repeat(numbers, copies, axis=1), FIRST, task.width, task.law).T
 
     return _mechanism("top-places", tables, promise, draw)
 
@@ -76,7 +75,7 @@ def naive_bayes(promise: Promise) -> Mechanism:
 
 
 def mean(promise: Promise) -> Mechanism:
-    """Means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
+    """Release means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
     task = _task(Mean, promise, _schema(g=2, x=3), of="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
     return _mechanism("mean", tables, promise, sums(task.parts, wholes(task, tables), weighted(task.parts)))
@@ -108,27 +107,30 @@ def rounds(promise: Promise) -> Mechanism:
     exact = []
     for points in (own_numbers(task, table) for table in tables):
         places = [task.lloyd.places(((0,) * task.rounds[0].numbers,) * number) for number in range(len(task.rounds))]
-        exact.append(np.concatenate([cluster_sums(points[:, :-1], points[:, -1], one).reshape(-1) for one in places]))
+        exact.append(
+            np.concatenate([cluster_sums(points[:, :-1], points[:, -1], clusters).reshape(-1) for clusters in places])
+        )
     return _mechanism("cluster-rounds", tables, promise, sums(task.rounds, exact, weighted(task.rounds)))
 
 
 def joint_table(promise: Promise) -> Mechanism:
     """Return the numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
     settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
-    made = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
-    layout = JointTable.canonical(made, _schema(x=2)).layout
-    full = [(0,), (1,)] * made.threshold
+    joint_settings = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
+    layout = JointTable.canonical(joint_settings, _schema(x=2)).layout
+    full = [(0,), (1,)] * joint_settings.threshold
     tables = [(*full, *table) for table in _neighbours((0,), (1,), promise)]
     columns = [np.array(table)[:, 0] for table in tables]
-    whole = [layout.own_numbers(RowCounts([], 2, np.zeros((len(one), 0), np.int64), one))[1] for one in columns]
+    whole = [
+        layout.own_numbers(RowCounts([], 2, np.zeros((len(values), 0), np.int64), values))[1] for values in columns
+    ]
     assert layout.noise is not None
     part = Part(len(whole[0]), layout.settings.max_rows, False, layout.noise)
     return _mechanism("joint-table", tables, promise, sums([part], whole, evidence.of_laplace))
 
 
 def triangles(promise: Promise) -> Mechanism:
-    """Return a private bound of what an edge changes, and the triangles with noise of that, at a delta that samples
-    show."""
+    """Bound privately what an edge changes; count triangles with noise of that, at a delta that samples show."""
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
     law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, task.delta)
@@ -136,14 +138,16 @@ def triangles(promise: Promise) -> Mechanism:
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         value, most = GRAPHS[table]
         noisy, of = np.unique(most + samples(law, (copies,), rng), return_inverse=True)
-        bounds = np.array([bounded(one, VERTICES, task.epsilon, task.delta) for one in noisy.tolist()])[of]
+        bounds = np.array([bounded(most_shared, VERTICES, task.epsilon, task.delta) for most_shared in noisy.tolist()])[
+            of
+        ]
         answers = np.full(copies, value, dtype=np.int64)
         for bound in np.unique(bounds).tolist():
             these = np.flatnonzero(bounds == bound)
             answers[these] += samples(answer_law(bound, task.epsilon, task.replaced), (len(these),), rng)
         likelier = [
-            np.abs(told - first) - np.abs(told - second)
-            for told, (first, second) in zip((answers, bounds - shift), zip(*GRAPHS, strict=True), strict=True)
+            np.abs(noisy_numbers - first) - np.abs(noisy_numbers - second)
+            for noisy_numbers, (first, second) in zip((answers, bounds - shift), zip(*GRAPHS, strict=True), strict=True)
         ]
         scale = float(answer_law(1, task.epsilon, task.replaced).scale / law.scale)
         return np.rint((likelier[0] / bounds / scale + likelier[1]) * evidence.ONE).astype(np.int64)
@@ -168,7 +172,7 @@ def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Cal
 
 
 def weighted(parts: Sequence[Part]) -> Judged:
-    """Evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
+    """Return evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
     scales = np.concatenate([np.full(part.numbers, float(part.noise.scale)) for part in parts if part.noise])
 
     def judged(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
@@ -179,7 +183,7 @@ def weighted(parts: Sequence[Part]) -> Judged:
 
 
 def own_numbers(task: Release, lines: Lines) -> Numbers:
-    """Return what a party with these rows brings to a job."""
+    """Compute what a party with these rows brings to a job."""
     schema, target = task.schema, task.target
     columns = list(schema.attributes)
     order = [columns.index(name) for name in (*schema.features(target), target)]
@@ -199,7 +203,7 @@ def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> An
 
 
 def _schema(**sizes: int) -> Schema:
-    """Columns with the values 0, 1, ..."""
+    """Return a schema of columns with the values 0, 1, ..."""
     return Schema({name: tuple(map(str, range(size))) for name, size in sizes.items()})
 
 

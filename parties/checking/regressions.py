@@ -63,7 +63,7 @@ def objective(promise: Promise) -> Mechanism:
 
 
 def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
-    """Between which t the minimiser lies, with noise of this epsilon."""
+    """Return between which t the minimiser lies, with noise of this epsilon."""
     places = np.linspace(-1 - loss.h, 1 + loss.h, POINTS)
     slopes = [[float(rows.gradient(loss, regularisation, np.array([t]))[0]) for t in places] for rows in ALONE]
 
@@ -93,17 +93,17 @@ def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) 
 
 
 def gradient(promise: Promise) -> Mechanism:
-    """Noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
+    """Run noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
 
     What noise must hide does not depend on the weights, so they are 0 throughout.
     """
     task = _task(promise, method="gradient", loss="huber", steps=STEPS, clip=1.0)
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
     start = np.zeros(task.features.number)
-    own = [own_numbers(*task.method.own(_rows(task, table))(start)) for table in tables]
+    sums = [own_numbers(*task.method.own(_rows(task, table))(start)) for table in tables]
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
     assert isinstance(task.method, Gradient)
-    draw = steps(task.method.problem.law, STEPS, *own)
+    draw = steps(task.method.problem.law, STEPS, *sums)
     return concentrated("gradient", words, promise, simulated(draw), task.spends)
 
 
@@ -112,10 +112,10 @@ def joint_output(promise: Promise) -> Mechanism:
     task = _task(promise, method="output", loss="huber", huber=CORNER, least_rows=LEAST_ROWS, **{"lambda": 1.0})
     first = ((1, 1), *((1, 0),) * (LEAST_ROWS - 1))
     second = ((1, 1), *(first if promise.adjacency == "add-remove" else first[:-1]))
-    own = [task.method.own(_rows(task, table)) for table in (first, second)]
+    outputs = [task.method.own(_rows(task, table)) for table in (first, second)]
     words = f"{LEAST_ROWS} rows, one of them of the second class, or two of {len(second)}"
     assert isinstance(task.method, Output)
-    draw = steps(task.method.noise[0].law(task.method.numbers), 1, *own)
+    draw = steps(task.method.noise[0].law(task.method.numbers), 1, *outputs)
     return concentrated("joint-output", words, promise, simulated(draw), task.spends)
 
 
@@ -143,10 +143,13 @@ def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
     """Return the first of the candidates whose scores with noise are the greatest, int64[candidates] for each table."""
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
-        own = scores[table]
+        numbers = scores[table]
         parts = range(0, copies, AT_ONCE)
         return np.concatenate(
-            [(own + samples(law, (min(AT_ONCE, copies - start), len(own)), rng)).argmax(axis=1) for start in parts]
+            [
+                (numbers + samples(law, (min(AT_ONCE, copies - start), len(numbers)), rng)).argmax(axis=1)
+                for start in parts
+            ]
         )
 
     return draw

@@ -23,15 +23,15 @@ Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # with randomne
 
 
 def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbers:
-    """Independent samples, int64[shape]."""
+    """Draw independent samples, int64[shape]."""
     if isinstance(law, ScaledSum):
         return samples(law.fine, shape, rng) + (samples(law.coarse, shape, rng) << law.shift)
     if isinstance(law, DigitLaw):
-        found, coins = np.zeros(shape, dtype=np.int64), law.coins
+        digits, coins = np.zeros(shape, dtype=np.int64), law.coins
         for place, threshold in enumerate(coins.thresholds[: law.digits]):
-            found |= _toss(threshold, coins.width, shape, rng) << place
+            digits |= _toss(threshold, coins.width, shape, rng) << place
         signs = coins.thresholds[law.digits :]
-        return found ^ -_toss(signs[0], coins.width, shape, rng) if signs else found
+        return digits ^ -_toss(signs[0], coins.width, shape, rng) if signs else digits
     table = law.probabilities()
     values, chances = np.array(list(table)), np.cumsum([float(chance) for chance in table.values()])
     places = np.searchsorted(chances, rng.random(shape), side="right")
@@ -39,7 +39,7 @@ def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbe
 
 
 def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
-    """Outcomes of a mechanism that runs in one place: party 0's are taken."""
+    """Simulate a mechanism that runs in one place: party 0's are taken."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         if engine.party:

@@ -33,7 +33,7 @@ VERTICES = 1000
 
 
 def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Propose-test-release where the test is undecided, and the medians are as far apart as it allows."""
+    """Run propose-test-release where the test is undecided, and the medians are as far apart as it allows."""
     distance = tail(2 / epsilon, delta)
     below = distance + 1
     first = [0] * (below + 1) + [BOUND] * distance + [HIGH] * (below - distance)
@@ -55,8 +55,8 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
         noise = partial(_sampled, rng)
         bounds, answers = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, noise, copies)
         of_values, of_locals = (
-            abs(told - first) - abs(told - second)
-            for told, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
+            abs(opened - first) - abs(opened - second)
+            for opened, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
         )
         return np.rint((of_values / bounds + of_locals) * evidence.ONE).astype(np.int64)
 
@@ -65,7 +65,7 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Noise of the smooth sensitivity."""
+    """Return the mechanism of noise of the smooth sensitivity."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_smooth(table, epsilon, delta, draw, copies)
@@ -94,7 +94,7 @@ def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Their second: the scale LS(.) / epsilon of each table itself, which tells which it is."""
+    """Run their second: the scale LS(.) / epsilon of each table itself, which tells which it is."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return table.median + draw(DiscreteLaplace(table.local / epsilon), copies)

@@ -44,7 +44,7 @@ def by_aim(promise: Promise) -> Mechanism:
     rounds = task.plan.rounds
     rho = promise.epsilon**2 / 2 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
     plan = replace(task.plan, work=replace(task.work, rho=rho))
-    some = [task.sets.index(one) for one in (NEARER, FARTHER)]
+    some = [task.sets.index(pair) for pair in (NEARER, FARTHER)]
     sigma, epsilon = plan.first
 
     def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, OneSidedGeometric]:
@@ -77,31 +77,31 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
 
     def program(session: Session, whole: Numbers) -> tuple[Numbers, OneSidedGeometric]:
         engine = make_engine(session, "clear")
-        own = whole // 2 if session.party else whole - whole // 2
-        bits, law = compared(engine, JointTables(engine, own, task.work.sizes, MAX_ROWS), estimates)
+        share = whole // 2 if session.party else whole - whole // 2
+        bits, law = compared(engine, JointTables(engine, share, task.work.sizes, MAX_ROWS), estimates)
         return bitpack.to_words(engine.reveal(bits)[0]).astype(np.int64), law
 
-    (first, law), (second, _) = (run_local(partial(program, whole=one))[0] for one in counts)
+    (first, law), (second, _) = (run_local(partial(program, whole=numbers))[0] for numbers in counts)
     return [first, second], law
 
 
 def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:
-    """Of all marginals: as near as can be, but those of the two pairs far off, on the side that the row makes them.
+    """Estimate all marginals: as near as can be, but the two pairs' far off, on the side that the row makes them.
 
     The scores of the two are equal on the second table.
     """
-    found = np.maximum(first, second)
+    estimates = np.maximum(first, second)
     starts = np.cumsum([0, *task.work.sizes])
     for pair, towards in ((NEARER, 1), (FARTHER, -1)):
         place = task.sets.index(pair)
         cells = slice(starts[place], starts[place + 1])
         moved = towards * np.sign(second[cells] - first[cells])
-        found[cells] = np.where(moved > 0, 2 * ROWS, np.where(moved < 0, 0, found[cells]))
+        estimates[cells] = np.where(moved > 0, 2 * ROWS, np.where(moved < 0, 0, estimates[cells]))
         unmoved = starts[place] + np.flatnonzero(moved == 0)[0]
-        found[unmoved] += FAR
-        apart = np.abs(2 * (second[cells] - found[cells]) - 1).sum()  # twice the distance
-        found[unmoved] += (4 * FAR - apart) // 2
-    return found
+        estimates[unmoved] += FAR
+        apart = np.abs(2 * (second[cells] - estimates[cells]) - 1).sum()  # twice the distance
+        estimates[unmoved] += (4 * FAR - apart) // 2
+    return estimates
 
 
 def _tables(promise: Promise) -> tuple[Lines, Lines]:

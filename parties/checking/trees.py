@@ -26,7 +26,7 @@ VALUES, CLASSES = 3, 2
 
 
 def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
-    """ID3 with the quality `max`, `stop` and one level."""
+    """Return the mechanism of ID3 with the quality `max`, `stop` and one level."""
     problem = problem_of(epsilon, replaced)
     tables = tables_of(problem.bonus, replaced)
     what = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
@@ -34,13 +34,13 @@ def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
 
 
 def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
-    """Trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
+    """Draw trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = tables[table]
         forest = replace(problem, trees=copies, max_rows=copies * int(whole.sum()))
-        own = whole // 2 if engine.party else whole - whole // 2
-        return np.array([_number(one) for one in private_tree(engine, forest, _Copies(own))], dtype=np.int64)
+        counts = whole // 2 if engine.party else whole - whole // 2
+        return np.array([_number(grown) for grown in private_tree(engine, forest, _Copies(counts))], dtype=np.int64)
 
     return outcomes
 
@@ -48,12 +48,12 @@ def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, 
 class _Copies:
     """The same rows in every tree."""
 
-    def __init__(self, own: Indices) -> None:
-        self._own = own
+    def __init__(self, counts: Indices) -> None:
+        self._own = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
         """See `protocols.release.tree.ForestCounts`: the roots, or the children of those that are split."""
-        classes = [lines for one in forest if not isinstance(one, Leaf) for lines in self._lines(one)]
+        classes = [lines for tree in forest if not isinstance(tree, Leaf) for lines in self._lines(tree)]
         values = (np.array([self._own] * len(classes)),) if attributes else ()
         return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)
 
@@ -62,12 +62,12 @@ class _Copies:
 
 
 def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
-    """Of one tree; the bound on rows is that of all copies."""
+    """Return the problem of one tree; the bound on rows is that of all copies."""
     return Problem((VALUES,), CLASSES, 1, max_depth=1, epsilon=epsilon, leaf_epsilon=epsilon / 2, replace=replaced)
 
 
 def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
-    """Rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
+    """Return rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
     below = 1 + replaced  # what the attribute's score lies below that of "stop"
     third = max(bonus - below, 0)
     first = np.array([[third + 3, 0], [EVEN, EVEN], [0, third]])

@@ -44,7 +44,7 @@ def compare_command(
     with console.progress("reading") as status:
         pair = read(own, synthetic, schema_file, target)
         try:
-            report = compare(pair.domain, pair.own, pair.synthetic, pair.target, status.doing)
+            report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:
             raise InputError(str(error)) from None
     if report_file is not None:

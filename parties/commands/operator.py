@@ -208,7 +208,7 @@ def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
 
 
 def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
-    """Where the job stands now; an error if it has ended otherwise than wanted."""
+    """Tell where the job stands now; an error if it has ended otherwise than wanted."""
     if as_json:
         _print_json(job.model_dump())
     if job.state != wanted:

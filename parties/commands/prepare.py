@@ -59,38 +59,38 @@ def prepare(
     known = None if agreed is None else schemas.load(agreed)
     place = validated(PlaceSettings, {"source": str(raw)})
     with console.progress(f"reading {raw.name}"):
-        found = profile(place, target)
+        table_profile = profile(place, target)
         if known is None:
             for column in exclude:
-                if column not in [*(c.name for c in found.columns), *found.unfit]:
+                if column not in [*(c.name for c in table_profile.columns), *table_profile.unfit]:
                     raise InputError(f"--exclude: there is no column {column!r}")
-            proposal = proposing.propose(found, target, exclude)
+            proposal = proposing.propose(table_profile, target, exclude)
         else:
-            proposal = fitting.fit(found, known)
+            proposal = fitting.fit(table_profile, known)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     source = os.path.relpath(raw.absolute(), out.absolute())
-    text = writing.party_text(name, found, proposal, source)
+    text = writing.party_text(name, table_profile, proposal, source)
     if agreed is None or agreed.resolve() != schema_file.resolve():
         proposal.schema.save(schema_file)
     files.write_text(party_file, f"{before}\n{text}" if before else text)
     if page is not None:
-        files.write_text(page, writing.to_html(raw, found, proposal))
+        files.write_text(page, writing.to_html(raw, table_profile, proposal))
     if as_json:
-        console.print_json(writing.to_json(found, proposal))
+        console.print_json(writing.to_json(table_profile, proposal))
         return
-    shown = console.columns(("column", "holds", "becomes", "look at"), ())
+    listing = console.columns(("column", "holds", "becomes", "look at"), ())
     for line in writing.lines(proposal):
-        shown.add_row(*line)
-    console.show(shown)
+        listing.add_row(*line)
+    console.show(listing)
     for remark in proposal.remarks:
         console.err.print(remark)
     console.out.print(
         f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}"
     )
-    console.out.print(f"written  {party_file}   table {name}, {found.rows:,} rows")
+    console.out.print(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
     if agreed is None:
         console.err.print(writing.TELLS)
 

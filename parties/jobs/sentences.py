@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def nothing_else(peer: str, of: str, but: str) -> list[str]:
-    """That neither learns more of the other's, a sentence each: of what, and what is public of it."""
+    """Say that neither learns more of the other's, a sentence each: of what, and what is public of it."""
     return [
         f"{peer} learns nothing else of our {of}, only that {but}.",
         f"We learn nothing else of {peer}'s {of}, only that {but}.",

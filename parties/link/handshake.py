@@ -46,10 +46,10 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
     if len(theirs.nonce) != NONCE_BYTES or theirs.nonce == ours.nonce:
         raise ProtocolError("the peer's hello has no fresh nonce")
     if theirs.job != ours.job:
-        shown = differences(json.loads(ours.job), _parse_job(theirs.job))
-        if not shown:
+        differing = differences(json.loads(ours.job), _parse_job(theirs.job))
+        if not differing:
             raise ProtocolError("the peer's job is not in canonical form")
-        raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(shown))
+        raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(differing))
     if theirs.measure != ours.measure:
         raise JobMismatchError(
             f"measuring the link: ours {_wish(ours)}, peer's {_wish(theirs)}; both parties must ask for it, or neither"
@@ -65,11 +65,11 @@ def differences(ours: Any, theirs: Any) -> list[str]:
 
     If the jobs' protocols differ, only that is told.
     """
-    found = list(_walk("", ours, theirs))
-    protocol = [difference for difference in found if difference.startswith("protocol: ")]
-    found = protocol or found  # the rest of two different protocols' jobs differs anyway
-    shown = found[:SHOWN_DIFFERENCES]
-    return shown if len(found) == len(shown) else [*shown, f"and {len(found) - len(shown)} more"]
+    differing = list(_walk("", ours, theirs))
+    protocol = [difference for difference in differing if difference.startswith("protocol: ")]
+    differing = protocol or differing  # the rest of two different protocols' jobs differs anyway
+    first = differing[:SHOWN_DIFFERENCES]
+    return first if len(differing) == len(first) else [*first, f"and {len(differing) - len(first)} more"]
 
 
 def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:

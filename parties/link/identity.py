@@ -139,7 +139,7 @@ def read_certificate(path: Path) -> x509.Certificate:
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """SHA-256 of the certificate, as 32 upper-case hexadecimal bytes joined by colons."""
+    """Return SHA-256 of the certificate, as 32 upper-case hexadecimal bytes joined by colons."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
 
 

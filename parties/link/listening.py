@@ -29,7 +29,7 @@ Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be
 
 
 class RefusedError(Exception):
-    """Why a stream is not wanted now: the dialling end is told."""
+    """A refusal of a stream, with the reason that the dialling end is told."""
 
 
 class Port:
@@ -62,8 +62,8 @@ class Port:
         self._server = grpc.server(
             self._threads, options=[*options(keepalive, window), *bounded], maximum_concurrent_rpcs=calls
         )
-        own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
-        self._server.add_generic_rpc_handlers((own,))
+        service = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
+        self._server.add_generic_rpc_handlers((service,))
         credentials = grpc.ssl_server_credentials(
             [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
             root_certificates=b"".join(peer.public_bytes(Encoding.PEM) for peer in peers),
@@ -83,7 +83,7 @@ class Port:
         self._threads.shutdown(wait=False)
 
     def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
+        """Handle a call of gRPC's, in a thread of its own, which then iterates over the outbox that it is given."""
         facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         admit = self._peers.get(presented)
@@ -110,8 +110,7 @@ class Port:
         return outbox
 
     def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
-        """Return whether one more stream of this peer may be open, which counts until it is over: none takes others'
-        room."""
+        """Return whether this peer may open one more stream, which counts until over: none takes others' room."""
 
         def leave() -> None:
             with self._counting:
@@ -184,10 +183,10 @@ def _host(peer: str) -> str | None:
 def _numeric(address: Address) -> Address:
     """Return the IP address to listen on: gRPC would be content with any one of those that a name stands for."""
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
-    return Address(str(found[0][4][0]), address.port)
+    return Address(str(addresses[0][4][0]), address.port)
 
 
 def _why_not(address: Address) -> str:

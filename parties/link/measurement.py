@@ -21,8 +21,7 @@ ROUND_TRIPS_OF_A_BURST = 3  # it may take so many where they are longer: TCP nee
 
 
 def measure(channel: Channel, party: int) -> LinkShape:
-    """Return the link's rate (that of the slower direction) and delay (half the shortest round trip); alike on both
-    sides.
+    """Measure rate (of the slower direction) and delay (half the shortest round trip); alike on both sides.
 
     Takes about eight round trips and, each way, up to 1.4 MB or some tenths of a second.
     """
@@ -37,7 +36,7 @@ def measure(channel: Channel, party: int) -> LinkShape:
 
 
 def _round_trip(channel: Channel, party: int) -> int:
-    """Nanoseconds there and back. The parties take turns, so both time as many trips."""
+    """Time the way there and back, in nanoseconds. The parties take turns, so both time as many trips."""
     sent, shortest = 0, 2**63
     for turn in range(2 * ROUND_TRIPS + 1):
         if turn % 2 == party:
@@ -51,7 +50,7 @@ def _round_trip(channel: Channel, party: int) -> int:
 
 
 def _burst(channel: Channel, party: int, size: int) -> int:
-    """Nanoseconds that `size` bytes take in the slower direction: first party 0 sends, then party 1."""
+    """Time `size` bytes, in nanoseconds, as they take in the slower direction: first party 0 sends, then party 1."""
     taken = 0
     for sender in (0, 1):
         if sender == party:
@@ -65,7 +64,7 @@ def _burst(channel: Channel, party: int, size: int) -> int:
     return max(_both(channel, taken))
 
 
-def _both(channel: Channel, own: int) -> tuple[int, int]:
+def _both(channel: Channel, nanoseconds: int) -> tuple[int, int]:
     """Return what either party has timed, in nanoseconds, at least 1."""
-    channel.send("measure time", own.to_bytes(8, "little"))
-    return max(own, 1), max(int.from_bytes(channel.receive("measure time", 8), "little"), 1)
+    channel.send("measure time", nanoseconds.to_bytes(8, "little"))
+    return max(nanoseconds, 1), max(int.from_bytes(channel.receive("measure time", 8), "little"), 1)

@@ -182,7 +182,7 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
 
 
 def _accept_group(stream: Stream, options: LinkOptions) -> None:
-    """`LinkError` if the stream's key exchange will not do; a call that ends at once has a reason of its own."""
+    """Raise `LinkError` if the stream's key exchange will not do; a call that ends at once has a reason of its own."""
     why = tls.objection(stream.group, options.classical)
     if why and (stream.group or not stream.ended.wait(ANSWER_SECONDS)):
         raise LinkError(f"{common_name(options.peer)}: {why}")

@@ -19,7 +19,7 @@ BUFFER_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class LinkOptions:
-    """How to reach the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
+    """Options of the link to the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
 
     `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
     that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it

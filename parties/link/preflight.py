@@ -26,7 +26,7 @@ class _NoAnswerError(Exception):
 
 
 def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wait: float, deadline: float) -> None:
-    """Return once the pinned peer answers at `address` and accepts our certificate.
+    """Wait until the pinned peer answers at `address` and accepts our certificate.
 
     Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
     parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the

@@ -47,7 +47,7 @@ def link_shape(value: str) -> str:
 
 
 class LinkSettings(Settings):
-    """How to reach and recognise the peer. `wait` and `timeout` are in seconds.
+    """Settings of the link to the peer. `wait` and `timeout` are in seconds.
 
     `window` is how many MiB may be under way to this party: on a long and fast link so many that they are at least the
     rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.

@@ -35,7 +35,7 @@ def is_too_old(facts: Mapping[str, Sequence[bytes]]) -> bool:
 
 
 def version(facts: Mapping[str, Sequence[bytes]]) -> str:
-    """Version of a connection, for people, as far as gRPC tells it."""
+    """Return the version of a connection, for people, as far as gRPC tells it."""
     return VERSION if _told(facts, "ssl_tls_version") == _NAME else ""
 
 

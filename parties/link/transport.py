@@ -62,20 +62,19 @@ class Stream:
             return None
 
     def reached(self, wait: float) -> bool:
-        """Return whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at
-        most."""
+        """Return whether the peer was found, for the dialling end. Blocks until then, `wait` seconds at most."""
         call = cast("grpc.Call", self.incoming)
         timer = threading.Timer(wait, self.cancel)
         timer.daemon = True
         timer.start()
         try:
             # The listening end sends it at once, and it comes too if the call has failed.
-            told = dict(call.initial_metadata() or ())
-            if GROUP not in told and not call.is_active():
-                told |= dict(call.trailing_metadata() or ())
+            metadata = dict(call.initial_metadata() or ())
+            if GROUP not in metadata and not call.is_active():
+                metadata |= dict(call.trailing_metadata() or ())
         finally:
             timer.cancel()
-        self.group = one_line(str(told.get(GROUP, "")), limit=40)
+        self.group = one_line(str(metadata.get(GROUP, "")), limit=40)
         return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
     def end(self) -> None:
@@ -85,12 +84,12 @@ class Stream:
 
 
 def one_line(text: str | None, limit: int = 300) -> str:
-    """Text from outside, fit for an error message."""
+    """Return text from outside, fit for an error message."""
     return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
 
 
 def options(keepalive: float, window: int) -> list[tuple[str, Any]]:
-    """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
+    """Return channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
 
     gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
     The answer waits behind the data under way, which must not be more than the link carries in that time: hence a fixed

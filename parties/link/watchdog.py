@@ -27,12 +27,12 @@ class Watchdog:
         threading.Thread(target=self._watch, name="smc-watchdog", daemon=True).start()
 
     def arm(self, timeout: float) -> None:
-        """A wait of at most `timeout` seconds begins."""
+        """Begin a wait of at most `timeout` seconds."""
         self._timeout = timeout
         self._since = time.monotonic()
 
     def disarm(self) -> None:
-        """The wait is over."""
+        """End the wait."""
         self._since = math.inf
 
     def stop(self) -> None:

@@ -48,7 +48,7 @@ class NaiveBayesModel:
         rows.require(list(self.columns))
         tables = {column: self._logarithms(column) for column in self.columns}
         first = [math.log(count + 1) for count in self.classes.values()]
-        labels, found = list(self.classes), []
+        labels, predicted = list(self.classes), []
         for row in range(len(rows.lines)):
             scores = list(first)
             for column, table in tables.items():
@@ -58,11 +58,11 @@ class NaiveBayesModel:
                     known = listed(table)
                     raise InputError(f"{where}: the model does not know {quoted(value)}{hint}; known: {known}")
                 scores = [score + more for score, more in zip(scores, table[value], strict=True)]
-            found.append(labels[scores.index(max(scores))])
-        return found
+            predicted.append(labels[scores.index(max(scores))])
+        return predicted
 
     def _logarithms(self, column: str) -> dict[str, list[float]]:
-        """ln P(value | class) for every value, by class."""
+        """Return ln P(value | class) for every value, by class."""
         values = self.columns[column]
         totals = [sum(counts) + len(values) for counts in zip(*values.values(), strict=True)]
         return {

@@ -18,7 +18,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Slope:
-    """What a column of numbers adds: weight (x - middle), for x within the bounds."""
+    """A column of numbers in the sum: weight (x - middle), for x within the bounds."""
 
     weight: float
     middle: float
@@ -48,12 +48,12 @@ class LinearModel:
         target, classes, intercept, columns = (fields.get(n) for n in ("target", "classes", "intercept", "columns"))
         if not isinstance(target, str) or not isinstance(columns, dict):
             raise ValueError("it has no target, or no columns")
-        if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(one, str) for one in classes):
+        if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(name, str) for name in classes):
             raise ValueError("classes: must be two names")
         if not _is_number(intercept):
             raise ValueError("intercept: must be a number")
-        found = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
-        return cls(target, (classes[0], classes[1]), float(intercept), found)  # type: ignore[arg-type]
+        parsed = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
+        return cls(target, (classes[0], classes[1]), float(intercept), parsed)  # type: ignore[arg-type]
 
     def predict(self, rows: Columns) -> list[str]:
         """Return the class of every row; only columns of the model are needed.
@@ -91,12 +91,12 @@ def _column(where: str, fields: Any) -> Column:
 
 def _number(text: str, where: str) -> float:
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        value = math.nan
+    if not math.isfinite(value):
         raise InputError(f"{where}: {quoted(text)} is no number, and the model takes this column as numbers")
-    return found
+    return value
 
 
 def _is_number(value: Any) -> bool:

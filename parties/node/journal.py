@@ -87,7 +87,7 @@ class Journal:
         return found
 
     def note(self, kind: EntryKind, fields: Mapping[str, Any]) -> None:
-        """What concerns no job."""
+        """Write down what concerns no job."""
         self._log.append(kind, None, fields)
 
     def proposed(self, record: Record, who: Who, address: str | None) -> None:
@@ -114,7 +114,7 @@ class Journal:
         }
 
     def heard(self, record: Record, before: Statement | None) -> None:
-        """What the peer says of a job now that it did not say before."""
+        """Write down what the peer says of a job now that it did not say before."""
         theirs = record.theirs
         if theirs is None:
             return

@@ -268,7 +268,7 @@ class Runs(Register):
             return []
 
     def _not_now(self, record: Record, why: str) -> None:
-        """Why a job must not run now, for our operator."""
+        """Note why a job must not run now, for our operator."""
         if record.note != why:
             self._put(record.model_copy(update={"note": why}))
 

@@ -246,7 +246,7 @@ class Sessions:
         self._ledger.over(identifier)
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
-        """What a worker tells, passed on to the ledger. What that raises ends the session."""
+        """Pass on to the ledger what a worker tells. What that raises ends the session."""
         match event:
             case Linked(total):
                 session.linked, session.cost = True, total

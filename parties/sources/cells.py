@@ -36,7 +36,7 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
         names = [name for name in rows.types if name and name not in unfit]
-        found: dict[str, list[str]] = {name: [] for name in names}
+        columns: dict[str, list[str]] = {name: [] for name in names}
         query = rows.spelled(names)
         number = 0
         for batch in rows.engine.batches(query) if names else ():
@@ -44,8 +44,8 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
             if max_rows is not None and number > max_rows:
                 raise InputError(f"{path}: more than {max_rows} rows, the agreed bound (max_rows)")
             for position, name in enumerate(names):
-                found[name].extend(text or MISSING for text in batch.column(position).to_pylist())
-    return Columns(path, found, range(1, number + 1), unit="row", unfit=unfit)
+                columns[name].extend(text or MISSING for text in batch.column(position).to_pylist())
+    return Columns(path, columns, range(1, number + 1), unit="row", unfit=unfit)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -87,8 +87,7 @@ class Database(ABC):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Give a transaction that makes tables, with these at hand. `InputError` if the rows are in no such
-        database."""
+        """Give a transaction that makes tables, with these at hand. `InputError` if the rows' database makes none."""
         raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
         yield
 
@@ -98,14 +97,14 @@ class Database(ABC):
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Whatever an engine complains of becomes an `InputError` of one line."""
+        """Turn whatever an engine complains of into an `InputError` of one line."""
         try:
             yield
         except InputError:
             raise
         except Exception as error:  # each engine has its own kinds
-            kept = f"{self.place}: it could not be read ({type(error).__name__})"
-            raise UnfitError(f"{self.place}: {one_line(error, self._hidden)}", kept) from None
+            complaint = f"{self.place}: it could not be read ({type(error).__name__})"
+            raise UnfitError(f"{self.place}: {one_line(error, self._hidden)}", complaint) from None
 
     def close(self) -> None:
         """Give back what the engine holds."""
@@ -212,8 +211,8 @@ class Postgres(Database):
             cursor.execute("SET TRANSACTION READ ONLY")
             with connection.cursor(name="smc_rows") as lines:  # kept by the server, or all would be sent at once
                 lines.execute(sql)
-                while found := lines.fetchmany(BATCH):
-                    yield pa.table([pa.array(column) for column in zip(*found, strict=True)], names=list(names))
+                while batch := lines.fetchmany(BATCH):
+                    yield pa.table([pa.array(column) for column in zip(*batch, strict=True)], names=list(names))
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
@@ -245,9 +244,9 @@ class Spark(Database):
         """Return the answer as a view, computed when it is asked the first time."""
         name = f"smc_{secrets.token_hex(8)}"
         with self.reporting():
-            kept = self.backend.raw_sql(self.sql(rows)).cache()
-            kept.createTempView(name)
-        self.resources.callback(kept.unpersist)
+            cached = self.backend.raw_sql(self.sql(rows)).cache()
+            cached.createTempView(name)
+        self.resources.callback(cached.unpersist)
         self.resources.callback(self.backend.raw_sql, f"DROP VIEW {name}")
         # Spark bounds the rows of joins over a view of known size in time exponential in their number; not over this.
         return exp.Select().select("kept.*").from_(exp.to_table(name).as_("kept")).lateral(EACH_ONCE, dialect="spark")

@@ -108,9 +108,9 @@ class Cell:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
         # DuckDB looks up each entry of a column's dictionary once if it is asked by functions alone.
         keys = exp.Array(expressions=[exp.Literal.string(key) for key in indices])
-        found = exp.Array(expressions=[_number(index) for index in indices.values()])
+        numbers = exp.Array(expressions=[_number(index) for index in indices.values()])
         place = exp.Anonymous(this="list_position", expressions=[keys, text])
-        return exp.Anonymous(this="list_extract", expressions=[found, place])
+        return exp.Anonymous(this="list_extract", expressions=[numbers, place])
 
     def _ranged(self) -> list[exp.Expr]:
         ranges = self._rule.ranges
@@ -208,10 +208,10 @@ def _double(number: float) -> exp.Expr:
 
 
 def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:
-    found = exp.Case(this=value)
+    case = exp.Case(this=value)
     for key, index in indices.items():
-        found = found.when(key, _number(index), copy=False)
-    return found
+        case = case.when(key, _number(index), copy=False)
+    return case
 
 
 def _number(value: float) -> exp.Expr:

@@ -26,13 +26,13 @@ PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
 class GrowingTree:
     """A growing tree by its depths: `splits` lists (place, attribute, place of the first child), depth by depth.
 
-    `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `asked` has the attributes
-    and their values on the way to each open node.
+    `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `path_values` has the
+    attributes and their values on the way to each open node.
     """
 
     splits: list[list[tuple[int, int, int]]]
     open_at: Indices
-    asked: list[dict[int, int]]
+    path_values: list[dict[int, int]]
 
     @classmethod
     def of(cls, tree: Tree) -> GrowingTree:
@@ -42,22 +42,22 @@ class GrowingTree:
         for _ in range(open_depth(tree) or 0):
             below: list[tuple[Tree, dict[int, int]]] = []
             step: list[tuple[int, int, int]] = []
-            for place, (node, asked) in enumerate(level):
+            for place, (node, values) in enumerate(level):
                 if isinstance(node, Split):
                     step.append((place, node.attribute, len(below)))
-                    below += [(child, asked | {node.attribute: v}) for v, child in enumerate(node.children)]
+                    below += [(child, values | {node.attribute: v}) for v, child in enumerate(node.children)]
             splits.append(step)
             level = below
         is_open = np.array([isinstance(node, Open) for node, _ in level], dtype=bool)
         open_at: Indices = np.where(is_open, np.cumsum(is_open) - 1, -1)
-        return cls(splits, open_at, [asked for node, asked in level if isinstance(node, Open)])
+        return cls(splits, open_at, [values for node, values in level if isinstance(node, Open)])
 
     def left(self, attributes: int) -> list[int]:
         """Return the attributes that some open node has not asked yet."""
-        return [a for a in range(attributes) if any(a not in asked for asked in self.asked)]
+        return [a for a in range(attributes) if any(a not in values for values in self.path_values)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
-        """Rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
+        """Count rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
 
         -1 stands for a value that is not in the schema.
         """
@@ -77,10 +77,10 @@ class GrowingTree:
             table = f"s{depth}"
             known = exp.values(step, alias=table, columns=["place", "attribute", "child"])
             query = query.join(known, on=exp.column("place", table).eq(place), copy=False)
-            asked = exp.Case(this=exp.column("attribute", table))
+            cells = exp.Case(this=exp.column("attribute", table))
             for attribute in sorted({attribute for _, attribute, _ in step}):
-                asked = asked.when(exp.convert(attribute), _cell(attribute), copy=False)
-            place = exp.column("child", table) + asked
+                cells = cells.when(exp.convert(attribute), _cell(attribute), copy=False)
+            place = exp.column("child", table) + cells
         return query.select(
             place.as_("p"), *(_cell(attribute) for attribute in attributes), exp.column("y", "t"), exp.column("n", "t")
         )
@@ -89,14 +89,14 @@ class GrowingTree:
         """Return the counts by classes and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
         answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
         answer = answer[answer[:, PLACE] >= 0]
-        nodes = len(self.asked)
-        found = {}
+        nodes = len(self.path_values)
+        tables = {}
         for attribute in left:
             lines = answer[answer[:, ATTRIBUTE] == attribute]
-            found[attribute] = _table((nodes, domains[attribute], classes), lines, (PLACE, VALUE, CLASS))
-        of_classes = found[left[0]].sum(axis=1) if left else _table((nodes, classes), answer, (PLACE, CLASS))
+            tables[attribute] = _table((nodes, domains[attribute], classes), lines, (PLACE, VALUE, CLASS))
+        of_classes = tables[left[0]].sum(axis=1) if left else _table((nodes, classes), answer, (PLACE, CLASS))
         values = tuple(
-            found[attribute] if attribute in found else self._asked_before(attribute, size, of_classes)
+            tables[attribute] if attribute in tables else self._asked_before(attribute, size, of_classes)
             for attribute, size in enumerate(domains)
         )
         return LevelCounts(of_classes, values)
@@ -104,7 +104,7 @@ class GrowingTree:
     def _asked_before(self, attribute: int, size: int, of_classes: Indices) -> Indices:
         """Return the counts by an attribute that is not left in any node: all rows of a node have one value."""
         table = np.zeros((len(of_classes), size, of_classes.shape[1]), dtype=np.int64)
-        table[np.arange(len(of_classes)), [asked[attribute] for asked in self.asked]] = of_classes
+        table[np.arange(len(of_classes)), [values[attribute] for values in self.path_values]] = of_classes
         return table
 
 

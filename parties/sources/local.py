@@ -48,11 +48,11 @@ def _reader(settings: PlaceSettings) -> Reader:
     path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":
-            found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
-            return lambda engine: _parquet(engine, path, found)
+            files = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+            return lambda engine: _parquet(engine, path, files)
         case "folder":
-            found = [file for file in sorted(path.rglob("*.parquet")) if _is_finished(file.relative_to(path))]
-            return lambda engine: _parquet(engine, path, found)
+            files = [file for file in sorted(path.rglob("*.parquet")) if _is_finished(file.relative_to(path))]
+            return lambda engine: _parquet(engine, path, files)
         case "duckdb":
             return lambda engine: _database(engine, path, table)
         case "parquet":
@@ -65,12 +65,12 @@ def _is_finished(file: Path) -> bool:
     return not any(part.startswith(("_", ".")) for part in file.parts)
 
 
-def _parquet(engine: Scratch, path: Path, found: Sequence[Path]) -> ir.Table:
-    if not found:
+def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> ir.Table:
+    if not files:
         raise InputError(f"{path}: there is no Parquet file")
-    for file in found:
+    for file in files:
         require_regular(file)
-    names = [glob.escape(str(file)) for file in found]
+    names = [glob.escape(str(file)) for file in files]
     return engine.backend.read_parquet(names, hive_types_autocast=False)
 
 

@@ -46,7 +46,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """How the cells of one column become category indices of an attribute.
+    """The rule by which the cells of one column become category indices of an attribute.
 
     First `texts`: a cell's text, without space around it, to its index; with a `prefix`, the text's first letters.
     Then the number of the cell, if there are `ranges`. `missing` is the index of no value, None if the schema has no

@@ -50,8 +50,7 @@ def counted_here(settings: PlaceSettings) -> bool:
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a table as they are. `InputError` if there is no such table, or if the source cannot be
-    read."""
+    """Return the rows of a table as they are. `InputError` if there is none, or if it cannot be read."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local

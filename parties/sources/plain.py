@@ -35,7 +35,7 @@ class PlainSource(Source):
     """The rows of a CSV file. See `opening.open_table`."""
 
     def __init__(self, settings: PlaceSettings, rules: Sequence[ColumnRule], max_rows: int, least_rows: int) -> None:
-        """`InputError` if the header is no good, or lacks a column."""
+        """Raise `InputError` if the header is no good, or lacks a column."""
         super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
         self._spelling = settings.format
@@ -79,7 +79,7 @@ class PlainSource(Source):
     def _read(self) -> int:
         """Read the file; the number of its rows. Distinct rows are kept while all of them are fit."""
         places = [self._names.index(rule.column) for rule in self._rules]
-        found = _Distinct(len(places))
+        distinct = _Distinct(len(places))
         total, fit = 0, True
         for block in self._blocks():
             total += len(block)
@@ -89,9 +89,9 @@ class PlainSource(Source):
                 indices[:, i] = np.fromiter(map(codes.__getitem__, columns[place]), np.int32, len(block))
             fit = fit and total <= self._max_rows and not any(codes.unknown for codes in self._codes)
             if fit:
-                found.add(indices)
+                distinct.add(indices)
         if fit:
-            lines = found.merged()
+            lines = distinct.merged()
             self._rows = RowCounts(self._domains, self._classes, lines[:, :-2], lines[:, -2], lines[:, -1])
         return total
 
@@ -122,7 +122,7 @@ class PlainSource(Source):
             raise InputError(f"cannot read {self._path}: {error.strerror or error}") from None
 
     def _complain_of_bytes(self) -> NoReturn:
-        """`InputError` with the first line that is not UTF-8."""
+        """Raise `InputError` with the first line that is not UTF-8."""
         with self._path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 files.decode(self._path, line, number)
@@ -140,8 +140,8 @@ class _Codes(dict[str, int]):
         text = raw.strip()
         code = self._rule.code(text)
         if code is None:
-            found = {*self.unknown, text if raw else None}
-            self.unknown = {min((known for known in found if known is not None), default=None)}
+            unknown = {*self.unknown, text if raw else None}
+            self.unknown = {min((known for known in unknown if known is not None), default=None)}
         if len(self) >= SPELLINGS:
             self.clear()
         self[raw] = code = -1 if code is None else code
@@ -156,7 +156,7 @@ class _Distinct:
         self._pending = 0
 
     def add(self, rows: NDArray[np.int32]) -> None:
-        """Rows more, int32[rows, width]."""
+        """Add rows, int32[rows, width]."""
         distinct, numbers = np.unique(rows, axis=0, return_counts=True)
         self._parts.append(np.column_stack([distinct, numbers]))
         self._pending += len(distinct)

@@ -35,7 +35,7 @@ class QueriedSource(Source):
         max_rows: int,
         least_rows: int = 0,
     ) -> None:
-        """`table` has columns of the given types; the last of the rules is the target's.
+        """Take a `table` with columns of the given types; the last of the rules is the target's.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """
@@ -70,7 +70,7 @@ class QueriedSource(Source):
         domains = self._domains if attributes else []
         left = plan.left(len(domains))
         answer: Indices = np.zeros((0, 5), dtype=np.int64)
-        if plan.asked:
+        if plan.path_values:
             answer = self._engine.counts(plan.query(self._rows(), left))
         if (answer < 0).any():
             self.check()  # says which value it is
@@ -82,10 +82,10 @@ class QueriedSource(Source):
         if not self._checked:
             self.check()
         columns = [exp.column(name) for name in (*self._names, "n")]
-        found = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
-        if (found < 0).any():
+        lines = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
+        if (lines < 0).any():
             raise InputError(f"{self._place}: the rows changed while they were read")
-        return found
+        return lines
 
     def close(self) -> None:
         """Give back the connection and temporary files. A shared Spark session stays."""

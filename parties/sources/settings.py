@@ -74,7 +74,7 @@ def _place(value: object, info: ValidationInfo) -> object:
 
 
 def _category(value: object) -> object:
-    """Whole numbers as their decimal digits, as in a schema file."""
+    """Return whole numbers as their decimal digits, as in a schema file."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -97,9 +97,9 @@ def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _fingerprint(value: str) -> str:
-    if (found := canonical_fingerprint(value)) is None:
+    if (fingerprint := canonical_fingerprint(value)) is None:
         raise ValueError(f"{quoted(value)} is no whole fingerprint: smc identity show writes it")
-    return found
+    return fingerprint
 
 
 def _date_form(value: str) -> str:
@@ -144,7 +144,7 @@ class FormatSettings(Settings):
 
 
 class ColumnSettings(Settings):
-    """How a column becomes an attribute. What is not said follows from the names in the schema.
+    """Settings of a column that becomes an attribute. What is not said follows from the names in the schema.
 
     A raw value in `values` stands for the category that it is mapped to; without `edges`, any other stands for itself.
     With `edges` the column is a number x: of the attribute's k categories other than `?`, in schema order, category i
@@ -184,7 +184,7 @@ class BudgetSettings(Settings):
 
 
 class PlaceSettings(Settings):
-    """Where a table is. `memory` and `threads` bound DuckDB, which counts what is in files.
+    """Settings of a table's place. `memory` and `threads` bound DuckDB, which counts what is in files.
 
     `source` may hold a password: it is never shown.
     """
@@ -229,10 +229,10 @@ class TableSettings(PlaceSettings):
 
     @model_validator(mode="after")
     def _delta_is_small(self) -> TableSettings:
-        """To publish one row in n, chosen at random, keeps (0, 1/n): a delta of that size promises nothing."""
+        """Refuse a large delta: to publish one row in n, chosen at random, keeps (0, 1/n)."""
         if self.budget is not None and self.budget.delta * self.max_rows >= 1:
-            bound, given = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
-            raise ValueError(f"budget.delta: must be below {bound}, not {given}: it would allow to publish whole rows")
+            bound, delta = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
+            raise ValueError(f"budget.delta: must be below {bound}, not {delta}: it would allow to publish whole rows")
         return self
 
 

@@ -25,7 +25,7 @@ class Source(ABC):
     """
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
-        """`place` is for messages; the last of the rules is the target's."""
+        """Take the `place` for messages; the last of the rules is the target's."""
         self._place = place
         self._rules = rules
         self._max_rows = max_rows
@@ -35,7 +35,7 @@ class Source(ABC):
 
     @abstractmethod
     def check(self) -> int:
-        """Return the number of rows. `InputError` if it is outside its bounds, or if a value is not in the schema.
+        """Count the rows. `InputError` if the number is outside its bounds, or if a value is not in the schema.
 
         The message names the column and a value: it is for this party's operator only.
         """
@@ -49,7 +49,7 @@ class Source(ABC):
         """See `protocols.counts.Rows.distinct`."""
 
     def fingerprint(self, key: bytes) -> bytes:
-        """HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
+        """Return HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
 
         Equal for equal rows, in whichever engine. If it differs, rows have changed. A change that leaves all these
         counts as they were is not noticed: it would not change the root of a tree either.
@@ -76,19 +76,19 @@ class Source(ABC):
     def _check_rows(self, total: int) -> None:
         if total > self._max_rows:
             more = f"more than {self._max_rows}, the agreed bound (max_rows)"
-            raise UnfitError(f"{self._place}: {total} rows, {more}", kept=f"{self._place}: the rows are {more}")
+            raise UnfitError(f"{self._place}: {total} rows, {more}", loggable=f"{self._place}: the rows are {more}")
         if total < self._least_rows:
             fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
-            raise UnfitError(f"{self._place}: {total} rows, {fewer}", kept=f"{self._place}: the rows are {fewer}")
+            raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
-        """That a text of the rule's column, None for no value, is not in the schema."""
+        """Return the error that a text of the rule's column, None for no value, is not in the schema."""
         where = self._where(rule)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
-        return UnfitError(f"{where}: {complaint}", kept=f"{where}: {kind}")
+        return UnfitError(f"{where}: {complaint}", loggable=f"{where}: {kind}")
 
     def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
-        """`InputError` unless the rule's column is one of these."""
+        """Raise `InputError` unless the rule's column is one of these."""
         known = list(names)
         if rule.column not in known:
             raise InputError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")

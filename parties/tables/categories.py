@@ -66,8 +66,7 @@ class Column:
         return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
 
     def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """Return the index of every cell in the schema's values. `InputError` names the first cell that is none of
-        them."""
+        """Return the index of every cell in the schema's values. `InputError` names the first that is none."""
         codes = self.codes(values)
         outside = np.flatnonzero(codes < 0)
         if not outside.size:
@@ -93,16 +92,15 @@ def column(name: str, cells: Sequence[Any]) -> Column:
 
 
 def frame(table: Any) -> Frame | None:
-    """Return the table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in
-    memory."""
-    found = nw.from_native(table, pass_through=True)
-    if isinstance(found, nw.LazyFrame):
+    """Return the table if it is a data frame of any kind, else None. `InputError` for one not in memory."""
+    native = nw.from_native(table, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
         raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
-    return found if isinstance(found, nw.DataFrame) else None
+    return native if isinstance(native, nw.DataFrame) else None
 
 
 def select(table: Frame, names: Sequence[str]) -> Frame:
-    """Some of a frame's columns. `InputError` names the first that is not there."""
+    """Select some of a frame's columns. `InputError` names the first that is not there."""
     absent = [name for name in names if name not in table.columns]
     if absent:
         hint = instead(absent[0], map(str, table.columns))
@@ -117,24 +115,23 @@ def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) ->
 
 
 def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the wanted columns of an array [rows, columns]. `InputError` for a type of array that holds no
-    categories."""
+    """Return the wanted columns of an array [rows, columns]. `InputError` for an array of no categories."""
     if table.dtype.kind not in ARRAY_KINDS:
         raise InputError(f"an array of {table.dtype} holds no categories: make it one of text, numbers or objects")
     return [column(name, cells.tolist()) for name, cells in zip(names, table.T, strict=True) if name in wanted]
 
 
 def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
-    """Class names in the type of an array of classes, if all of them are spelled from it, else as text (objects)."""
+    """Return class names in the type of an array of classes if all are spelled from it, else as text (objects)."""
     kind = like.dtype if like.dtype != object else np.array(like.tolist()).dtype
     text = np.array(values, dtype=object)
     if not len(like) or kind.kind not in "biuf":
         return text
     try:
-        found = text == "True" if kind.kind == "b" else text.astype(kind)
+        classes = text == "True" if kind.kind == "b" else text.astype(kind)
     except (ValueError, OverflowError):
         return text
-    return found if list(map(spell, found.tolist())) == list(values) else text
+    return classes if list(map(spell, classes.tolist())) == list(values) else text
 
 
 def _cells(series: Any) -> list[Any]:

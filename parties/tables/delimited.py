@@ -43,7 +43,7 @@ class Columns:
         return f"{self.path}, {self.unit} {self.lines[row]}, column {quoted(column)}"
 
     def require(self, names: Sequence[str]) -> None:
-        """`InputError` unless every named column is there."""
+        """Raise `InputError` unless every named column is there."""
         absent = [name for name in names if name not in self.values]
         if not absent:
             return

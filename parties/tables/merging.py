@@ -87,8 +87,8 @@ def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[str
         yield from _remarks(ours, theirs)
 
 
-def _left_out(whose: str, one: Schema, other: Schema) -> Iterator[str]:
-    for name in one.attributes:
+def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[str]:
+    for name in schema.attributes:
         if name not in other.attributes:
             yield f"left out column {quoted(name)}: only {whose} has it"
 
@@ -116,25 +116,25 @@ def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: st
     return None if target is None else Schema(attributes).choose_target(target)
 
 
-def _union(one: Sequence[str], other: Sequence[str], key: Callable[[str], Any]) -> tuple[tuple[str, ...], bool]:
+def _union(first: Sequence[str], second: Sequence[str], key: Callable[[str], Any]) -> tuple[tuple[str, ...], bool]:
     """Return all values in an order that neither list contradicts, the least by `key` first where both leave it open.
 
     If there is no such order, all of them by `key`; and whether there is one.
     """
-    before: dict[str, set[str]] = {value: set() for value in (*one, *other)}
-    for values in (one, other):
+    before: dict[str, set[str]] = {value: set() for value in (*first, *second)}
+    for values in (first, second):
         for earlier, later in pairwise(values):
             before[later].add(earlier)
     free = [(key(value), value) for value, needed in before.items() if not needed]
     heapq.heapify(free)
-    found: list[str] = []
+    order: list[str] = []
     while free:
         value = heapq.heappop(free)[1]
-        found.append(value)
+        order.append(value)
         for later, needed in before.items():
             if value in needed:
                 needed.remove(value)
                 if not needed:
                     heapq.heappush(free, (key(later), later))
-    agreed = len(found) == len(before)
-    return (tuple(found) if agreed else tuple(sorted(before, key=key))), agreed
+    agreed = len(order) == len(before)
+    return (tuple(order) if agreed else tuple(sorted(before, key=key))), agreed

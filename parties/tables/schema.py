@@ -76,8 +76,7 @@ class Schema:
 
     @classmethod
     def from_public(cls, value: object) -> Schema:
-        """Return the inverse of `public`, for a schema that comes from the peer. ValueError or `InputError` says what
-        is wrong with it."""
+        """Return the inverse of `public`, for a peer's schema. ValueError or `InputError` says what is wrong."""
         listed = value.get("attributes") if isinstance(value, dict) else None
         if not isinstance(listed, list) or not listed:
             raise ValueError("the schema lists no attributes")
@@ -120,8 +119,7 @@ class Schema:
         return Schema(attributes, self.target, self.keys)
 
     def misfit(self, wanted: Schema) -> str | None:
-        """Return why a table of this schema cannot serve a job of another: an attribute that it lacks, or knows
-        otherwise."""
+        """Return why a table of this schema cannot serve another's job: an attribute lacking, or different."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
@@ -130,7 +128,7 @@ class Schema:
         return None
 
     def digest(self) -> str:
-        """SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
+        """Return SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -259,7 +257,7 @@ def propose(
 
 
 def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ...]:
-    """Public numbers as the values of a column that has these ones."""
+    """Return public numbers as the values of a column that has these ones."""
     known = dict.fromkeys(map(str, among))
     for value in distinct:
         if value not in known and value != MISSING:
@@ -281,7 +279,7 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
 
 
 def value_order(value: str) -> tuple[bool, float, str]:
-    """Sort key: numbers by size, then words, then the mark for a missing value."""
+    """Return a sort key: numbers by size, then words, then the mark for a missing value."""
     number = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", value)
     return value == MISSING, float(value) if number else float("inf"), value
 

@@ -421,9 +421,9 @@ def read_type(fields: Mapping[str, Any]) -> ColumnType:
     if name == "text":
         raise InputError("free text is never counted: leave the column out, or list its words as groups of a category")
     if not isinstance(name, str) or name not in TYPES:
-        given = "is missing (values are a list)" if name is None else f"{quoted(str(name))} is none"
+        problem = "is missing (values are a list)" if name is None else f"{quoted(str(name))} is none"
         hint = did_you_mean(str(name), TYPES) if name is not None else ""
-        raise InputError(f"type: {given}{hint}; there are {listed([*TYPES])}")
+        raise InputError(f"type: {problem}{hint}; there are {listed([*TYPES])}")
     return validated(TYPES[name], fields)
 
 

@@ -6,13 +6,13 @@ from smc.errors import InputError
 
 
 class UnfitError(InputError):
-    """Rows are not fit for a job. The text may quote a cell; `kept`, which may be written down, quotes none."""
+    """Rows are not fit for a job. The text may quote a cell; `loggable`, which may be written down, quotes none."""
 
-    def __init__(self, text: str, kept: str) -> None:
+    def __init__(self, text: str, loggable: str) -> None:
         super().__init__(text)
-        self.kept = kept
+        self.loggable = loggable
 
 
 def without_cells(error: BaseException) -> str:
     """Return the text of an error as it may be written down."""
-    return error.kept if isinstance(error, UnfitError) else str(error)
+    return error.loggable if isinstance(error, UnfitError) else str(error)

@@ -40,8 +40,8 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
-    """Inputs: a bit, a balance, the box's rows at party 0 and at party 1. Output: the bit, and both sides of the edge
-    have at least `least` rows: |2 L - T| <= T - 2 least.
+    """Build a circuit: a bit, a balance, the box's rows at party 0 and at party 1 in; the bit, and both sides of the
+    edge have at least `least` rows: |2 L - T| <= T - 2 least.
     """
     builder = Builder(form)
     may, balance = builder.input(1)[0], builder.input(width, signed=True)

@@ -29,7 +29,7 @@ def with_classes(engine: CountingEngine, problem: Problem, classes: int) -> None
 
 
 def halving(domains: tuple[int, ...], classes: int) -> Cuts:
-    """Cuts in the middle of the widest attribute until there are so many classes, or nothing is left to cut."""
+    """Cut in the middle of the widest attribute until there are so many classes, or nothing is left to cut."""
     cuts: Cuts = ()
     left = classes - 1
     while boxes := open_boxes(domains, cuts):
@@ -42,10 +42,10 @@ def halving(domains: tuple[int, ...], classes: int) -> Cuts:
     return cuts
 
 
-def with_found(engine: CountingEngine, task: FullDomain, found: Found) -> None:
+def with_found(engine: CountingEngine, task: FullDomain, search: Found) -> None:
     """Count the search for levels that ends with this."""
     columns = task.problem.columns
-    engine.answers = lattice_search.answers(task.lattice, len(columns), found)
+    engine.answers = lattice_search.answers(task.lattice, len(columns), search)
     levels(engine, task, np.zeros((0, len(columns) + 1), dtype=np.int64))
 
 
@@ -57,13 +57,12 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return a node that takes most to find: nodes that are compared, or their possible classes where these are
-    listed."""
+    """Return a node that takes most to find: nodes that are compared, or their classes where these are listed."""
 
     def work(height: int) -> int:
-        found = lattice_search.towards(lattice, height)
-        asked = [lattice_search.asked(lattice, found.first(i)) for i in range(len(found.answers))]
-        nodes = [node for h in asked if h is not None for node in lattice.heights[h]]
+        search = lattice_search.towards(lattice, height)
+        heights = [lattice_search.asked(lattice, search.first(i)) for i in range(len(search.answers))]
+        nodes = [node for h in heights if h is not None for node in lattice.heights[h]]
         return len(nodes) if lattice.most is None else sum(map(lattice.possible, nodes))
 
     least, top = lattice_search.bounds(lattice, lattice_search.NOTHING)

@@ -54,13 +54,12 @@ def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the boxes that stay, level by level: they have no value combination in common, and together all of
-    them."""
-    boxes, found = [whole(domains)], []
+    """Return the boxes that stay, level by level: they share no value combination, and together have all."""
+    boxes, final = [whole(domains)], []
     for level in cuts:
-        found += [box for box, cut in zip(boxes, level, strict=True) if cut is None]
+        final += [box for box, cut in zip(boxes, level, strict=True) if cut is None]
         boxes = next_boxes(boxes, level)
-    return found
+    return final
 
 
 def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:

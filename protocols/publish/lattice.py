@@ -51,7 +51,7 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 
 @dataclass(frozen=True)
 class FullDomain:
-    """What both parties agree on: `problem`, whose domains are those of the hierarchies, and MaxSup.
+    """The public parameters: `problem`, whose domains are those of the hierarchies, and MaxSup.
 
     `InputError` for what cannot be searched by heights: rules that a class which keeps them may lose by growing.
     """
@@ -91,10 +91,10 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Asking:
-    """Where a run is: about to ask so many nodes, after what was found."""
+    """A step of a run: about to ask so many nodes, after this search."""
 
     nodes: int
-    found: Found
+    search: Found
 
 
 def levels(
@@ -105,58 +105,58 @@ def levels(
     start: Found = NOTHING,
     names: Sequence[str] = (),
 ) -> Found:
-    """Return the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+    """Run the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
 
     `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
     `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
     this party has more rows than agreed, or if the rows cannot be published.
     """
-    problem, lattice, found = task.problem, task.lattice, start
-    own = OwnRows(problem, rows)
+    problem, lattice, search = task.problem, task.lattice, start
+    party_rows = OwnRows(problem, rows)
     tell = progress or (lambda step: None)
-    if not found.steps:
-        precheck(engine, problem, own, names)
+    if not search.steps:
+        precheck(engine, problem, party_rows, names)
     places: dict[int, Bits] = {}
-    while (height := asked(lattice, found)) is not None:
-        tell(Asking(len(lattice.heights[height]), found))
+    while (height := asked(lattice, search)) is not None:
+        tell(Asking(len(lattice.heights[height]), search))
         with engine.session.phase(f"height {height}"):
-            may, places[height] = _first(engine, task, own, height)
-            found = replace(found, answers=(*found.answers, bool(engine.reveal(may)[0][0, 0])))
-    node = found.node
+            may, places[height] = _first(engine, task, party_rows, height)
+            search = replace(search, answers=(*search.answers, bool(engine.reveal(may)[0][0, 0])))
+    node = search.node
     if node is None:
-        height, _ = bounds(lattice, found)
-        tell(Asking(len(lattice.heights[height]), found))
+        height, _ = bounds(lattice, search)
+        tell(Asking(len(lattice.heights[height]), search))
         with engine.session.phase("levels"):
-            node = _node(engine, task, own, height, places.get(height))
-            found = replace(found, node=node)
-    if problem.against == "public" and found.published is None:
-        tell(Asking(1, found))
+            node = _node(engine, task, party_rows, height, places.get(height))
+            search = replace(search, node=node)
+    if problem.against == "public" and search.published is None:
+        tell(Asking(1, search))
         with engine.session.phase("published"):
-            found = replace(found, published=_published(engine, task, own, node))
-    return found
+            search = replace(search, published=_published(engine, task, party_rows, node))
+    return search
 
 
-def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int, place: Bits | None) -> Node:
+def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, place: Bits | None) -> Node:
     """Return the first node of a height that will do, opened; there is one. Its place is known if this run has asked
     there."""
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
         return nodes[0]
     if place is None:
-        _, place = _first(engine, task, own, height)
+        _, place = _first(engine, task, party_rows, height)
     return read(task.lattice, height, engine.reveal(place)[0])
 
 
-def _first(engine: Engine, task: FullDomain, own: OwnRows, height: int) -> tuple[Bits, Bits]:
+def _first(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int) -> tuple[Bits, Bits]:
     """Return whether some node of a height will do, and the place of the first that will; both secret."""
     problem, nodes = task.problem, task.lattice.heights[height]
     with engine.session.phase("suppressed"):
         if problem.against == "peer":
-            left_out = np.array([_own_suppressed(task, own, node) for node in nodes], dtype=np.uint64)
+            left_out = np.array([_own_suppressed(task, party_rows, node) for node in nodes], dtype=np.uint64)
             netlist = together_netlist(problem.count_width, task.max_suppressed, engine.form)
             (good,) = engine.run(netlist, *both_inputs(engine, left_out, problem.count_width))
         else:
-            rows = small_rows(engine, problem.k, [_by_class(task, own, node) for node in nodes])
+            rows = small_rows(engine, problem.k, [_by_class(task, party_rows, node) for node in nodes])
             (good,) = engine.run(at_most_netlist(rows.width, task.max_suppressed, engine.form), rows)
     with engine.session.phase("first"):
         may, _, place = tournament(
@@ -165,32 +165,34 @@ def _first(engine: Engine, task: FullDomain, own: OwnRows, height: int) -> tuple
     return may, place
 
 
-def _published(engine: Engine, task: FullDomain, own: OwnRows, node: Node) -> tuple[bool, ...]:
-    """Of each class that is possible at a node, whether both have k rows in it together."""
+def _published(engine: Engine, task: FullDomain, party_rows: OwnRows, node: Node) -> tuple[bool, ...]:
+    """Open for each class that is possible at a node whether both have k rows in it together."""
     k = task.problem.k
-    counts = np.minimum(_by_class(task, own, node), k).astype(np.uint64)
+    counts = np.minimum(_by_class(task, party_rows, node), k).astype(np.uint64)
     sides = both_inputs(engine, counts, k.bit_length())
     (bits,) = engine.reveal(*engine.run(published_netlist(k, engine.form), *sides))
     return tuple(bool(bit) for bit in bits[0])
 
 
-def _by_class(task: FullDomain, own: OwnRows, node: Node) -> Indices:
+def _by_class(task: FullDomain, party_rows: OwnRows, node: Node) -> Indices:
     """Return this party's rows in every class that is possible at a node, int64[classes]."""
-    place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
-    for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
+    place: Indices = np.zeros(len(party_rows.numbers), dtype=np.int64)
+    for codes, sizes, level in zip(task.lattice.codes(node, party_rows.values), task.lattice.sizes, node, strict=True):
         place = place * sizes[level] + codes
-    return own.tally(place, task.lattice.possible(node))
+    return party_rows.tally(place, task.lattice.possible(node))
 
 
-def _own_suppressed(task: FullDomain, own: OwnRows, node: Node) -> int:
-    """Return how many of this party's rows are in classes where its own rows do not keep the rules."""
-    place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
+def _own_suppressed(task: FullDomain, party_rows: OwnRows, node: Node) -> int:
+    """Count this party's rows in classes where its own rows do not keep the rules."""
+    place: Indices = np.zeros(len(party_rows.numbers), dtype=np.int64)
     number = 1
-    for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
+    for codes, sizes, level in zip(task.lattice.codes(node, party_rows.values), task.lattice.sizes, node, strict=True):
         if number * sizes[level] > 4 * len(place) + 1024:  # only those that occur
             occurring, place = np.unique(place, return_inverse=True)
             number = max(1, len(occurring))
         place, number = place * sizes[level] + codes, number * sizes[level]
-    counts = own.tally(place * own.kinds + own.kind, number * own.kinds).reshape(number, own.kinds)
-    kept = task.problem.keeps(counts, own.whole)
-    return int(counts[~kept].sum())
+    counts = party_rows.tally(place * party_rows.kinds + party_rows.kind, number * party_rows.kinds).reshape(
+        number, party_rows.kinds
+    )
+    fit = task.problem.keeps(counts, party_rows.whole)
+    return int(counts[~fit].sum())

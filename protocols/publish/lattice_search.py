@@ -55,18 +55,18 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
-        """How many groups each attribute has, level by level."""
+        """The number of groups of each attribute, level by level."""
         return tuple(tuple(1 + max(groups) for groups in levels) for levels in self.hierarchies)
 
     @cached_property
     def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
         """The share of its values that a group of each level stands for, on average over the values; 0 if alone."""
-        found = []
+        losses = []
         for levels in self.hierarchies:
             alike = [np.bincount(groups) for groups in levels]
             number = len(levels[0])
-            found.append(tuple(Fraction(int((n[n > 1] ** 2).sum()), number**2) for n in alike))
-        return tuple(found)
+            losses.append(tuple(Fraction(int((n[n > 1] ** 2).sum()), number**2) for n in alike))
+        return tuple(losses)
 
     def possible(self, node: Node) -> int:
         """Return the classes that a table could have at a node."""
@@ -79,14 +79,14 @@ class Lattice:
     @cached_property
     def heights(self) -> tuple[tuple[Node, ...], ...]:
         """The nodes of each height that are not passed over: those that lose least first, then in lexical order."""
-        found: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
+        by_height: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
         for node in product(*(range(len(levels)) for levels in self.hierarchies)):
             if self.most is None or self.possible(node) <= self.most:
-                found[sum(node)].append(node)
-        return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in found)
+                by_height[sum(node)].append(node)
+        return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in by_height)
 
     def codes(self, node: Node, values: Indices) -> list[Indices]:
-        """Of each attribute, the groups of these values, int64[lines, attributes]."""
+        """Return for each attribute the groups of these values, int64[lines, attributes]."""
         return [
             np.array(levels[level], dtype=np.int64)[column]
             for levels, level, column in zip(self.hierarchies, node, values.T, strict=False)
@@ -95,7 +95,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """How far a search is: whether each height that was asked will do; the node; of each possible class there whether
+    """The state of a search: whether each height that was asked will do; the node; of each possible class there whether
     it is published, where that is asked at all.
     """
 
@@ -105,7 +105,7 @@ class Found:
 
     @property
     def steps(self) -> int:
-        """How many decisions have been opened."""
+        """The number of decisions that have been opened."""
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
@@ -120,29 +120,29 @@ class Found:
 NOTHING = Found()
 
 
-def bounds(lattice: Lattice, found: Found) -> tuple[int, int]:
-    """Return the least height lies between these, by the answers so far. The top will always do."""
+def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
+    """Bound the least height by the answers so far. The top will always do."""
     low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
     high = len(lattice.heights) - 1
-    for answer in found.answers:
+    for answer in search.answers:
         if low >= high:
             raise ValueError("more answers than there are questions")
         low, high = (low, (low + high) // 2) if answer else ((low + high) // 2 + 1, high)
     return low, high
 
 
-def asked(lattice: Lattice, found: Found) -> int | None:
+def asked(lattice: Lattice, search: Found) -> int | None:
     """Return the height to be asked next; None if the least one is known."""
-    low, high = bounds(lattice, found)
+    low, high = bounds(lattice, search)
     return (low + high) // 2 if low < high else None
 
 
 def towards(lattice: Lattice, height: int) -> Found:
     """Return the answers that lead to a least height."""
-    found = NOTHING
-    while (next_height := asked(lattice, found)) is not None:
-        found = Found((*found.answers, height <= next_height))
-    return found
+    search = NOTHING
+    while (next_height := asked(lattice, search)) is not None:
+        search = Found((*search.answers, height <= next_height))
+    return search
 
 
 def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
@@ -155,37 +155,37 @@ def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
 
 
 def digits(lattice: Lattice, height: int) -> int:
-    """Bits of a place among the nodes of a height."""
+    """Return bits of a place among the nodes of a height."""
     return (len(lattice.heights[height]) - 1).bit_length()
 
 
-def answers(lattice: Lattice, columns: int, found: Found) -> Iterator[list[BitMatrix]]:
+def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitMatrix]]:
     """Yield what a run opens, in order, that ends with this."""
     yield [np.concatenate([np.ones((1, 1)), np.zeros((columns, 1))]).astype(np.uint8)]
-    for answer in found.answers:
+    for answer in search.answers:
         yield [np.array([[answer]], dtype=np.uint8)]
-    height, _ = bounds(lattice, found)
+    height, _ = bounds(lattice, search)
     if digits(lattice, height):
-        place = 0 if found.node is None else lattice.heights[height].index(found.node)
+        place = 0 if search.node is None else lattice.heights[height].index(search.node)
         yield [bitpack.from_integers([place], digits(lattice, height))]
-    if found.published is not None:
-        yield [np.array([found.published], dtype=np.uint8)]
+    if search.published is not None:
+        yield [np.array([search.published], dtype=np.uint8)]
 
 
-def opened(columns: int, found: Found, step: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind a run opens that ends with this, or one step of it."""
-    numbers = [(1 + columns) * (found.steps > 0), len(found.answers), int(found.node is not None)]
-    numbers.append(len(found.published or ()))
+def opened(columns: int, search: Found, step: int | None = None) -> dict[str, int]:
+    """Count the values of each kind that a run opens that ends with this, or one step of it."""
+    numbers = [(1 + columns) * (search.steps > 0), len(search.answers), int(search.node is not None)]
+    numbers.append(len(search.published or ()))
     if step is not None:
-        begun, rest = step == 0, step - len(found.answers)
+        begun, rest = step == 0, step - len(search.answers)
         numbers = [numbers[0] * begun, int(rest < 0), int(rest == 0), numbers[3] * (rest == 1)]
     return dict(zip(KINDS, numbers, strict=True))
 
 
-def encode(found: Found) -> Any:
+def encode(search: Found) -> Any:
     """Return a search as JSON."""
-    published = None if found.published is None else [int(bit) for bit in found.published]
-    return {"answers": list(found.answers), "node": None if found.node is None else list(found.node)} | (
+    published = None if search.published is None else [int(bit) for bit in search.published]
+    return {"answers": list(search.answers), "node": None if search.node is None else list(search.node)} | (
         {} if published is None else {"published": published}
     )
 

@@ -17,8 +17,8 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
-    """Inputs: two bits, then of the lower and of the upper side each party's rows, up to `least`. Output: both bits are
-    1, and both sides have at least `least` rows together.
+    """Build a circuit: two bits, then of the lower and of the upper side each party's rows, up to `least`, in; both
+    bits are 1, and both sides have at least `least` rows together.
     """
     builder = Builder(form)
     may = builder.input(1)[0] & builder.input(1)[0]

@@ -52,7 +52,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: about to decide so many boxes, after these cuts."""
+    """A step of a run: about to decide so many boxes, after these cuts."""
 
     boxes: int
     cuts: Cuts
@@ -72,24 +72,24 @@ def mondrian(
     `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
     this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
     """
-    own = _Own(problem, rows)
+    party_rows = _Own(problem, rows)
     if not start:
-        precheck(engine, problem, own, names)
+        precheck(engine, problem, party_rows, names)
     cuts = start
     for level in cuts:
-        own.descend(level)
+        party_rows.descend(level)
     while boxes := open_boxes(problem.domains, cuts):
         if progress is not None:
             progress(Progress(len(boxes), cuts))
         with engine.session.phase(f"level {len(cuts)}"):
-            own.count(len(boxes))
-            found: list[Cut | None] = [None] * len(boxes)
+            party_rows.count(len(boxes))
+            level_cuts: list[Cut | None] = [None] * len(boxes)
             for question in (first_question, second_question):
-                asked, places = question(problem.domains, boxes, found)
-                for place, cut in zip(places, _ask(engine, problem, own, asked, places), strict=True):
-                    found[place] = cut
-        own.descend(tuple(found))
-        cuts = (*cuts, tuple(found))
+                cut_question, places = question(problem.domains, boxes, level_cuts)
+                for place, cut in zip(places, _ask(engine, problem, party_rows, cut_question, places), strict=True):
+                    level_cuts[place] = cut
+        party_rows.descend(tuple(level_cuts))
+        cuts = (*cuts, tuple(level_cuts))
     return cuts
 
 
@@ -125,42 +125,44 @@ class _Own(OwnRows):
         self._place[moving] = np.where(is_cut[at], first[at] + upper, -1)
 
 
-def _ask(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> list[Cut | None]:
+def _ask(
+    engine: Engine, problem: Problem, party_rows: _Own, question: Asked, places: Sequence[int]
+) -> list[Cut | None]:
     """Return the answers to a question, for boxes of these numbers among the open ones."""
     if not places:
         return []
-    edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(asked)])
+    edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(question)])
     width = problem.count_width + 1
     parts = (np.cumsum(edges) - 1) // max(1, engine.comfortable // (4 * width))
     starts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(places)]
-    found = []
+    best = []
     for low, high in pairwise(starts):
-        part = Asked(asked.domains, asked.boxes[low:high], asked.orders[low:high])
-        found.append(_best(engine, problem, own, part, places[low:high]))
+        part = Asked(question.domains, question.boxes[low:high], question.orders[low:high])
+        best.append(_best(engine, problem, party_rows, part, places[low:high]))
     with engine.session.phase("cuts"):
-        (opened,) = engine.reveal(Bits.join(found))
-    return asked.read(opened)
+        (opened,) = engine.reveal(Bits.join(best))
+    return question.read(opened)
 
 
-def _pairs(asked: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]]:
-    return zip(asked.boxes, asked.orders, strict=True)
+def _pairs(question: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]]:
+    return zip(question.boxes, question.orders, strict=True)
 
 
-def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> Bits:
+def _best(engine: Engine, problem: Problem, party_rows: _Own, question: Asked, places: Sequence[int]) -> Bits:
     """Return the cut of each box, as `Asked.bits`."""
-    lengths = asked.lengths
-    ranks, digits = asked.widths
+    lengths = question.lengths
+    ranks, digits = question.widths
     lower = np.concatenate(
         [
-            own.tables[a][place, box[a][0] : box[a][1] - 1]
-            for place, (box, order) in zip(places, _pairs(asked), strict=True)
+            party_rows.tables[a][place, box[a][0] : box[a][1] - 1]
+            for place, (box, order) in zip(places, _pairs(question), strict=True)
             for a in order
         ]
     )
-    attributes = np.array([len(order) for order in asked.orders])
-    boxes = own.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
+    attributes = np.array([len(order) for order in question.orders])
+    boxes = party_rows.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
     upper = np.repeat(boxes, lengths, axis=0) - lower
-    bits = _allowed(engine, problem, own, lower, upper)
+    bits = _allowed(engine, problem, party_rows, lower, upper)
     rows = (lower.sum(axis=-1), upper.sum(axis=-1))
     if problem.score == "ncp":
         may, edge = _least_loss(engine, problem, rows, bits, lengths, digits)
@@ -181,11 +183,11 @@ def _most_even(
     lengths: Indices,
     digits: int,
 ) -> tuple[Bits, Bits]:
-    """Of each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
+    """Return for each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
     width = problem.count_width + 1
     with engine.session.phase("sums"):
-        own = (rows[0] - rows[1]) & ((1 << width) - 1)
-        balances = engine.both(bitpack.from_integers(own, width))
+        differences = (rows[0] - rows[1]) & ((1 << width) - 1)
+        balances = engine.both(bitpack.from_integers(differences, width))
         players = engine.run(sum_netlist(width, engine.form), *balances, *bits)
     with engine.session.phase("edges"):
         may, balance, edge = tournament(engine, nearest_netlist, players, lengths, digits)
@@ -199,8 +201,7 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part of what is
-    lost."""
+    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part."""
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()
@@ -216,12 +217,11 @@ def _least_loss(
     return may, edge
 
 
-def _allowed(engine: Engine, problem: Problem, own: _Own, lower: Indices, upper: Indices) -> list[Bits]:
-    """Return two bits for each edge: both are 1 if the rows on both sides of it keep the rules, but for k of the
-    union."""
+def _allowed(engine: Engine, problem: Problem, party_rows: _Own, lower: Indices, upper: Indices) -> list[Bits]:
+    """Return two bits an edge: both 1 if the rows on both sides of it keep the rules, but for k of the union."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):
-            kept, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), own.whole)
-        return [kept, engine.constant(np.ones((1, len(lower)), dtype=np.uint8))]
-    allowed = problem.keeps(lower, own.whole) & problem.keeps(upper, own.whole)
+            feasible, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), party_rows.whole)
+        return [feasible, engine.constant(np.ones((1, len(lower)), dtype=np.uint8))]
+    allowed = problem.keeps(lower, party_rows.whole) & problem.keeps(upper, party_rows.whole)
     return list(engine.both(allowed.astype(np.uint8)[None]))

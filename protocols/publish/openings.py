@@ -40,47 +40,47 @@ class Asked:
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """As opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
+        """Return them as opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [
             0 if cut is None else cut.value - 1 - box[cut.attribute][0]
             for cut, box in zip(level, self.boxes, strict=True)
         ]
-        found = np.array([[cut is not None for cut in level]], dtype=np.uint8)
-        return np.vstack([found, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
+        is_cut = np.array([[cut is not None for cut in level]], dtype=np.uint8)
+        return np.vstack([is_cut, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
         """Return the inverse. `ProtocolError` for bits that no honest run opens."""
-        found, ranks = bits[0] == 1, self.widths[0]
-        most = np.where(found, [len(order) for order in self.orders], 1)
+        is_cut, ranks = bits[0] == 1, self.widths[0]
+        most = np.where(is_cut, [len(order) for order in self.orders], 1)
         rank = index_below(bits[1 : 1 + ranks], most, "a cut's attribute")
         chosen = [order[place] for order, place in zip(self.orders, rank, strict=True)]
         inside = [box[a][1] - box[a][0] - 1 for box, a in zip(self.boxes, chosen, strict=True)]
-        edge = index_below(bits[1 + ranks :], np.where(found, inside, 1), "a cut's value")
+        edge = index_below(bits[1 + ranks :], np.where(is_cut, inside, 1), "a cut's value")
         return [
-            Cut(a, box[a][0] + 1 + int(place)) if is_cut else None
-            for is_cut, a, box, place in zip(found, chosen, self.boxes, edge, strict=True)
+            Cut(a, box[a][0] + 1 + int(place)) if cut else None
+            for cut, a, box, place in zip(is_cut, chosen, self.boxes, edge, strict=True)
         ]
 
 
 def first_question(
-    domains: Sequence[int], boxes: Sequence[Box], found: Sequence[Cut | None] = ()
+    domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """That about the widest attributes, and which boxes it is about: those that can be cut at all."""
-    del found
+    """Ask about the widest attributes, and return which boxes it is about: those that can be cut at all."""
+    del cuts
     orders = [widest_first(domains, box) for box in boxes]
-    asked = [i for i, order in enumerate(orders) if order]
-    return _asked(domains, boxes, {i: orders[i][:1] for i in asked}), asked
+    uncut = [i for i, order in enumerate(orders) if order]
+    return _asked(domains, boxes, {i: orders[i][:1] for i in uncut}), uncut
 
 
 def second_question(
-    domains: Sequence[int], boxes: Sequence[Box], found: Sequence[Cut | None]
+    domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None]
 ) -> tuple[Asked, list[int]]:
-    """That about all other attributes, and which boxes it is about: those that are not cut yet."""
+    """Ask about all other attributes; return the question and which boxes it is about: those that are not cut yet."""
     orders = [widest_first(domains, box)[1:] for box in boxes]
-    asked = [i for i, (order, cut) in enumerate(zip(orders, found, strict=True)) if order and cut is None]
-    return _asked(domains, boxes, {i: orders[i] for i in asked}), asked
+    uncut = [i for i, (order, cut) in enumerate(zip(orders, cuts, strict=True)) if order and cut is None]
+    return _asked(domains, boxes, {i: orders[i] for i in uncut}), uncut
 
 
 def _asked(domains: Sequence[int], boxes: Sequence[Box], orders: dict[int, tuple[int, ...]]) -> Asked:
@@ -97,18 +97,18 @@ def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[B
             cut if cut is not None and cut.attribute in order else None
             for cut, order in zip(level, widest, strict=True)
         )
-        for (question, asked), said in (
+        for (question, places), answer in (
             (first_question(domains, boxes), first),
             (second_question(domains, boxes, first), level),
         ):
-            if asked:
-                yield [question.bits([said[i] for i in asked])]
+            if places:
+                yield [question.bits([answer[i] for i in places])]
         boxes = next_boxes(boxes, level)
 
 
 def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind are opened for these cuts, or for one level of them."""
+    """Count the values of each kind that are opened for these cuts, or for one level of them."""
     chosen = cuts if step is None else cuts[step : step + 1]
-    made = sum(cut is not None for level in chosen for cut in level)
+    number = sum(cut is not None for level in chosen for cut in level)
     begun = bool(cuts) and step in (None, 0)
-    return dict(zip(KINDS, (begun * (1 + columns), sum(map(len, chosen)), made), strict=True))
+    return dict(zip(KINDS, (begun * (1 + columns), sum(map(len, chosen)), number), strict=True))

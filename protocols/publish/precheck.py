@@ -48,24 +48,24 @@ class OwnRows:
 
     def occurring(self, columns: Sequence[int]) -> BitMatrix:
         """Return which values of every column there are, uint8[values of all columns, 1]."""
-        found = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
-        return np.concatenate(found).astype(np.uint8)[:, None]
+        occurs = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
+        return np.concatenate(occurs).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """Return how many rows of these lines are at each place: int64[size]; exact below 2^53."""
+        """Count the rows of these lines at each place: int64[size]; exact below 2^53."""
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; the values at each, column by column.
-    Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
+    """Build a circuit. Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by
+    column. Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
     """
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
-    kept = builder.input(1)[0] & builder.input(1)[0]
+    feasible = builder.input(1)[0] & builder.input(1)[0]
     ours, theirs = (list(builder.input(sum(columns)).wires) for _ in (0, 1))
-    builder.output((left.wide_add(right) >= k) & kept)
+    builder.output((left.wide_add(right) >= k) & feasible)
     both = any_of(left.wires) & any_of(right.wires)
     start = 0
     for size in columns:
@@ -76,18 +76,18 @@ def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = 
     return builder.build()
 
 
-def precheck(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] = ()) -> None:
-    """`JointRefusalError` that says why, if the rows of both may not be published. `names` are those of the columns."""
+def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Sequence[str] = ()) -> None:
+    """Raise a `JointRefusalError` if the rows of both may not be published. `names` are those of the columns."""
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:
-            bit, _ = kept_by_both(engine, problem.groups, [own.whole[None]], own.whole)
-            kept = [bit, engine.constant(np.ones((1, 1), dtype=np.uint8))]
+            bit, _ = kept_by_both(engine, problem.groups, [party_rows.whole[None]], party_rows.whole)
+            feasible = [bit, engine.constant(np.ones((1, 1), dtype=np.uint8))]
         else:
-            kept = list(engine.both(problem.keeps(own.whole[None], own.whole).astype(np.uint8)[None]))
+            feasible = list(engine.both(problem.keeps(party_rows.whole[None], party_rows.whole).astype(np.uint8)[None]))
         netlist = precheck_netlist(problem.columns, width, problem.k, engine.form)
-        sides = both_inputs(engine, np.array([own.rows], dtype=np.uint64), width)
-        inputs = [*sides, *kept, *engine.both(own.occurring(problem.columns))]
+        sides = both_inputs(engine, np.array([party_rows.rows], dtype=np.uint64), width)
+        inputs = [*sides, *feasible, *engine.both(party_rows.occurring(problem.columns))]
         whole, *apart = engine.reveal(*engine.run(netlist, *inputs))
     provenance = [i for i, bit in enumerate(apart) if bit[0, 0]]
     if provenance:

@@ -67,7 +67,7 @@ class Problem:
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """What circuits that decide l and t of groups of rows must know."""
+        """The parameters of circuits that decide l and t of groups of rows."""
         return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
 
     @property
@@ -83,7 +83,7 @@ class Problem:
         rows = counts.sum(axis=-1)
         if self.against == "public":
             return np.ones(rows.shape, dtype=np.bool_)
-        kept = (rows == 0) | (rows >= self.k)
+        fit = (rows == 0) | (rows >= self.k)
         if self.models.any:
-            kept &= self.models.keeps(counts, whole)
-        return np.asarray(kept, dtype=np.bool_)
+            fit &= self.models.keeps(counts, whole)
+        return np.asarray(fit, dtype=np.bool_)

@@ -54,7 +54,7 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """What both must agree on: `cells` of a table, totals among them, and when one may be published."""
+    """The public parameters: `cells` of a table, totals among them, and when one may be published."""
 
     cells: int
     max_rows: int  # no party has more rows than this
@@ -87,7 +87,7 @@ class CellProblem:
 
 @lru_cache(maxsize=32)
 def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
-    """Inputs: rows of party 0, of party 1. Outputs: whether there are few; with zeros shown whether there are none."""
+    """Build a circuit: rows of party 0, of party 1 in; whether they are few; with zeros shown, whether none are."""
     builder = Builder(form)
     rows = builder.input(width).wide_add(builder.input(width))
     few = ~(rows >= threshold)
@@ -101,8 +101,7 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 
 @lru_cache(maxsize=32)
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
-    """Return the same of what each party says of its own rows: that they are few, and with zeros shown that there are
-    none."""
+    """Return the same of what each party says of its own rows: that they are few, with zeros shown that none are."""
     builder = Builder(form)
     (few, *none), (other_few, *other_none) = (builder.input(1 if zeros == "hidden" else 2).wires for _ in (0, 1))
     builder.output([few | other_few, *(a & b for a, b in zip(none, other_none, strict=True))])
@@ -117,23 +116,33 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
     return builder.build()
 
 
-def cell_states(engine: Engine, problem: CellProblem, own: NDArray[Any]) -> States:
+def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> States:
     """Return the state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
 
     `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> problem = CellProblem(cells=2, max_rows=9, threshold=3)
+        >>> counts = np.array([5, 1]), np.array([4, 6])  # the second cell has fewer than 3 of party 0's rows
+        >>> def program(session):
+        ...     return cell_states(make_engine(session, "yao"), problem, counts[session.party])
+        >>> run_local(program)[0].tolist()
+        [0, 1]
     """
-    if own.shape != (problem.cells,):
-        raise InputError(f"own counts have shape {own.shape}, expected {problem.cells} cells")
-    if own.max() > problem.max_rows:
-        raise InputError(f"{own.max()} rows are more than the agreed maximum of {problem.max_rows}")
+    if counts.shape != (problem.cells,):
+        raise InputError(f"own counts have shape {counts.shape}, expected {problem.cells} cells")
+    if counts.max() > problem.max_rows:
+        raise InputError(f"{counts.max()} rows are more than the agreed maximum of {problem.max_rows}")
     with engine.session.phase("small cells"):
         if problem.against == "public":
-            inputs = both_inputs(engine, checked(own, problem.width, "the count"), problem.width)
+            inputs = both_inputs(engine, checked(counts, problem.width, "the count"), problem.width)
             netlist = public_netlist(problem.width, problem.threshold, problem.zeros, engine.form)
         else:
-            few, none = own < problem.threshold, own == 0
-            said = few[None] if problem.zeros == "hidden" else np.stack([few & ~none, none])
-            inputs = engine.both(said.astype(np.uint8))
+            few, none = counts < problem.threshold, counts == 0
+            states = few[None] if problem.zeros == "hidden" else np.stack([few & ~none, none])
+            inputs = engine.both(states.astype(np.uint8))
             netlist = peer_netlist(problem.zeros, engine.form)
         (opened,) = engine.reveal(*engine.run(netlist, *inputs))
     return index_below(opened, 1 << problem.bits if problem.bits == 1 else 3, "a cell's state")
@@ -149,21 +158,21 @@ def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> 
         if hidden is not None:
             engine.session.send("hidden", hidden.astype(np.uint8))
             return hidden
-        found = engine.session.receive("hidden", np.uint8, states.shape)
-    if found.max(initial=0) > 1 or not found[states == FEW].all():
+        received = engine.session.receive("hidden", np.uint8, states.shape)
+    if received.max(initial=0) > 1 or not received[states == FEW].all():
         raise ProtocolError("the peer's hidden cells lack one that must be hidden: the peer's messages are wrong")
-    return found.astype(np.bool_)
+    return received.astype(np.bool_)
 
 
-def masked_sums(engine: Engine, own: NDArray[Any], width: int) -> tuple[BitMatrix, BitMatrix]:
-    """Masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
+def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitMatrix, BitMatrix]:
+    """Return masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
 
     `InputError` if one is not from 0 to 2^width - 1, width at most 62.
     """
     with engine.session.phase("masked sums"):
-        left, right = both_inputs(engine, checked(own, width, "the number"), width)
+        left, right = both_inputs(engine, checked(numbers, width, "the number"), width)
         (sums,) = engine.run(sum_netlist(width, engine.form), left, right)
-        mine = engine.session.contributions.bits(width + 1, len(own))
+        mine = engine.session.contributions.bits(width + 1, len(numbers))
         masks = engine.both(mine)
         (opened,) = engine.reveal(_masked(sums, *masks))
     return opened, mine
@@ -173,8 +182,8 @@ def masked_sums(engine: Engine, own: NDArray[Any], width: int) -> tuple[BitMatri
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Return both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of the rows
-    behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
+    """Build a circuit: both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of
+    the rows behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
     """
     builder = Builder(form)
     number = noisy_sum(builder, width, law)
@@ -186,19 +195,19 @@ def noisy_cell_netlist(
 
 
 def noisy_cells(
-    engine: Engine, own: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
+    engine: Engine, values: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return the cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
 
-    `own` int[2, cells] are this party's rows and numbers; `rows` is the width and law of the rows, None if the numbers
-    are the rows. `InputError` if a number does not fit its width, `ProtocolError` if a hidden cell has a number.
+    `values` int[2, cells] are this party's rows and numbers; `rows` is the width and law of the rows, None if the
+    numbers are the rows. `InputError` if a number does not fit its width, `ProtocolError` if a hidden cell has one.
     """
     with engine.session.phase("noisy cells"):
         netlist = noisy_cell_netlist(width, law, threshold, rows, engine.form)
         inputs: list[Bits] = []
-        for numbers, (bits, of) in zip(own[::-1], [(width, law), *([] if rows is None else [rows])], strict=False):
+        for numbers, (bits, of) in zip(values[::-1], [(width, law), *([] if rows is None else [rows])], strict=False):
             inputs += both_inputs(engine, checked(numbers, bits, "the number"), bits)
-            inputs.append(engine.random(of.bits, own.shape[1]))
+            inputs.append(engine.random(of.bits, values.shape[1]))
         few, opened = engine.reveal(*engine.run(netlist, *inputs))
     hidden: NDArray[np.bool_] = few[0].astype(np.bool_)
     if opened[:, hidden].any():

@@ -25,8 +25,8 @@ SPAN = 32  # numbers that one instance sums
 
 @lru_cache(maxsize=32)
 def small_netlist(k: int, form: Form = "size") -> Netlist:
-    """Inputs: of SPAN classes the rows of party 0, then those of party 1, each at most k. Output: the rows in classes
-    with fewer than k.
+    """Build a circuit: of SPAN classes the rows of party 0, then those of party 1, each at most k, in; the rows in
+    classes with fewer than k out.
     """
     builder = Builder(form)
     width = k.bit_length()
@@ -81,8 +81,8 @@ def small_rows(engine: Engine, k: int, tables: Sequence[Indices]) -> Bits:
     width = k.bit_length()
     netlist = small_netlist(k, engine.form)
     lengths = np.array([-(-len(table) // SPAN) for table in tables])
-    own = [np.minimum(np.pad(table, (0, -len(table) % SPAN)), k) for table in tables]
-    columns = np.concatenate(own).reshape(-1, SPAN)
+    capped = [np.minimum(np.pad(table, (0, -len(table) % SPAN)), k) for table in tables]
+    columns = np.concatenate(capped).reshape(-1, SPAN)
     size = max(1, engine.comfortable // (4 * width * SPAN))
     parts = []
     for start in range(0, len(columns), size):

@@ -20,30 +20,30 @@ Shares = NDArray[np.uint64]
 
 
 def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
-    """Additive shares uint64[width, batch] of each bit, from its XOR shares uint8[width, batch].
+    """Convert to additive shares uint64[width, batch] of each bit, from its XOR shares uint8[width, batch].
 
     b = b0 + b1 - 2 b0 b1; party 0 sends the OT with value -2 b0, party 1 chooses with b1.
     """
-    own = bits.astype(np.uint64)
+    bits_as_words = bits.astype(np.uint64)
     if transfers.session.party == 0:
-        cross = transfers.sender.additive((np.uint64(0) - np.uint64(2) * own).reshape(-1))
+        cross = transfers.sender.additive((np.uint64(0) - np.uint64(2) * bits_as_words).reshape(-1))
     else:
         cross = transfers.receiver.additive(bits.reshape(-1))
-    shares: Shares = own + cross.reshape(own.shape)
+    shares: Shares = bits_as_words + cross.reshape(bits_as_words.shape)
     return shares
 
 
 def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
-    """Additive shares uint64[batch] of factor * word modulo 2^64.
+    """Return additive shares uint64[batch] of factor * word modulo 2^64.
 
     `factor` holds XOR shares uint8[width, batch] of an unsigned integer, `word` additive shares uint64[batch]. For each
     bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
     """
     width, batch = factor.shape
     weights = np.uint64(1) << np.arange(width, dtype=np.uint64)[:, None]
-    own = factor.astype(np.uint64)
+    choices = factor.astype(np.uint64)
     weighted = weights * word[None, :]
-    values = (np.uint64(1) - np.uint64(2) * own) * weighted
+    values = (np.uint64(1) - np.uint64(2) * choices) * weighted
     cross = transfers.additive(values.reshape(-1), factor.reshape(-1)).reshape(width, batch)
-    shares: Shares = (own * weighted + cross).sum(axis=0, dtype=np.uint64)
+    shares: Shares = (choices * weighted + cross).sum(axis=0, dtype=np.uint64)
     return shares

@@ -48,6 +48,10 @@ def parse(text: str, name: str) -> Netlist:
     """Return the netlist of a circuit in either Bristol format; `name` is what errors call it.
 
     Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
+
+    Example:
+        >>> parse("1 3\\n2 1 1\\n1 1\\n\\n2 1 0 1 2 AND\\n", "and.txt").input_widths
+        (1, 1)
     """
     return _Reader(text, name).netlist()
 
@@ -85,7 +89,7 @@ class _Reader:
         return self.builder.build()
 
     def header(self) -> tuple[int, list[int], list[int], list[tuple[int, list[str]]]]:
-        """Gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
+        """Read gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
         if len(self.lines) < 2:
             raise self.error(self.last_line, "this is no Bristol circuit: the header is incomplete")
         (line, counts), (second, widths), *rest = self.lines
@@ -150,14 +154,14 @@ class _Reader:
         self.nodes[wire] = node
 
     def numbers(self, line: int, tokens: list[str]) -> list[int]:
-        """Tokens that have to be numbers from 0 up."""
+        """Read tokens that have to be numbers from 0 up."""
         for token in tokens:
             if not token.isdecimal() or len(token) > 18:
                 raise self.error(line, f"expected a number, found {token[:40]!r}")
         return [int(token) for token in tokens]
 
     def counted(self, line: int, numbers: list[int]) -> list[int]:
-        """Widths that follow their own number."""
+        """Read widths that follow their own number."""
         count, *widths = numbers
         if count != len(widths):
             raise self.error(line, f"{count} widths announced, {len(widths)} found")
@@ -179,6 +183,19 @@ def dump(netlist: Netlist) -> str:
     """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
 
     Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> x, y = builder.input(1), builder.input(1)
+        >>> builder.output(x[0] & y[0])
+        >>> print(dump(builder.build()))
+        1 3
+        2 1 1
+        1 1
+        <BLANKLINE>
+        2 1 0 1 2 AND
+        <BLANKLINE>
     """
     inputs = sum(netlist.input_widths)
     gates: list[tuple[str, list[int]]] = []  # gate i makes wire inputs + i
@@ -196,8 +213,8 @@ def dump(netlist: Netlist) -> str:
     for layer in netlist.layers:
         for out, left, right in layer.xors.tolist():
             wires[out] = make("INV", wire(right)) if left == ONE else make("XOR", wire(left), wire(right))
-        made = [(out, make("AND", wire(left), wire(right))) for out, left, right in layer.ands.tolist()]
-        wires.update(made)
+        ands = [(out, make("AND", wire(left), wire(right))) for out, left, right in layer.ands.tolist()]
+        wires.update(ands)
     results: dict[int, None] = {}
     for slot in netlist.outputs.tolist():
         result = wire(slot)

@@ -15,13 +15,15 @@ from smc.recipes import Form
 class Builder:
     """A circuit under construction.
 
-    b = Builder()
-    x, y = b.input(32), b.input(32)
-    b.output(x < y)
-    netlist = b.build()
-
     Constants are folded, equal gates are shared and gates that no output needs are left out. `form` says what the
     arithmetic of integers saves: "size" the AND gates, "depth" the levels of AND gates (rounds, on shared bits).
+
+    Example:
+        >>> builder = Builder()
+        >>> x, y = builder.input(32), builder.input(32)
+        >>> builder.output(x < y)
+        >>> builder.build().and_count
+        32
     """
 
     def __init__(self, form: Form = "size") -> None:

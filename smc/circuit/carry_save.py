@@ -93,7 +93,7 @@ class _Columns:
             self._columns[place].append(wire)
 
     def rows(self) -> CarrySavePair:
-        """At most two wires a column, filled up with zeros."""
+        """Return at most two wires a column, filled up with zeros."""
         rows: CarrySavePair = ([], [])
         carries: list[Wire] = []
         for place, wires in enumerate(self._columns):

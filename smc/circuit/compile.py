@@ -49,7 +49,7 @@ def _needed(graph: Graph, results: Sequence[int]) -> list[int]:
 
 
 def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Schedule:
-    """Layers, as many as the AND depth (and one of XORs alone at the end if outputs need it).
+    """Split the gates into layers, as many as the AND depth (and one of XORs alone at the end if outputs need it).
 
     Every gate stands as late as its consumers allow: values come into being shortly before their use, so few are
     alive at a time.

@@ -105,12 +105,12 @@ class Integer:
         return 0 - self
 
     def wide_add(self, other: Integer | int) -> Integer:
-        """a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
+        """Return a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
         a, b = self.aligned(other)
         return a.extend(len(a) + 1) + b.extend(len(a) + 1)
 
     def wide_subtract(self, other: Integer | int) -> Integer:
-        """a - b exactly: signed, as wide as `wide_add`."""
+        """Return a - b exactly: signed, as wide as `wide_add`."""
         a, b = self.aligned(other)
         return (a.extend(len(a) + 1) - b.extend(len(a) + 1)).as_signed()
 
@@ -206,11 +206,18 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
     """Return the sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
 
     In the form "size" one after the other; in "depth" by a carry-save tree, then one adder.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> builder.output(total([builder.input(4), builder.input(4)], 6, minus=[builder.input(4)]))
+        >>> builder.build().output_widths
+        (6,)
     """
     graph, signed = plus[0].graph, any(value.signed for value in (*plus, *minus))
     if graph.form == "depth":
-        one, other = (Integer(graph, row, signed) for row in sum_rows(graph, plus, minus, width))
-        return one + other
+        first, second = (Integer(graph, row, signed) for row in sum_rows(graph, plus, minus, width))
+        return first + second
     result, *more = (value.resize(width) for value in plus)
     for value in more:
         result = result + value
@@ -224,11 +231,18 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
     For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n. In the form "depth" the rows are summed as
     in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about 2 log2 n + 2.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> builder.output(multiply(builder.input(4), builder.input(4), 8))
+        >>> builder.build().and_count  # 2 n^2 - n
+        28
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
     if a.graph.form == "depth":
-        one, other = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a.graph, a, b, width))
-        return one + other
+        first, second = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a.graph, a, b, width))
+        return first + second
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
     rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones
     signed = a.signed or b.signed
@@ -246,7 +260,16 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
 
 def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
-    """`if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit."""
+    """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> x, y = builder.input(8), builder.input(8)
+        >>> builder.output(select(x < y, y, x))  # the greater one
+        >>> builder.build().and_count
+        16
+    """
     first = if_true if isinstance(if_true, Integer) else Integer.constant(condition.graph, if_true)
     a, b = first.aligned(if_false)
     return Integer(a.graph, [mux(condition, x, y) for x, y in zip(a, b, strict=True)], a.signed)

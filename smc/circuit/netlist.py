@@ -79,7 +79,7 @@ class Netlist:
         return np.concatenate([[0], np.cumsum(self.program[:, 0], dtype=np.int64)])
 
     def digest(self) -> str:
-        """SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
+        """Return SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
         layout = [self.slots, len(self.layers), len(self.input_widths), *self.input_widths]
         layout += [len(self.output_widths), *self.output_widths]
         layout += [len(rows) for layer in self.layers for rows in (layer.xors, layer.ands)]
@@ -96,17 +96,26 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
 
     `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
     1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(builder.input(8) + builder.input(8))
+        >>> (sums,) = evaluate(builder.build(), [from_integers([3, 40], 8), from_integers([4, 2], 8)])
+        >>> to_integers(sums)
+        [7, 42]
     """
-    given = tuple(len(bits) for bits in inputs)
-    if given != netlist.input_widths:
-        raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {given}")
+    widths = tuple(len(bits) for bits in inputs)
+    if widths != netlist.input_widths:
+        raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {widths}")
     batch = inputs[0].shape[1:] if inputs else (1,)
     instances = math.prod(batch)
     state = np.zeros((netlist.slots, -(-instances // 8)), dtype=np.uint8)  # eight instances a byte
     state[1] = 255
     if inputs:
-        bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(given), instances)
-        state[FIRST_INPUT : FIRST_INPUT + sum(given)] = np.packbits(bits, axis=1)
+        bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(widths), instances)
+        state[FIRST_INPUT : FIRST_INPUT + sum(widths)] = np.packbits(bits, axis=1)
     for layer in netlist.layers:
         for out, left, right in layer.xors:
             np.bitwise_xor(state[left], state[right], out=state[out])

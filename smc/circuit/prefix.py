@@ -35,7 +35,7 @@ class _Group:
 
 
 def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
-    """a + b + carry modulo 2^n for n wires each; depth ceil(log2 n) with a constant carry in.
+    """Return a + b + carry modulo 2^n for n wires each; depth ceil(log2 n) with a constant carry in.
 
     For n >= 2 that takes 2S - n + floor(n/2) ANDs, S being the number of ones in the binary digits of 1 .. n - 1:
     n log2 n - n/2 for powers of two.
@@ -46,7 +46,7 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
 
 def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
-    """a - b modulo 2^n for n wires each, at the cost of `add`. `zero` is the constant 0."""
+    """Return a - b modulo 2^n for n wires each, at the cost of `add`. `zero` is the constant 0."""
     # Both are right, and cost the same unless an operand is constant: then the one that adds to its zeros is cheaper.
     if all(x.is_constant for x in a):
         return add(a, _inverted(b), ~zero)
@@ -63,17 +63,16 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
     return balanced(_join, [_carry_in(zero), *bits]).generate
 
 
-def clear_above(wires: Sequence[Wire], one: Wire) -> list[Wire]:
-    """For n wires n + 1: whether the top 0, 1, ..., n of them are all 0; depth ceil(log2 n). `one` is the constant 1.
+def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
+    """Return n + 1 bits for n wires: are the top 0, 1, ..., n all 0; depth ceil(log2 n). `true` is the constant 1.
 
     That takes as many ANDs as there are ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
     """
-    return [one, *scan(_inverted(wires[::-1]), Wire.__and__)]
+    return [true, *scan(_inverted(wires[::-1]), Wire.__and__)]
 
 
 def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:
-    """Return each item joined with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come
-    first."""
+    """Join each item with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come first."""
     row = list(items)
     span = 1
     while span < len(row):

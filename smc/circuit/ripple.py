@@ -20,7 +20,7 @@ def majority(a: Wire, b: Wire, c: Wire) -> Wire:
 
 
 def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
-    """a + b + carry modulo 2^n for n wires each; n - 1 ANDs with a constant carry in."""
+    """Return a + b + carry modulo 2^n for n wires each; n - 1 ANDs with a constant carry in."""
     total = []
     for x, y in zip(a, b, strict=True):
         total.append(x ^ y ^ carry)
@@ -29,7 +29,7 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
 
 def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
-    """a - b modulo 2^n for n wires each; n - 1 ANDs. `zero` is the constant 0."""
+    """Return a - b modulo 2^n for n wires each; n - 1 ANDs. `zero` is the constant 0."""
     difference = []
     borrow = zero
     for x, y in zip(a, b, strict=True):

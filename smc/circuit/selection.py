@@ -47,22 +47,22 @@ def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:
 
 
 def leading_one(x: Integer) -> Integer:
-    """As wide as x, with only the most significant set bit of x left; 0 for 0.
+    """Return, as wide as x, only the most significant set bit of x; 0 for 0.
 
     Size: n - 1 ANDs, depth n - 1. Depth: n/2 log2 n ANDs or less, depth ceil(log2 n), see `prefix.clear_above`.
     """
     clear = Wire(x.graph, ONE)  # no bit was set so far
     if x.graph.form == "depth":
         return Integer(x.graph, [before ^ after for before, after in pairwise(clear_above(x.wires, clear))][::-1])
-    found: list[Wire] = []
+    leading: list[Wire] = []
     for wire in reversed(x.wires):
-        found.append(clear & wire)
-        clear = clear ^ found[-1]
-    return Integer(x.graph, found[::-1])
+        leading.append(clear & wire)
+        clear = clear ^ leading[-1]
+    return Integer(x.graph, leading[::-1])
 
 
 def normalise(x: Integer) -> tuple[Integer, Integer]:
-    """x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
+    """Return x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
     For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step asks whether the top 2^i bits are all
     zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
@@ -107,12 +107,21 @@ def argmax(values: Sequence[Integer]) -> Integer:
 
 
 def argmin(values: Sequence[Integer]) -> Integer:
-    """Return the index of the smallest of n >= 1 values, as `argmax`."""
+    """Return the index of the smallest of n >= 1 values, as `argmax`.
+
+    Example:
+        >>> from smc.circuit import Builder, evaluate
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(argmin([builder.input(4) for _ in range(3)]))
+        >>> to_integers(evaluate(builder.build(), [from_integers([value], 4) for value in (9, 2, 5)])[0])
+        [1]
+    """
     return minimum(values)[1]
 
 
 def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
-    """One-hot: the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
+    """Choose, one-hot, the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
 
     All count(count - 1)/2 comparisons at once, then (count - 1)(count - 2) ANDs, ceil(log2(count - 1)) deep.
     """

@@ -69,7 +69,7 @@ class Wire:
 
 
 def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
-    """`if_true` where the condition is 1, else `if_false`; one AND."""
+    """Return `if_true` where the condition is 1, else `if_false`; one AND."""
     return if_false ^ (condition & (if_true ^ if_false))
 
 

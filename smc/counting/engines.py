@@ -79,7 +79,7 @@ class _CountingEvaluator(Evaluator):
 
 
 def _walk(netlist: Netlist, batch: int, run: Callable[[Blocks, Piece], None]) -> NDArray[Any]:
-    """`smc.yao.walk.walk` without labels."""
+    """Count what `smc.yao.walk.walk` does, without labels."""
     nothing = np.zeros((0, 0), dtype=np.uint64)
     for _, pieces in schedule(netlist, batch):
         for piece in pieces:

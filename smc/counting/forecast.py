@@ -17,7 +17,7 @@ Program = Callable[[CountingEngine], object]
 
 @dataclass(frozen=True)
 class Forecast:
-    """What both parties' meters will say, and what it takes to predict the time on a link."""
+    """The figures of both parties' meters, foretold, and what it takes to predict the time on a link."""
 
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
@@ -34,12 +34,19 @@ class Forecast:
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
     def seconds(self, shape: LinkShape) -> float:
-        """Predicted seconds from the first message to the result, on such a link."""
+        """Predict seconds from the first message to the result, on such a link."""
         return predicted_seconds(self.traces, shape)
 
 
 def forecast(program: Program, profile: Profile) -> Forecast:
-    """Count the program as party 0 and as party 1. It must follow the same public path as in a real run."""
+    """Count the program as party 0 and as party 1. It must follow the same public path as in a real run.
+
+    Example:
+        >>> import numpy as np
+        >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
+        >>> forecast(program, Profile("gmw")).costs[0].bytes_sent
+        2
+    """
     sessions = CountingSession(0), CountingSession(1)
     for session in sessions:
         program(make_counting_engine(session, profile))
@@ -47,5 +54,13 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 
 
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
-    """Return the forecast of least predicted time; of equals the first."""
-    return min((forecast(program, profile) for profile in profiles), key=lambda found: found.seconds(shape))
+    """Return the forecast of least predicted time; of equals the first.
+
+    Example:
+        >>> import numpy as np
+        >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
+        >>> profiles = [Profile("yao"), Profile("gmw")]
+        >>> cheapest(program, profiles, LinkShape.parse("wan")).profile.engine
+        'gmw'
+    """
+    return min((forecast(program, profile) for profile in profiles), key=lambda prediction: prediction.seconds(shape))

@@ -47,7 +47,7 @@ class _Counted(Role):
     """Counts the time of what it does not do."""
 
     def work(self, seconds: float) -> None:
-        """So much computing."""
+        """Note so much computing."""
         assert isinstance(self.session, CountingSession)
         self.session.work(seconds)
 

@@ -16,7 +16,7 @@ from smc.link_shape import Direction, LinkShape
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape) -> float:
-    """Seconds until both parties have come to the end of their traces. ValueError if they do not fit each other."""
+    """Predict seconds until both parties have ended their traces. ValueError if these do not fit each other."""
     clock = [0.0, 0.0]
     ways = Direction(shape), Direction(shape)
     place = [0, 0]

@@ -45,8 +45,8 @@ class ArithmeticWords(Words):
         shares = bits_to_shares(self._transfers, np.concatenate([bits for bits, _ in plans]))
         selected = []
         for bits, weights in plans:
-            own, shares = shares[: len(bits)], shares[len(bits) :]
-            selected.append([Word(row @ own, width) for row in weights])
+            bit_shares, shares = shares[: len(bits)], shares[len(bits) :]
+            selected.append([Word(row @ bit_shares, width) for row in weights])
         return selected
 
     @override
@@ -77,13 +77,12 @@ class ArithmeticWords(Words):
     @override
     def bits(self, word: Word) -> Bits:
         """See `Words.bits`: an adder circuit over the two shares, cut to the width."""
-        own = bitpack.from_integers(word.data, word.width)
-        return self._engine.run(_adder(word.width, self._engine.form), *self._engine.both(own))[0]
+        share_bits = bitpack.from_integers(word.data, word.width)
+        return self._engine.run(_adder(word.width, self._engine.form), *self._engine.both(share_bits))[0]
 
 
 def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitMatrix, Shares]:
-    """Return which bits to turn into shares, XOR shares uint8[n, batch], and their weights in each entry,
-    uint64[tables, n].
+    """Return which bits to turn into shares, XOR shares uint8[n, batch], and their weights by entry, uint64[tables, n].
 
     Either the one-hot bits, weighted by the entries, or the bits of the chosen entries, which are XORs of one-hot bits:
     whichever are fewer.
@@ -104,5 +103,5 @@ def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitM
 
 
 def _width(value: int) -> int:
-    """Bits of a number in two's complement, 0 for 0."""
+    """Return bits of a number in two's complement, 0 for 0."""
     return (value if value >= 0 else ~value).bit_length() + 1 if value else 0

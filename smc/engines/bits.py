@@ -27,18 +27,18 @@ class Bits:
         return int(self.data.shape[1])
 
     def __getitem__(self, rows: slice) -> Bits:
-        """Some of the bits of every instance."""
+        """Take some of the bits of every instance."""
         return Bits(self.data[rows])
 
     def __xor__(self, other: Bits) -> Bits:
-        """Bit by bit, local: on every engine the cell of an XOR is the XOR of the cells."""
+        """XOR bit by bit, local: on every engine the cell of an XOR is the XOR of the cells."""
         return Bits(self.data ^ other.data)
 
     def take(self, instances: NDArray[np.intp] | slice) -> Bits:
-        """Some of the instances (public indices), in the order given; repeats are allowed."""
+        """Take some of the instances (public indices), in the order given; repeats are allowed."""
         return Bits(self.data[:, instances])
 
     @staticmethod
     def join(parts: Sequence[Bits]) -> Bits:
-        """Return a longer batch: the parts' instances one after another."""
+        """Join into a longer batch the parts' instances one after another."""
         return Bits(np.concatenate([part.data for part in parts], axis=1))

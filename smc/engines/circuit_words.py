@@ -32,7 +32,7 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
 
 @lru_cache(maxsize=64)
 def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
-    """(factor - offset) * word: one output, in the form "depth" two whose sum it is."""
+    """Return (factor - offset) * word: one output, in the form "depth" two whose sum it is."""
     builder = Builder(form)
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
@@ -143,7 +143,7 @@ class CircuitWords(Words):
         return Word(tuple(self._engine.run(_rows_netlist(_widths(plus), _widths(minus), width), *plus, *minus)), width)
 
     def _parts(self, word: Word, width: int) -> tuple[Bits, ...]:
-        """Numbers that add up to the word also modulo 2^width; several do so only up to the word's own width."""
+        """Return numbers that add up to the word also modulo 2^width; several do so only up to the word's own width."""
         parts: tuple[Bits, ...] = word.data
         return parts if len(parts) == 1 or width <= word.width else (self.bits(word),)
 

@@ -36,24 +36,24 @@ class Engine(ABC):
 
     @property
     def party(self) -> int:
-        """Who I am, 0 or 1."""
+        """This party's number, 0 or 1."""
         return self.session.party
 
     def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """Secret bits of party `owner`, who passes uint8[width, batch] of 0 and 1; the other passes None."""
+        """Enter secret bits of party `owner`, who passes uint8[width, batch] of 0 and 1; the other passes None."""
         if (bits is not None) != (owner == self.party):
             raise ValueError(f"party {self.party} must pass bits for its own inputs, and only for those")
         if bits is not None and (bits.shape != (width, batch) or (bits.size and bits.max() > 1)):
             raise ValueError(f"an input must be 0 and 1 in the shape ({width}, {batch}), got shape {bits.shape}")
         return self._input(owner, bits, width, batch)
 
-    def both(self, own: BitMatrix) -> tuple[Bits, Bits]:
-        """Party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
-        left, right = (self.input(owner, own if owner == self.party else None, *own.shape) for owner in (0, 1))
+    def both(self, bits: BitMatrix) -> tuple[Bits, Bits]:
+        """Enter party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
+        left, right = (self.input(owner, bits if owner == self.party else None, *bits.shape) for owner in (0, 1))
         return left, right
 
     def random(self, width: int, batch: int) -> Bits:
-        """Secret uniform bits that neither party knows or can bias: the XOR of bits that each draws for itself.
+        """Draw secret uniform bits that neither party knows or can bias: the XOR of bits that each draws for itself.
 
         Costs what the inputs cost: nothing on XOR shares; garbled, one correlated OT a bit, the evaluator's choice.
         Each party's bits come from `Session.contributions`, so they are given, not left to the OT.
@@ -76,11 +76,11 @@ class Engine(ABC):
 
     @abstractmethod
     def constant(self, bits: BitMatrix) -> Bits:
-        """Public bits, uint8[width, batch], the same on both sides."""
+        """Enter public bits, uint8[width, batch], the same on both sides."""
 
     @abstractmethod
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
-        """Return the inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
+        """Run the circuit: the inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
 
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         """Evaluate the netlist on every instance of the batch."""
@@ -111,10 +111,10 @@ class XorSharedEngine(Engine):
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: one message each way, one bit each."""
-        own = [self.shares(secret) for secret in secrets]
-        flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
+        shares = [self.shares(secret) for secret in secrets]
+        flat = np.concatenate([share.reshape(-1) for share in shares]) if shares else np.zeros(0, np.uint8)
         if flat.size:
             self.session.meter.opened(flat.size)
             flat = unpack(self.session.openings.open(self.session, pack(flat)), flat.size)
-        bounds = np.cumsum([0, *(share.size for share in own)])
-        return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(own)]
+        bounds = np.cumsum([0, *(share.size for share in shares)])
+        return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(shares)]

@@ -30,12 +30,17 @@ def make_engine(
     the circuits which protocols build for this engine: unless given, "depth" on XOR shares, where a level of AND gates
     is a round, else "size". One engine a session: its keys are derived from the session's identifier (`Session.branch`
     makes another session).
+
+    Example:
+        >>> from smc.local import run_local
+        >>> run_local(lambda session: make_engine(session, "gmw").form)
+        ('depth', 'depth')
     """
     return engine_of(session, Profile(name, ot, garbling, form, table_gates))
 
 
 def engine_of(session: Session, profile: Profile) -> Engine:
-    """`make_engine` for a profile."""
+    """Make the engine of a profile."""
     session.take("engine")
     if profile.recipe.circuits == "clear":
         clear = ClearEngine(session)

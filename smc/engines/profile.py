@@ -33,7 +33,7 @@ class Profile:
 
     @property
     def recipe(self) -> Recipe:
-        """What the engine is made of."""
+        """The parts that the engine is made of."""
         return RECIPES[self.engine]
 
     @property
@@ -57,7 +57,7 @@ class Profile:
 
     @property
     def prices(self) -> Prices:
-        """What operations on integers cost, for the choice of public parameters."""
+        """The costs of operations on integers, for the choice of public parameters."""
         return self.recipe.prices
 
     @property

@@ -48,27 +48,27 @@ class Words(ABC):
 
     @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """For each choice and each of its public tables, the entry that the one-hot bits point at (0 if none)."""
+        """Select the entry that the one-hot bits point at (0 if none) from each public table of each choice."""
 
     @abstractmethod
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
-        """(factor - offset) * word, where `factor` is an unsigned secret bit string and `offset` public."""
+        """Return (factor - offset) * word, where `factor` is an unsigned secret bit string and `offset` public."""
 
     @abstractmethod
     def add(self, left: Word, right: Word, width: int) -> Word:
-        """left + right."""
+        """Return left + right."""
 
     @abstractmethod
     def subtract(self, left: Word, right: Word, width: int) -> Word:
-        """left - right."""
+        """Return left - right."""
 
     @abstractmethod
     def join(self, parts: Sequence[Word]) -> Word:
-        """Return a longer batch: the parts' instances one after another; all of one width."""
+        """Join into a longer batch the parts' instances one after another; all of one width."""
 
     @abstractmethod
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """Sums over groups of instances: intp[number of groups, members], -1 for no member."""
+        """Sum over groups of instances: intp[number of groups, members], -1 for no member."""
 
     @abstractmethod
     def bits(self, word: Word) -> Bits:

@@ -78,7 +78,7 @@ class YaoEngine(XorSharedEngine):
         return Bits(labels)
 
     def _add_delta(self, labels: Blocks, bits: BitMatrix) -> None:
-        """labels[i] ^= bits[i] * delta, in place."""
+        """Set labels[i] ^= bits[i] * delta, in place."""
         flat = np.ascontiguousarray(bits.reshape(-1), dtype=np.uint8)
         kernels.add_delta(labels, flat, self._transfers.sender.delta)
 

@@ -27,7 +27,7 @@ _END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to 
 
 
 class AndGates(Protocol):
-    """How AND gates are done, and with them a circuit."""
+    """A way to do AND gates, and with them a circuit."""
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Do for a later run what can be done ahead, besides what has been done for others."""
@@ -36,7 +36,7 @@ class AndGates(Protocol):
         """Do for the next run what can be done ahead and has not been done yet."""
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
-        """All gates of the netlist on the state, which holds this party's shares of constants and inputs."""
+        """Run all gates of the netlist on the state, which holds this party's shares of constants and inputs."""
 
 
 class TripleGates:
@@ -72,9 +72,9 @@ class TripleGates:
             first += rows.triple_bytes(len(closing))
             closing = layer.ands
             if len(closing):
-                own = message[: rows.message_bytes(len(closing))]
-                session.send("gmw.open", own)
-                peer = session.receive("gmw.open", np.uint8, own.shape)
+                opening = message[: rows.message_bytes(len(closing))]
+                session.send("gmw.open", opening)
+                peer = session.receive("gmw.open", np.uint8, opening.shape)
 
     def _step(self, *arguments: Any) -> None:
         """Finish the AND gates that were opened, do a layer's XOR gates and begin its AND gates."""
@@ -96,10 +96,10 @@ class TableGates:
         self._transfers = transfers
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Nothing can be done ahead."""
+        """Do nothing: nothing can be done ahead."""
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
-        """Nothing can be done ahead."""
+        """Do nothing: nothing can be done ahead."""
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
         """See `AndGates.run`."""
@@ -110,7 +110,7 @@ class TableGates:
                 rows.put(state, out, self._multiply(rows.get(state, left), rows.get(state, right)))
 
     def _multiply(self, x: BitMatrix, y: BitMatrix) -> BitMatrix:
-        """Shares of x y from shares of x and y, uint8 of one shape."""
+        """Multiply: return shares of x y from shares of x and y, uint8 of one shape."""
         if self._session.party == 0:
             share = self._session.prg.bits(x.size)
             left, right = x.reshape(-1), y.reshape(-1)

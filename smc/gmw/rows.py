@@ -38,19 +38,19 @@ class BatchLayout:
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:
-        """Bits, of a message or a triple's part, that so many gates take."""
+        """Return bits, of a message or a triple's part, that so many gates take."""
         return gates * (8 * self.row_bytes if self.packed else self.batch)
 
     def triple_bytes(self, gates: int) -> int:
-        """Bytes of each part of the triples that so many gates of one layer take."""
+        """Return bytes of each part of the triples that so many gates of one layer take."""
         return (self.bits(gates) + 7) // 8
 
     def message_bytes(self, gates: int) -> int:
-        """Bytes of the message that opens both operands of so many gates."""
+        """Return bytes of the message that opens both operands of so many gates."""
         return (2 * self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:
-        """Shares of 0 everywhere."""
+        """Return shares of 0 everywhere."""
         return np.zeros((slots, -(-self.row_bytes // VECTOR_BYTES) * VECTOR_BYTES), dtype=np.uint8)
 
     def put(self, state: State, slots: Slots, bits: BitMatrix) -> None:
@@ -60,6 +60,6 @@ class BatchLayout:
         state[slots, : self.row_bytes] = bits
 
     def get(self, state: State, slots: Slots) -> BitMatrix:
-        """Some rows as uint8[n, batch]."""
+        """Read some rows as uint8[n, batch]."""
         rows = state[slots, : self.row_bytes]
         return np.unpackbits(rows, axis=1, count=self.batch, bitorder="little") if self.packed else rows

@@ -42,13 +42,12 @@ class TripleSource:
         if missing <= 0:
             return
         with self._session.phase("triples"):
-            made = self._make((missing + 7) // 8)
-        self._store = np.concatenate([self._store[:, self._next :], made], axis=1)
+            fresh = self._make((missing + 7) // 8)
+        self._store = np.concatenate([self._store[:, self._next :], fresh], axis=1)
         self._next = 0
 
     def take(self, size: int) -> tuple[Store, int]:
-        """Return the next `size` bytes of those reserved, never given out again: rows a, b, c, and where in them they
-        begin.
+        """Take the next `size` bytes of those reserved, never again: rows a, b, c, and where in them they begin.
 
         Bit i of c's row is this party's share of the product of those of a and b.
         """
@@ -61,6 +60,6 @@ class TripleSource:
         return self._store, first
 
     def _make(self, words: int) -> Store:
-        zero, one, b, chosen = self._transfers.random_bits(words)
-        a = zero ^ one
-        return np.stack([a, b, (a & b) ^ zero ^ chosen]).view(np.uint8)
+        key0, key1, b, chosen = self._transfers.random_bits(words)
+        a = key0 ^ key1
+        return np.stack([a, b, (a & b) ^ key0 ^ chosen]).view(np.uint8)

@@ -43,7 +43,7 @@ def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
 
 @intrinsic
 def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
-    """encrypt(round keys u64[22], tuple of blocks): AES-128 of each, all of them under way at once."""
+    """Encrypt (round keys u64[22], tuple of blocks): AES-128 of each, all of them under way at once."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[1].dtype

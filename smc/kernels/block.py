@@ -42,18 +42,18 @@ Block, Blocks4 = BlockType(1), BlockType(4)
 
 
 def vector_of(item: ir.Type, kind: BlockType) -> ir.VectorType:
-    """LLVM's vector type of items as wide as a block type."""
+    """Return LLVM's vector type of items as wide as a block type."""
     return ir.VectorType(item, kind.lanes * 128 // item.width)
 
 
 def splat(item: ir.Type, kind: BlockType, value: int) -> ir.Constant:
-    """Such a vector, all its items the same."""
+    """Make such a vector, all its items the same."""
     vector = vector_of(item, kind)
     return ir.Constant(vector, [value] * vector.count)
 
 
 def shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> Any:
-    """Items of one or two vectors in another order."""
+    """Shuffle items of one or two vectors."""
     mask = ir.Constant(ir.VectorType(_I32, len(order)), order)
     return builder.shuffle_vector(value, other if other is not None else ir.Constant(value.type, None), mask)
 
@@ -83,7 +83,7 @@ load4 = _loader(Blocks4)
 
 @intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """store(array of u64, offset in words, block)."""
+    """Store a block: (array of u64, offset in words, block)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[2]
@@ -114,7 +114,7 @@ make4 = _from_words(Blocks4)  # the same block four times
 
 @intrinsic
 def counters4(typing: Any, first: Any) -> Any:
-    """counters4(i): the blocks i, i + 1, i + 2, i + 3 as 64-bit numbers in the low words."""
+    """Make counters4(i): the blocks i, i + 1, i + 2, i + 3 as 64-bit numbers in the low words."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector = ir.Constant(ir.VectorType(_I64, 8), None)
@@ -189,7 +189,7 @@ swap = _permutation((1, 0))
 
 @intrinsic
 def halves(typing: Any, lows: Any, highs: Any) -> Any:
-    """Blocks made of the low words of one and the high words of another."""
+    """Make blocks of the low words of one and the high words of another."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = 2 * signature.args[0].lanes
@@ -305,7 +305,7 @@ def in_fours(count):  # type: ignore[no-untyped-def]
 
 @njit
 def xor_row(state, out, left, right):  # type: ignore[no-untyped-def]
-    """state[out] = state[left] ^ state[right]; `out` may be either of them."""
+    """Set state[out] = state[left] ^ state[right]; `out` may be either of them."""
     columns = state.shape[1]
     o, a, b = out * columns, left * columns, right * columns
     whole = columns & ~7

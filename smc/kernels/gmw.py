@@ -30,7 +30,7 @@ def _xor(state, gates):  # type: ignore[no-untyped-def]
 
 
 def xor_rows(state, gates):  # type: ignore[no-untyped-def]
-    """state[out] = state[left] ^ state[right], gate after gate."""
+    """Set state[out] = state[left] ^ state[right], gate after gate."""
     _xor(state, gates)
 
 
@@ -47,15 +47,15 @@ def _open_rows(state, gates, size, triples, first, message):  # type: ignore[no-
 
 
 @njit
-def _close_rows(state, gates, size, triples, first, own, peer, both):  # type: ignore[no-untyped-def]
+def _close_rows(state, gates, size, triples, first, opening, peer, both):  # type: ignore[no-untyped-def]
     half = np.uint64(gates.shape[0]) * size
     for i in range(gates.shape[0]):
         place = np.uint64(i) * size
         source = first + place
         slot = gates[i, 0]
         for j in range(size):
-            d = own[place + j] ^ peer[place + j]
-            e = own[half + place + j] ^ peer[half + place + j]
+            d = opening[place + j] ^ peer[place + j]
+            e = opening[half + place + j] ^ peer[half + place + j]
             a, b, c = triples[0, source + j], triples[1, source + j], triples[2, source + j]
             state[slot, j] = c ^ (d & b) ^ (e & a) ^ (d & e & both)
 
@@ -84,7 +84,7 @@ def _open_bits(state, gates, batch, triples, first, message):  # type: ignore[no
 
 
 @njit
-def _close_bits(state, gates, batch, triples, first, own, peer, both):  # type: ignore[no-untyped-def]
+def _close_bits(state, gates, batch, triples, first, opening, peer, both):  # type: ignore[no-untyped-def]
     half = np.uint64(gates.shape[0]) * batch
     place = np.uint64(0)
     source = first << _THREE
@@ -92,8 +92,8 @@ def _close_bits(state, gates, batch, triples, first, own, peer, both):  # type: 
         slot = gates[i, 0]
         for j in range(batch):
             byte, other = place >> _THREE, half + place >> _THREE
-            d = _bit(own[byte] ^ peer[byte], place)
-            e = _bit(own[other] ^ peer[other], half + place)
+            d = _bit(opening[byte] ^ peer[byte], place)
+            e = _bit(opening[other] ^ peer[other], half + place)
             byte = source >> _THREE
             a, b, c = _bit(triples[0, byte], source), _bit(triples[1, byte], source), _bit(triples[2, byte], source)
             state[slot, j] = np.uint8(c ^ (d & b) ^ (e & a) ^ (d & e & both))
@@ -102,7 +102,7 @@ def _close_bits(state, gates, batch, triples, first, own, peer, both):  # type: 
 
 
 def step(state, closing, xors, opening, width, packed, triples, first, message, peer, party):  # type: ignore[no-untyped-def]
-    """Return what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
+    """Do what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
 
     Closing: d and e are `message`, which this party sent, ^ `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party
     0; the triples are those from byte `first` on. Opening: the next `message`, with the triples that follow.

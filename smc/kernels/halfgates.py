@@ -25,8 +25,8 @@ def _garble(keys, delta, a, b, tweak, second):  # type: ignore[no-untyped-def]
     q0, q1, q2, q3 = encrypt(keys, (p0 ^ tweak, p1 ^ tweak, p2 ^ tweak2, p3 ^ tweak2))
     ha, hb = p0 ^ q0, p2 ^ q2
     pb = spread(b)
-    generator = ha ^ p1 ^ q1 ^ (pb & delta)
-    half = hb ^ p3 ^ q3
+    generator = ha ^ p1 ^ q1 ^ (pb & delta)  # Figure 2, GbAnd, first half gate: T_G
+    half = hb ^ p3 ^ q3  # second half gate: T_E xor W_a
     return ha ^ (spread(a) & generator) ^ hb ^ (pb & half), generator, half ^ a
 
 
@@ -65,7 +65,7 @@ _garble_walk = walk_by(_garble_run)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
+    """Garble gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
     _garble_walk(state, program, start, stop, keys, tweak, stride, (delta, tables))
 
 
@@ -92,5 +92,5 @@ _evaluate_walk = walk_by(_evaluate_run)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Return the same gates for the evaluator, whose state holds active labels."""
+    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, tables)

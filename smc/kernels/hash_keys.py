@@ -42,7 +42,7 @@ def run_length(number, most):  # type: ignore[no-untyped-def]
 
 @njit
 def hash_two(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    """H(x, tweak) and H(y, tweak2) under the round keys `keys`: H(x, i) = pi(pi(x) ^ i) ^ pi(x)."""
+    """Compute H(x, tweak) and H(y, tweak2) under the round keys `keys`: H(x, i) = pi(pi(x) ^ i) ^ pi(x)."""
     a, b = encrypt(keys, (x, y))
     c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
     return a ^ c, b ^ d

@@ -30,7 +30,7 @@ def _hash_run(keys, first, source, target, start, stop):  # type: ignore[no-unty
 
 
 def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
-    """target[i] = H(source[i], first + i), u64[n, 2] each; `first` is a multiple of 8."""
+    """Set target[i] = H(source[i], first + i), u64[n, 2] each; `first` is a multiple of 8."""
     count = source.shape[0]
     group = NO_KEYS
     i = 0
@@ -43,7 +43,7 @@ def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
 
 
 def add_delta(labels, bits, delta):  # type: ignore[no-untyped-def]
-    """labels[i] ^= bits[i] * delta: u64[n, 2], u8[n] of 0 and 1, u64[2]."""
+    """Set labels[i] ^= bits[i] * delta: u64[n, 2], u8[n] of 0 and 1, u64[2]."""
     for i in range(bits.shape[0]):
         mask = np.uint64(0) - np.uint64(bits[i])
         labels[i, 0] ^= mask & delta[0]

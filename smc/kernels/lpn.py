@@ -22,7 +22,7 @@ ROWS = 8  # of the code at once: 16 AES blocks, two a row
 
 @njit
 def _tree_keys(keys, number, schedule):  # type: ignore[no-untyped-def]
-    """Return every tree has a permutation of its own: AES under the key AES_keys(number)."""
+    """Expand the keys of trees, a permutation each: AES under the key AES_keys(number)."""
     (key,) = encrypt(keys, (make(np.uint64(number), ZERO),))
     expand_key(key, schedule)
 
@@ -86,7 +86,7 @@ def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untype
 
 @njit
 def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-untyped-def]
-    """Leaves with `fix` added at `place`, `value` at `noisy`, and in the lowest bit: is this the noisy one?"""
+    """Finish leaves with `fix` added at `place`, `value` at `noisy`, and in the lowest bit: is this the noisy one?"""
     place4, fix4 = make4(place, ZERO), make4(low(fix), high(fix))
     noisy4, value4 = make4(noisy, ZERO), make4(low(value), high(value))
     clear4, one4 = make4(ONES ^ ONE, ONES), make4(ONE, ZERO)
@@ -98,7 +98,7 @@ def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-un
 
 
 def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # type: ignore[no-untyped-def]
-    """Return the sender's trees number first, first + 1, ...
+    """Grow the sender's trees number first, first + 1, ...
 
     Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
     the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
@@ -119,7 +119,7 @@ def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # ty
 
 
 def grow_punctured(keys, first, known, places, schedule, work, target):  # type: ignore[no-untyped-def]
-    """Return the receiver's trees: all leaves but number places[i], which becomes the sum of the others.
+    """Grow the receiver's trees: all leaves but number places[i], which becomes the sum of the others.
 
     known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
     right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
@@ -147,8 +147,7 @@ def grow_punctured(keys, first, known, places, schedule, work, target):  # type:
 
 @njit
 def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
-    """Return the table's words at which the eleven entries of eight rows begin, from AES blocks `first`, ... first +
-    15.
+    """Write the table's words at which the eleven entries of eight rows begin, from 16 AES blocks from `first` on.
 
     Row i has the three fields of 21 bits of words 4 i .. 4 i + 3, in `entries` at 4 i, 32 + 4 i and 64 + 4 i; the last
     of the twelve is not used.
@@ -171,7 +170,7 @@ def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
 
 
 def encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
-    """target[i] ^= sum of eleven rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
+    """Add to target[i] eleven rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
 
     l is at most 20. `entries`: u64[96] to work in.
     """
@@ -182,17 +181,17 @@ def encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
         _name_entries(keys, np.uint64(2 * (first + row)), even, entries)
         for i in range(ROWS):
             j = 4 * i
-            one = load(table, entries[j]) ^ load(table, entries[j + 1])
-            one = one ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
-            two = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
-            two = two ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
-            three = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
+            sum0 = load(table, entries[j]) ^ load(table, entries[j + 1])
+            sum0 = sum0 ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
+            sum1 = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
+            sum1 = sum1 ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
+            sum2 = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
             o = 2 * (row + i)
-            store(target, o, load(target, o) ^ one ^ two ^ three)
+            store(target, o, load(target, o) ^ sum0 ^ sum1 ^ sum2)
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
-    """blocks[i] ^= delta where bit i of `packed`, u8[], is 1."""
+    """Set blocks[i] ^= delta where bit i of `packed`, u8[], is 1."""
     correlation = load(delta, 0)
     for i in range(blocks.shape[0]):
         bit = np.uint64(packed[i >> 3] >> np.uint8(i & 7))
@@ -200,6 +199,6 @@ def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
 
 
 def low_bits(blocks, bits):  # type: ignore[no-untyped-def]
-    """bits[i] = the lowest bit of blocks[i]."""
+    """Set bits[i] = the lowest bit of blocks[i]."""
     for i in range(blocks.shape[0]):
         bits[i] = blocks[i, 0] & ONE

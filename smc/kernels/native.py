@@ -142,8 +142,7 @@ def _target_machine() -> llvm.TargetMachine:
 
 
 def _machine_code(module: str) -> bytes:
-    """Return the object code of a module: from the cache, or compiled and kept there if some directory can be
-    written."""
+    """Return the object code of a module: from the cache, or compiled, and kept there if that can be written."""
     if (code := _stored(module, on_refusal)) is not None:
         return code
     with _compiling():
@@ -170,8 +169,7 @@ def _file(module: str) -> str:
 
 
 def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
-    """Return the object code of a module from the cache, None if it is not there; `refused` is told what is not
-    read."""
+    """Return the object code of a module from the cache, None if not there; `refused` is told what is not read."""
     name = _file(module)
     for directory in _cache_directories():
         try:
@@ -226,7 +224,7 @@ def _cache_directories() -> Iterator[Path]:
 
 
 def _compile(module: str) -> bytes:
-    """Object code of all kernels of a module. The only place that needs numba."""
+    """Compile all kernels of a module to object code. The only place that needs numba."""
     functions = import_module(f"{PACKAGE}.{module}")
     linked = llvm.parse_assembly("")
     for kernel in Kernel.registry[module]:
@@ -237,8 +235,7 @@ def _compile(module: str) -> bytes:
 
 
 def _bitcode(kernel: Kernel, function: Callable[..., Any]) -> llvm.ModuleRef:
-    """Return one kernel in LLVM's form, under its symbol, with a C interface: an array is an address and its
-    lengths."""
+    """Return one kernel in LLVM's form, under its symbol, with a C interface: an array is address and lengths."""
     from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 
     items = {name: getattr(types, np.dtype(item).name) for name, item in ITEMS.items()}

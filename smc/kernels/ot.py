@@ -20,7 +20,7 @@ ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
-    """Return a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
+    """Grow a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
 
     `salts` u64[trees, 2] has one block a tree for this level; `schedule` u64[22] is scratch.
     """
@@ -46,7 +46,7 @@ def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
 
 @njit
 def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignore[no-untyped-def]
-    """tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
+    """Set tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
 
     `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. The
     prefix sums of the streams give every row, since bit j of neighbouring values differs in some places only: row j is
@@ -78,7 +78,7 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
 
 
 def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
-    """Return the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
+    """Write the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
 
     `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
     u64[blocks, words] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
@@ -99,7 +99,7 @@ def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):
 
 
 def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
-    """Return the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
+    """Write the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
 
     Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
     """
@@ -129,24 +129,24 @@ def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
 
 @njit
 def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
-    """Three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
-    four, two, one = masks
+    """Do three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
+    mask4, mask2, mask1 = masks
     step = step * WORDS
     r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
     at4 = at + 4 * step
     r4, r5, r6, r7 = load4(tile, at4), load4(tile, at4 + step), load4(tile, at4 + 2 * step), load4(tile, at4 + 3 * step)
-    r0, r4 = _exchange(r0, r4, 4 * distance, four)
-    r1, r5 = _exchange(r1, r5, 4 * distance, four)
-    r2, r6 = _exchange(r2, r6, 4 * distance, four)
-    r3, r7 = _exchange(r3, r7, 4 * distance, four)
-    r0, r2 = _exchange(r0, r2, 2 * distance, two)
-    r1, r3 = _exchange(r1, r3, 2 * distance, two)
-    r4, r6 = _exchange(r4, r6, 2 * distance, two)
-    r5, r7 = _exchange(r5, r7, 2 * distance, two)
-    r0, r1 = _exchange(r0, r1, distance, one)
-    r2, r3 = _exchange(r2, r3, distance, one)
-    r4, r5 = _exchange(r4, r5, distance, one)
-    r6, r7 = _exchange(r6, r7, distance, one)
+    r0, r4 = _exchange(r0, r4, 4 * distance, mask4)
+    r1, r5 = _exchange(r1, r5, 4 * distance, mask4)
+    r2, r6 = _exchange(r2, r6, 4 * distance, mask4)
+    r3, r7 = _exchange(r3, r7, 4 * distance, mask4)
+    r0, r2 = _exchange(r0, r2, 2 * distance, mask2)
+    r1, r3 = _exchange(r1, r3, 2 * distance, mask2)
+    r4, r6 = _exchange(r4, r6, 2 * distance, mask2)
+    r5, r7 = _exchange(r5, r7, 2 * distance, mask2)
+    r0, r1 = _exchange(r0, r1, distance, mask1)
+    r2, r3 = _exchange(r2, r3, distance, mask1)
+    r4, r5 = _exchange(r4, r5, distance, mask1)
+    r6, r7 = _exchange(r6, r7, distance, mask1)
     store(tile, at, r0)
     store(tile, at + step, r1)
     store(tile, at + 2 * step, r2)
@@ -159,7 +159,7 @@ def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
 
 @njit
 def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
-    """out[first + j] = column j of the tile. Spoils the tile.
+    """Set out[first + j] = column j of the tile. Spoils the tile.
 
     The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
     Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
@@ -186,7 +186,7 @@ def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
 
 
 def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
-    """Bit-matrix transpose: rows u64[128, words] to blocks u64[64 words, 2], words a multiple of 32."""
+    """Transpose a bit matrix: rows u64[128, words] to blocks u64[64 words, 2], words a multiple of 32."""
     words = rows.shape[1]
     for start in range(0, words, WORDS):
         for row in range(ROWS):
@@ -200,32 +200,32 @@ def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
 
 @njit
 def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    """H of x, x ^ delta, y, y ^ delta."""
+    """Hash x, x ^ delta, y, y ^ delta."""
     a, b, c, d = encrypt(keys, (x, x ^ delta, y, y ^ delta))
     e, f, g, h = encrypt(keys, (a ^ tweak, b ^ tweak, c ^ tweak2, d ^ tweak2))
     return a ^ e, b ^ f, c ^ g, d ^ h
 
 
 @njit
-def _hash_both_run(keys, first, delta, source, zero, one, start, stop):  # type: ignore[no-untyped-def]
+def _hash_both_run(keys, first, delta, source, keys0, keys1, start, stop):  # type: ignore[no-untyped-def]
     whole = start + (stop - start & ~7)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     for i in range(start, whole, 8):
         tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
         h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
-        store(zero, 2 * i, h0)
-        store(zero, 2 * i + 8, g0)
-        store(one, 2 * i, h1)
-        store(one, 2 * i + 8, g1)
+        store(keys0, 2 * i, h0)
+        store(keys0, 2 * i + 8, g0)
+        store(keys1, 2 * i, h1)
+        store(keys1, 2 * i + 8, g1)
     for i in range(whole, stop):
         x, last = load(source, 2 * i), make(first + np.uint64(i), ZERO)
         y0, y1 = hash_two(keys, x, x ^ delta1, last, last)
-        store(zero, 2 * i, y0)
-        store(one, 2 * i, y1)
+        store(keys0, 2 * i, y0)
+        store(keys1, 2 * i, y1)
 
 
-def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """zero[i] = H(source[i], first + i) and one[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
+def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+    """Write keys0[i] = H(source[i], first + i) and keys1[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
     count = source.shape[0]
     group = NO_KEYS
     i = 0
@@ -233,24 +233,24 @@ def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped
         number = first + np.uint64(i)
         group = load_keys(keys, number, group)
         end = i + run_length(number, count - i)
-        _hash_both_run(keys[key_row(number)], first, delta, source, zero, one, i, end)
+        _hash_both_run(keys[key_row(number)], first, delta, source, keys0, keys1, i, end)
         i = end
 
 
 @njit
 def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untyped-def]
-    """Eight OTs: eight bits each."""
+    """Hash for eight OTs: eight bits each."""
     tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
     x, y = load4(source, 2 * start), load4(source, 2 * start + 8)
     h0, h1, g0, g1 = _hash_four(keys, delta4, x, y, tweak, tweak2)
     return lowest4(h0) | lowest4(g0) << FOUR, lowest4(h1) | lowest4(g1) << FOUR
 
 
-def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """Return the lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
+def bits_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+    """Write the lowest bits of the same hashes, packed: keys0, keys1 u64[n / 64] of source u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
-    for word in range(zero.shape[0]):
+    for word in range(keys0.shape[0]):
         low, high = ZERO, ZERO
         for j in range(0, 64, 8):
             number = first + np.uint64(64 * word + j)
@@ -258,8 +258,8 @@ def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-unty
             bits, bits1 = _bits_of_both(keys[key_row(number)], first, delta4, source, 64 * word + j)
             low |= bits << np.uint64(j)
             high |= bits1 << np.uint64(j)
-        zero[word] = low
-        one[word] = high
+        keys0[word] = low
+        keys1[word] = high
 
 
 @njit
@@ -270,12 +270,12 @@ def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
 
 
 def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
-    """Return the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+    """Write the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
     group = NO_KEYS
     for word in range(bits.shape[0]):
-        found = ZERO
+        packed = ZERO
         for j in range(0, 64, 8):
             number = first + np.uint64(64 * word + j)
             group = load_keys(keys, number, group)
-            found |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
-        bits[word] = found
+            packed |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
+        bits[word] = packed

@@ -53,7 +53,7 @@ ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @njit
 def _control(r1, r2, i, j, a, b, low_mask, ones):  # type: ignore[no-untyped-def]
-    """(r_1 S_1 + r_2 S_2 + S_ij)(A, B); r and colours are masks."""
+    """Compute (r_1 S_1 + r_2 S_2 + S_ij)(A, B); r and colours are masks."""
     high_mask = low_mask ^ ones
     s1 = low_twice(a) ^ b ^ (swap(a) & low_mask)
     s2 = a ^ high_twice(b) ^ (swap(b) & high_mask)
@@ -62,13 +62,13 @@ def _control(r1, r2, i, j, a, b, low_mask, ones):  # type: ignore[no-untyped-def
 
 @njit
 def _pair(ha, hb, hab):  # type: ignore[no-untyped-def]
-    """(H(A) + H(A + B), H(B) + H(A + B)), H being the low word."""
+    """Compute (H(A) + H(A + B), H(B) + H(A + B)), H being the low word."""
     return halves(ha, low_twice(hb)) ^ low_twice(hab)
 
 
 @njit
 def _bit(value):  # type: ignore[no-untyped-def]
-    """h of a hash as a mask: the lowest bit of the high word."""
+    """Return h of a hash as a mask: the lowest bit of the high word."""
     return spread(swap(value))
 
 
@@ -85,9 +85,9 @@ def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: i
     ia, jb = pa ^ ones, pb ^ ones  # the colours at which the product is 1
     r1, r2 = spread(random), spread(shift_right(random, 1))
     none = pa ^ pa
-    c = _pair(ha0, hb0, hab0) ^ _control(r1, r2, none, none, a0, b0, low_mask, ones) ^ (pa & pb & delta)
-    both = _pair(ha1, hb1, hab0) ^ _control(r1 ^ ia, r2 ^ jb, ones, ones, a1, b1, low_mask, ones) ^ (ia & jb & delta)
-    one = (
+    row00 = _pair(ha0, hb0, hab0) ^ _control(r1, r2, none, none, a0, b0, low_mask, ones) ^ (pa & pb & delta)
+    row11 = _pair(ha1, hb1, hab0) ^ _control(r1 ^ ia, r2 ^ jb, ones, ones, a1, b1, low_mask, ones) ^ (ia & jb & delta)
+    row01 = (
         _pair(ha0, hb1, hab1) ^ _control(r1 ^ ia ^ jb, r2 ^ ia, none, ones, a0, b1, low_mask, ones) ^ (pa & jb & delta)
     )
     z = (r1 ^ _bit(ha0 ^ hab0)) & bits[0]
@@ -95,7 +95,7 @@ def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: i
     z = z ^ (ia ^ _bit(ha0 ^ ha1)) & bits[2]
     z = z ^ (jb ^ _bit(hb0 ^ hb1)) & bits[3]
     z = z ^ (ia ^ jb ^ _bit(hab0 ^ hab1)) & bits[4]
-    return c, c ^ both, c ^ one, z
+    return row00, row00 ^ row11, row00 ^ row01, z
 
 
 @njit
@@ -179,7 +179,7 @@ _garble_walk = walk_by(_garble_run)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Gates start .. stop - 1 of the program, n = ANDs * instances rows.
+    """Garble gates start .. stop - 1 of the program, n = ANDs * instances rows.
 
     `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
     """
@@ -214,5 +214,5 @@ _evaluate_walk = walk_by(_evaluate_run)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Return the same gates for the evaluator, whose state holds active labels."""
+    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, (wide, narrow, control))

@@ -21,7 +21,7 @@ OnCompiled = Callable[[int, int], None]  # how many modules of kernels are compi
 
 
 def on_standard_error(done: int, total: int) -> None:
-    """A line when it begins, which on a terminal says how far it is."""
+    """Print a line when it begins, which on a terminal says how far it is."""
     if sys.stderr is None:
         return
     if sys.stderr.isatty():

@@ -35,7 +35,7 @@ class _ManyHashes:
         self._hashes: dict[tuple[int, int, int], LabelHash] = {}
 
     def get(self, choices: int, value: int, level: int) -> LabelHash:
-        """H_{value, level} of 1-out-of-`choices` OT."""
+        """Return H_{value, level} of 1-out-of-`choices` OT."""
         key = (choices, value, level)
         if key not in self._hashes:
             self._hashes[key] = LabelHash(self._session, f"{self._name} 1-of-{choices} {value} {level}")
@@ -50,13 +50,13 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int) -> Iterator[slice]:
-    """Parts whose blocks stay in the second-level cache from the OT to the hash."""
+    """Yield parts whose blocks stay in the second-level cache from the OT to the hash."""
     for start in range(0, count, BATCH):
         yield slice(start, min(start + BATCH, count))
 
 
 class _Hashing(Role):
-    """What both ends hash by: a key for every use."""
+    """The hash of both ends: a key for every use."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
@@ -83,7 +83,7 @@ class CorrelatedSender(_Hashing, Sender):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """Both keys of each OT."""
+        """Hash both keys of each OT."""
         keys, first = self._keys.take(len(blocks))
         kernels.ot_hash_both(keys, first, self.delta, blocks, out[0], out[1])
 
@@ -99,15 +99,15 @@ class CorrelatedSender(_Hashing, Sender):
 
     @override
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        zero, one = self._room(2, words)
+        keys0, keys1 = self._room(2, words)
         for part in _batches(64 * words):
             place = slice(part.start // 64, part.stop // 64)
-            self._hash_bits(self.random_correlated(part.stop - part.start), zero[place], one[place])
-        return zero, one
+            self._hash_bits(self.random_correlated(part.stop - part.start), keys0[place], keys1[place])
+        return keys0, keys1
 
-    def _hash_bits(self, blocks: Blocks, zero: Packed, one: Packed) -> None:
+    def _hash_bits(self, blocks: Blocks, keys0: Packed, keys1: Packed) -> None:
         keys, first = self._bit_keys.take(len(blocks))
-        kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero, one)
+        kernels.ot_bits_of_both(keys, first, self.delta, blocks, keys0, keys1)
 
 
 class CorrelatedReceiver(_Hashing, Receiver):
@@ -129,7 +129,7 @@ class CorrelatedReceiver(_Hashing, Receiver):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """The chosen key of each OT."""
+        """Hash the chosen key of each OT."""
         keys, first = self._keys.take(len(blocks))
         kernels.hash_blocks(keys, first, blocks, out)
 

@@ -37,14 +37,14 @@ WIDE_SCALAR = 64  # random bytes that are reduced to a uniform scalar
 
 
 def _scalars(session: Session, count: int) -> list[bytes]:
-    """Uniform scalars modulo the group order."""
+    """Draw uniform scalars modulo the group order."""
     raw = session.prg.bytes(WIDE_SCALAR * count).tobytes()
     chunks = (raw[i : i + WIDE_SCALAR] for i in range(0, len(raw), WIDE_SCALAR))
     return [bytes(sodium.crypto_core_ed25519_scalar_reduce(chunk)) for chunk in chunks]
 
 
 def _multiply(scalar: bytes, point: bytes) -> bytes:
-    """scalar * point; a point of the peer that is not of the prime-order group, or is its zero, is refused."""
+    """Compute scalar * point; a point of the peer that is not of the prime-order group, or is its zero, is refused."""
     try:
         return bytes(sodium.crypto_scalarmult_ed25519_noclamp(scalar, point))
     except CryptoError:

@@ -56,7 +56,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class IterationSchedule:
-    """Which iterations are run when: that depends only on how many OTs were asked for."""
+    """The order of iterations, which depends only on how many OTs were asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -64,16 +64,15 @@ class IterationSchedule:
         self._left = 0
 
     def due(self, count: int) -> Iterator[tuple[int, Parameters, int]]:
-        """Yield the iterations to run now so that `count` OTs can be made: number, parameters, trees kept for the
-        next."""
+        """Yield the iterations to run now for `count` more OTs: number, parameters, trees kept for the next."""
         while self._left < count:
-            here, kept = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
-            yield self._number, here, kept
-            self._left += (here.trees - kept) * here.leaves
+            here, reserved = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
+            yield self._number, here, reserved
+            self._left += (here.trees - reserved) * here.leaves
             self._number += 1
 
     def take(self, count: int) -> None:
-        """So many OTs are made."""
+        """Note that so many OTs are made."""
         self._left -= count
 
 
@@ -83,13 +82,13 @@ def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class _Iteration:
-    """The outputs of one iteration, made on demand and in order; the first `kept` trees are apart."""
+    """The outputs of one iteration, made on demand and in order; the first `reserved` trees are apart."""
 
-    def __init__(self, trees: Trees, code: LinearCode, here: Parameters, kept: int) -> None:
+    def __init__(self, trees: Trees, code: LinearCode, here: Parameters, reserved: int) -> None:
         self._trees = trees
         self._code = code
         self._here = here
-        self._tree = kept  # the next one to be grown
+        self._tree = reserved  # the next one to be grown
         self._rest = np.empty((0, 2), dtype=np.uint64)  # of the last one grown
 
     @property
@@ -102,11 +101,11 @@ class _Iteration:
         for start in range(0, len(target), step):
             part = target[start : start + step]
             tree = first + start // leaves
-            self._trees.grow(tree, part)
-            self._code.add(tree * leaves, part)
+            self._trees.grow(tree, part)  # Figure 9, steps 3 and 4: multi-point COT
+            self._code.add(tree * leaves, part)  # steps 5 and 6
 
     def kept(self, count: int) -> Blocks:
-        """Return the first `count` outputs."""
+        """Return the first `count` outputs, the base of the next iteration."""
         whole = -(-count // self._here.leaves) * self._here.leaves
         out = np.empty((whole, 2), dtype=np.uint64)
         self._make(0, out)
@@ -136,7 +135,7 @@ class _Supply:
         self._running: list[_Iteration] = []
 
     def add(self, iteration: _Iteration) -> None:
-        """One more iteration, started from what the last one kept."""
+        """Add an iteration, started from what the last one kept."""
         self._running.append(iteration)
 
     def kept(self, count: int) -> Blocks:
@@ -182,13 +181,13 @@ class FerretSender(CorrelatedSender):
 
     @override
     def reserve(self, count: int) -> None:
-        for number, here, kept in self._plan.due(count):
+        for number, here, reserved in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = np.empty((here.trees, here.depth, 2), dtype=np.uint64)
-            self._start(number, here, kept, first, masked)
+            self._start(number, here, reserved, first, masked)
             self.session.send(f"{self.name}.trees", masked)
 
-    def _start(self, number: int, here: Parameters, kept: int, first: Blocks | None, masked: Blocks) -> None:
+    def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> None:
         """Start an iteration from the blocks `first`, or what the last one kept; fill in the message."""
         if first is None:
             base = self._supply.kept(here.base)
@@ -199,7 +198,7 @@ class FerretSender(CorrelatedSender):
         key, code = _public(self.session, self.name, number, base[: here.secret])
         trees = SenderTrees(key, self.delta, self.session.prg.words(here.trees, 2), here.depth)
         np.bitwise_xor(pairs, trees.sums, out=masked)
-        self._supply.add(_Iteration(trees, code, here, kept))
+        self._supply.add(_Iteration(trees, code, here, reserved))
 
     @override
     def random_correlated(self, count: int) -> Blocks:
@@ -243,13 +242,13 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def reserve(self, count: int) -> None:
-        for number, here, kept in self._plan.due(count):
+        for number, here, reserved in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = self.session.receive(f"{self.name}.trees", np.uint64, (here.trees, here.depth, 2))
-            self._start(number, here, kept, first, masked)
+            self._start(number, here, reserved, first, masked)
 
     def _start(
-        self, number: int, here: Parameters, kept: int, first: tuple[Choices, Blocks] | None, masked: Blocks
+        self, number: int, here: Parameters, reserved: int, first: tuple[Choices, Blocks] | None, masked: Blocks
     ) -> None:
         """Start an iteration from `first`, choices and blocks, or what the last one kept, and from the message."""
         if first is None:
@@ -260,7 +259,7 @@ class FerretReceiver(CorrelatedReceiver):
         pairs = base[here.secret :].reshape(masked.shape)
         key, code = _public(self.session, self.name, number, base[: here.secret])
         trees = ReceiverTrees(key, pairs ^ masked, (pairs[..., 0] & np.uint64(1)).astype(np.uint8))
-        self._supply.add(_Iteration(trees, code, here, kept))
+        self._supply.add(_Iteration(trees, code, here, reserved))
 
     @override
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
@@ -278,13 +277,13 @@ class FerretReceiver(CorrelatedReceiver):
     @override
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`. One bit an OT goes to the sender."""
-        own, blocks = self.random_correlated(len(choice))
+        random_choice, blocks = self.random_correlated(len(choice))
         for start in range(0, len(choice), BATCH):
             part = slice(start, min(start + BATCH, len(choice)))
             flips = np.empty((part.stop - start + 7) // 8, dtype=np.uint8)
-            self._flip(own[part], choice[part], flips)
+            self._flip(random_choice[part], choice[part], flips)
             self.session.send(f"{self.name}.flips", flips)
         return blocks
 
-    def _flip(self, own: Choices, choice: Choices, flips: NDArray[np.uint8]) -> None:
-        flips[:] = bits.pack(own ^ choice)
+    def _flip(self, random_choice: Choices, choice: Choices, flips: NDArray[np.uint8]) -> None:
+        flips[:] = bits.pack(random_choice ^ choice)

@@ -1,8 +1,8 @@
 """Single-point correlated OT from punctured trees, many at once.
 
 The sender ends with leaves v_j, the receiver with w_j = v_j but at one uniform place a, unknown to the sender, where
-w_a = v_a xor delta. Protocol: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion in
-COT and DPF" (EUROCRYPT 2023), semi-honest. The tree is correlated:
+w_a = v_a xor delta. Protocol: Guo, Yang, Wang, Zhang, Xie, Zhang, Liu, "Half-Tree: Halving the Cost of Tree Expansion
+in COT and DPF" (EUROCRYPT 2023), semi-honest. The tree is correlated:
 
     level 1  k and k xor delta, k uniform
     below    left child = H(node), right child = H(node) xor node,     H(x) = pi(s(x)) xor s(x)
@@ -37,7 +37,7 @@ class Trees(Protocol):
     """One party's trees."""
 
     def grow(self, first: int, target: Blocks) -> None:
-        """Leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
+        """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
 
 
 class _Scratch:

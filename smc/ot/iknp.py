@@ -51,8 +51,7 @@ def _columns(streams: list[Prg], size: int) -> NDArray[np.uint8]:
 
 
 def _streams(session: Session, name: str, seeds: Blocks) -> list[Prg]:
-    """Return a stream a column, uint64[KAPPA, 2] seeds: what one guess is tested against is one column of one
-    session."""
+    """Return a stream a column, uint64[KAPPA, 2] seeds: a guess is tested against one column of one session."""
     return [Prg(seed.tobytes(), session.derive(name, "column", i)) for i, seed in enumerate(seeds)]
 
 

@@ -60,7 +60,7 @@ class Role(ABC):
 
     @abstractmethod
     def steps(self) -> Iterator[None]:
-        """Return the set-up in pieces: it yields before it waits for the peer. Does nothing the second time."""
+        """Set up in pieces: it yields before it waits for the peer. Does nothing the second time."""
 
     def reserve(self, count: int) -> None:
         """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
@@ -99,20 +99,20 @@ class Sender(Role):
         """Return all keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
 
     def correlated(self, count: int) -> Blocks:
-        """Zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
+        """Return zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
         keys = self.random(count)
         if count:
             self.session.send(f"{self.name}.correlation", keys[0] ^ keys[1] ^ self.delta)
         return keys[0]
 
     def random_correlated(self, count: int) -> Blocks:
-        """As `correlated`, for a receiver that leaves its choices to the protocol."""
+        """Do as `correlated`, for a receiver that leaves its choices to the protocol."""
         return self.correlated(count)
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """Return the two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
-        zero, one = self.random(64 * words)
-        return pack_lowest(zero), pack_lowest(one)
+        keys0, keys1 = self.random(64 * words)
+        return pack_lowest(keys0), pack_lowest(keys1)
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
         """Transfer one of the bits uint8[choices, count] per instance."""
@@ -150,7 +150,7 @@ class Receiver(Role):
         """Return the chosen keys, uint64[count, 2]."""
 
     def correlated(self, choice: Choices) -> Blocks:
-        """message 0 xor choice * delta, uint64[count, 2]."""
+        """Return message 0 xor choice * delta, uint64[count, 2]."""
         keys = self.random(choice)
         count = len(choice)
         if count == 0:
@@ -159,12 +159,12 @@ class Receiver(Role):
         return keys ^ (correction & masks(choice)[:, None])
 
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
-        """Uniform choices uint8[count] drawn by the protocol, and message 0 xor choice * delta, uint64[count, 2]."""
+        """Return uniform choices uint8[count] of the protocol, and message 0 xor choice * delta, uint64[count, 2]."""
         choice = self.session.prg.bits(count)
         return choice, self.correlated(choice)
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """Uniform choices drawn by the protocol and the chosen one-bit keys, packed uint64[words] each."""
+        """Return uniform choices drawn by the protocol and the chosen one-bit keys, packed uint64[words] each."""
         choice = self.session.prg.words(words)
         keys = self.random(np.unpackbits(choice.view(np.uint8), bitorder="little"))
         return choice, pack_lowest(keys)
@@ -176,8 +176,8 @@ class Receiver(Role):
         if count == 0:
             return np.zeros(0, dtype=np.uint8)
         packed = self.session.receive(f"{self.name}.bits", np.uint8, ((choices * count + 7) // 8,))
-        own = select(choice, bitpack.unpack(packed, choices, count))
-        return own ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
+        chosen = select(choice, bitpack.unpack(packed, choices, count))
+        return chosen ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
 
     def additive(self, choice: Choices) -> Packed:
         """Return this party's share, uint64[count], of choice * value modulo 2^64."""
@@ -201,18 +201,18 @@ def pack_lowest(keys: Blocks) -> Packed:
 
 
 def pack_words(bits: Choices) -> Packed:
-    """uint8[64 * words] of 0 and 1 as packed bits."""
+    """Pack uint8[64 * words] of 0 and 1 as bits."""
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
 def masks(choice: Choices) -> Packed:
-    """All-ones words where the choice bit is 1, zero elsewhere: selection without branches."""
+    """Return all-ones words where the choice bit is 1, zero elsewhere: selection without branches."""
     words: Packed = np.uint64(0) - choice.astype(np.uint64)
     return words
 
 
 def select(choice: Choices, options: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """options[choice[j], j, ...] for uint8 options, reading every option alike (no secret index)."""
+    """Select options[choice[j], j, ...] of uint8 options, reading every option alike (no secret index)."""
     out: NDArray[np.uint8] = np.zeros_like(options[0])
     shape = (len(choice),) + (1,) * (out.ndim - 1)
     for value in range(len(options)):

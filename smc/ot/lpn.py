@@ -124,5 +124,5 @@ class LinearCode:
         self._entries = np.empty(96, dtype=np.uint64)
 
     def add(self, first: int, target: Blocks) -> None:
-        """target[i] ^= row first + i, uint64[n, 2]; `first` and n are multiples of 8."""
+        """Set target[i] ^= row first + i, uint64[n, 2]; `first` and n are multiples of 8."""
         kernels.lpn_encode(self._keys, first, self._table, self._entries, target)

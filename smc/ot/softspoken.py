@@ -77,7 +77,7 @@ def _batches(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _offers_shape(k: int) -> tuple[int, ...]:
-    """Of the holder's one message for all trees; see `full_trees`."""
+    """Return the shape of the holder's one message for all trees; see `full_trees`."""
     return KAPPA // k, k - 1, 2, 2
 
 
@@ -107,8 +107,8 @@ class SoftSpokenSender(CorrelatedSender):
         self.ready = True
 
     def _seed(self, points: Choices, keys: Blocks, offers: Blocks) -> None:
-        own = tree_salts(self.session, self.name, *points.shape)
-        self._streams = _Streams(punctured_trees(keys, points, offers, own), own[0])
+        salts = tree_salts(self.session, self.name, *points.shape)
+        self._streams = _Streams(punctured_trees(keys, points, offers, salts), salts[0])
 
     @override
     def correlated(self, count: int) -> Blocks:
@@ -120,7 +120,7 @@ class SoftSpokenSender(CorrelatedSender):
         return out[:count]
 
     def _extend(self, received: NDArray[np.uint8], out: Blocks) -> None:
-        """Whole tiles of OTs, the last of them perhaps beyond those asked for."""
+        """Extend whole tiles of OTs, the last of them perhaps beyond those asked for."""
         assert self._streams is not None
         streams, corrections = self._streams, received
         if 8 * received.shape[1] != len(out):
@@ -161,9 +161,9 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         self.ready = True
 
     def _seed(self, keys: Blocks, offers: Blocks) -> None:
-        own = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
-        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), own)
-        self._streams = _Streams(leaves, own[0])
+        salts = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
+        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), salts)
+        self._streams = _Streams(leaves, salts[0])
 
     @override
     def correlated(self, choice: Choices) -> Blocks:
@@ -177,7 +177,7 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         return out[:count]
 
     def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
-        """Whole tiles of OTs, with choice 0 beyond those asked for."""
+        """Extend whole tiles of OTs, with choice 0 beyond those asked for."""
         assert self._streams is not None
         streams = self._streams
         packed = np.zeros(len(out) // 8, dtype=np.uint8)

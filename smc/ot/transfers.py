@@ -1,7 +1,7 @@
 """Both directions of oblivious transfer at once, for protocols in which the parties are symmetric.
 
 Each party first acts as receiver, then as sender, so the flights of the two directions cross on the wire and
-cost the latency of one. What is sent is what two single directions send; `Receiver.batch` OTs each way are one round.
+cost the latency of one. What is keys is what two single directions send; `Receiver.batch` OTs each way are one round.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ class Transfers:
             self._ready = True
 
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
-        """Random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
+        """Make random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
         count = len(choice)
-        own = np.empty((2, count, 2), dtype=np.uint64)
+        keys = np.empty((2, count, 2), dtype=np.uint64)
         chosen = np.empty((count, 2), dtype=np.uint64)
         for part in self._batches(count):
             chosen[part] = self.receiver.random(choice[part])
-            own[:, part] = self.sender.random(part.stop - part.start)
-        return own, chosen
+            keys[:, part] = self.sender.random(part.stop - part.start)
+        return keys, chosen
 
     def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
-        """Random OTs of bits both ways, with random choices: (zero, one, choice, chosen), packed uint64[words] each.
+        """Make random OTs of bits both ways, random choices: (keys0, keys1, choice, chosen), packed uint64[words] each.
 
-        `zero` and `one` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
+        `keys0` and `keys1` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
         word i is OT 64 i + j.
         """
-        zero, one, choice, chosen = np.empty((4, words), dtype=np.uint64)
+        keys0, keys1, choice, chosen = np.empty((4, words), dtype=np.uint64)
         for part in self._batches(words, 64):
             choice[part], chosen[part] = self.receiver.random_bits(part.stop - part.start)
-            zero[part], one[part] = self.sender.random_bits(part.stop - part.start)
-        return zero, one, choice, chosen
+            keys0[part], keys1[part] = self.sender.random_bits(part.stop - part.start)
+        return keys0, keys1, choice, chosen
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
-        """Parts of `count` units of OTs, ready to be made; both parties may send for one part before either reads."""
+        """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
         self.setup()
         for direction in (0, 1):  # in turn: in some protocols the sender, in some the receiver begins
             role: Role = self.sender if direction == self.session.party else self.receiver
@@ -63,15 +63,15 @@ class Transfers:
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
     def additive(self, values: Packed, choice: Choices) -> Packed:
-        """Shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
+        """Return shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
 
         Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999). uint64[n] each; both parties give the same n.
         """
         count = len(values)
         if count == 0:
             return np.zeros(0, dtype=np.uint64)
-        own, chosen = self.random(choice)
-        self.session.send("additive", additive_correction(own, values))
+        keys, chosen = self.random(choice)
+        self.session.send("additive", additive_correction(keys, values))
         correction = self.session.receive("additive", np.uint64, (count,))
-        share: Packed = chosen[:, 0] + (correction & masks(choice)) - own[0, :, 0]
+        share: Packed = chosen[:, 0] + (correction & masks(choice)) - keys[0, :, 0]
         return share

@@ -120,7 +120,7 @@ class TrapdoorReceiver(Receiver):
         self._index = 0
 
     def _uniform(self, count: int) -> list[gmpy2.mpz]:
-        """Values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
+        """Draw values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
         size = MODULUS_BYTES + 16
         raw = self.session.prg.bytes(size * count).tobytes()
         chunks = (raw[i : i + size] for i in range(0, len(raw), size))

@@ -12,7 +12,7 @@ BitMatrix = NDArray[np.uint8]
 
 
 def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix:
-    """Bits of non-negative integers (any width; two's complement for negative ones), uint8[width, batch]."""
+    """Return bits of non-negative integers (any width; two's complement for negative ones), uint8[width, batch]."""
     array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
     if array.dtype == object:
         count = (width + 7) // 8
@@ -59,7 +59,7 @@ def to_words(bits: BitMatrix) -> NDArray[np.uint64]:
 
 
 def pack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Eight bits a byte, for the wire: uint8[ceil(n / 8)] of the flattened array."""
+    """Pack eight bits a byte, for the wire: uint8[ceil(n / 8)] of the flattened array."""
     return np.packbits(bits.reshape(-1), bitorder="little")
 
 

@@ -37,11 +37,11 @@ class Prg:
         return out[:count]
 
     def words(self, *shape: int) -> NDArray[np.uint64]:
-        """Uniform 64-bit words, uint64[shape]."""
+        """Draw uniform 64-bit words, uint64[shape]."""
         return self.bytes(8 * math.prod(shape)).view(np.uint64).reshape(shape)
 
     def bits(self, *shape: int) -> NDArray[np.uint8]:
-        """Uniform bits, one a byte, uint8[shape] of 0 and 1."""
+        """Draw uniform bits, one a byte, uint8[shape] of 0 and 1."""
         count = math.prod(shape)
         packed = self.bytes((count + 7) // 8)
         return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)

@@ -23,9 +23,9 @@ class Evaluator:
         self._keys = KeySchedule(session, "garble")
 
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Active labels uint64[width, batch, 2] of each input in, active labels uint64[outputs, batch, 2] out."""
-        one = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
-        return walk(netlist, inputs, batch, one, self.piece)
+        """Evaluate active labels uint64[width, batch, 2] of each input to active labels uint64[outputs, batch, 2]."""
+        true_label = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
+        return walk(netlist, inputs, batch, true_label, self.piece)
 
     def piece(self, state: Blocks, piece: Piece) -> None:
         """Receive the tables of a piece and evaluate it."""

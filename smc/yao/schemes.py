@@ -39,11 +39,11 @@ class Scheme(ABC):
     def garble(
         self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
     ) -> None:
-        """Zero labels of the piece's gates into `state`, its tables into `tables`, uint8[rows * row_bytes]."""
+        """Write zero labels of the piece's gates into `state`, its tables into `tables`, uint8[rows * row_bytes]."""
 
     @abstractmethod
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
-        """Active labels of the piece's gates into `state`."""
+        """Write active labels of the piece's gates into `state`."""
 
 
 class HalfGates(Scheme):

@@ -58,33 +58,32 @@ def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
 
 
 def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Ranges of instances that are worked on together."""
+    """Yield ranges of instances that are worked on together."""
     size = max(1, min(batch, ROWS, LIVE_LABELS // netlist.slots))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
 
 
 def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
-    """Yield all the work on a batch, in order: instances that are worked on together, and the pieces of their
-    circuit."""
+    """Yield all the work on a batch, in order: instances worked on together, and the pieces of their circuit."""
     for part in chunks(netlist, batch):
         yield part, pieces(netlist, part.stop - part.start)
 
 
 def walk(
-    netlist: Netlist, inputs: Sequence[Blocks], batch: int, one: Blocks, run: Callable[[Blocks, Piece], None]
+    netlist: Netlist, inputs: Sequence[Blocks], batch: int, true_label: Blocks, run: Callable[[Blocks, Piece], None]
 ) -> Blocks:
-    """Labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
+    """Walk the gates: labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
 
-    `one` is the label of the constant 1, uint64[2]; that of 0 is 0. `run(state, piece)` does the gates of a piece on
-    state, uint64[slots, 2 instances].
+    `true_label` is the label of the constant 1, uint64[2]; that of 0 is 0. `run(state, piece)` does the gates of a
+    piece on state, uint64[slots, 2 instances].
     """
     outputs = np.empty((len(netlist.outputs), batch, 2), dtype=np.uint64)
     for part, work in schedule(netlist, batch):
         size = part.stop - part.start
         state = np.empty((netlist.slots, 2 * size), dtype=np.uint64)
         state[0] = 0
-        state[1] = np.tile(one, size)
+        state[1] = np.tile(true_label, size)
         slot = FIRST_INPUT
         for labels in inputs:
             state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]

@@ -9,11 +9,10 @@ from parties.alone.blurring.noise import Floats
 
 
 def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
-    """Return the interval of each row, int32[rows]: rows in the order of their published values, equal ones in
-    theirs."""
+    """Return the interval of each row, int32[rows]: in the order of published values, equal ones in theirs."""
     ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
     ends[-1] = len(published)
-    found = np.empty(len(published), dtype=np.int32)
+    intervals = np.empty(len(published), dtype=np.int32)
     places = np.searchsorted(ends, np.arange(len(published)), side="right")
-    found[np.argsort(published, kind="stable")] = places
-    return found
+    intervals[np.argsort(published, kind="stable")] = places
+    return intervals

@@ -20,10 +20,10 @@ from parties.alone.blurring.noise import Floats
 
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """`values`: estimates of the true values, float64[columns, rows]; `kept` of so many directions were strong."""
+    """`values`: estimates of the true values, float64[columns, rows]; `strong` of so many directions were strong."""
 
     values: Floats
-    kept: int
+    strong: int
 
 
 def filtered(published: Floats, variances: Floats) -> Filtered:
@@ -41,8 +41,8 @@ def filtered(published: Floats, variances: Floats) -> Filtered:
     strong = strengths > (1 + math.sqrt(columns / rows)) ** 2
     along = directions[:, strong]
     shares = 1 - 1 / strengths[strong]
-    found = (along * shares) @ (along.T @ scaled) * scales + middle
-    return Filtered(found, int(strong.sum()))
+    values = (along * shares) @ (along.T @ scaled) * scales + middle
+    return Filtered(values, int(strong.sum()))
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def entropies(domain: Domain, observed: Observation, probabilities: Floats) -> E
     widths = np.where(domain.upper > domain.lower, domain.upper - domain.lower, 1.0)
     before = _entropy(probabilities) + float((probabilities * np.log2(widths)).sum())
     joint = observed.chances * probabilities
-    told = _entropy(probabilities) + _entropy(joint.sum(axis=1)) - _entropy(joint.ravel())
-    return Entropies(2**before, 2 ** (before - max(told, 0.0)))
+    information = _entropy(probabilities) + _entropy(joint.sum(axis=1)) - _entropy(joint.ravel())
+    return Entropies(2**before, 2 ** (before - max(information, 0.0)))
 
 
 def _entropy(probabilities: Floats) -> float:

@@ -24,31 +24,31 @@ class Domain:
 
     @classmethod
     def intervals(cls, low: float, high: float, rows: int) -> Domain:
-        """Equal intervals, as many as so many rows bear."""
+        """Return equal intervals, as many as so many rows bear."""
         edges = np.linspace(low, high, int(np.clip(rows // ROWS_EACH, FEWEST, MOST)) + 1)
         return cls(edges[:-1], edges[1:])
 
     @classmethod
     def points(cls, values: Sequence[float] | Floats) -> Domain:
-        """Single values. `InputError` if there is none."""
-        found = np.unique(np.asarray(values, dtype=np.float64))
-        if not len(found):
+        """Return single values. `InputError` if there is none."""
+        distinct = np.unique(np.asarray(values, dtype=np.float64))
+        if not len(distinct):
             raise InputError("a column needs at least one value")
-        return cls(found, found)
+        return cls(distinct, distinct)
 
     @classmethod
     def of_values(cls, values: Floats, rows: int) -> Domain:
-        """Of a column that is not blurred: its values, or intervals with as many rows each if it has many values."""
-        found = np.unique(values)
+        """Return the values of a column that is not blurred, or intervals with as many rows each if there are many."""
+        distinct = np.unique(values)
         most = int(np.clip(rows // ROWS_EACH, FEWEST, MOST))
-        if len(found) <= MOST:
-            return cls.points(found)
-        edges = np.unique(np.quantile(found, np.linspace(0, 1, most + 1)))
+        if len(distinct) <= MOST:
+            return cls.points(distinct)
+        edges = np.unique(np.quantile(distinct, np.linspace(0, 1, most + 1)))
         return cls(edges[:-1], edges[1:])
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Their number."""
         return len(self.lower)
 
     @property
@@ -84,7 +84,7 @@ class Observation:
 
     @classmethod
     def of(cls, domain: Domain, noise: Noise) -> Observation:
-        """Bins about as wide as the intervals, over all that is published; the outermost are open."""
+        """Return bins about as wide as the intervals, over all that is published; the outermost are open."""
         low, high = float(domain.lower[0]), float(domain.upper[-1])
         if isinstance(noise, Cells):
             edges = noise.edges()
@@ -99,6 +99,6 @@ class Observation:
         return cls(cuts, chances, noise.settled)
 
     def counts(self, published: Floats) -> Floats:
-        """Return how many published values fall into each bin, float64[bins]."""
+        """Count the published values that fall into each bin, float64[bins]."""
         bins = np.searchsorted(self.cuts, published, side="right")
         return np.bincount(bins, minlength=len(self.cuts) + 1).astype(np.float64)

@@ -29,7 +29,7 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 class Noise(Protocol):
-    """How a number is blurred.
+    """A way to blur a number.
 
     `settled`: how little a round of the reconstruction changes when it ends, as a share of the chi-square threshold.
     Agrawal and Srikant's 1% for noise so smooth that fine detail is lost for good, and more rounds invent some (J. Fan,
@@ -42,10 +42,10 @@ class Noise(Protocol):
         """Return the width of the narrowest interval that holds the true value with this confidence."""
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values as they are published, float64[rows]."""
+        """Blur the values as they are published, float64[rows]."""
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """P(published <= bound | true value uniform in [lower, upper]), float64[bounds, intervals].
+        """Return P(published <= bound | true value uniform in [lower, upper]), float64[bounds, intervals].
 
         An interval may be a point.
         """
@@ -62,11 +62,11 @@ class Uniform:
     settled: ClassVar[float] = 0.001
 
     def width(self, confidence: float) -> float:
-        """2 alpha times the confidence."""
+        """Return 2 alpha times the confidence."""
         return 2 * self.alpha * confidence
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return each value plus its own noise."""
+        """Add to each value its own noise."""
         return values + rng.uniform(-self.alpha, self.alpha, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -82,7 +82,7 @@ class Uniform:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Alpha."""
+        """Return alpha."""
         return self.alpha
 
 
@@ -94,11 +94,11 @@ class Gaussian:
     settled: ClassVar[float] = 0.01
 
     def width(self, confidence: float) -> float:
-        """1.349, 3.920, 6.581 sigma at 50, 95, 99.9%."""
+        """Return 1.349, 3.920, 6.581 sigma at 50, 95, 99.9%."""
         return 2 * NormalDist().inv_cdf((1 + confidence) / 2) * self.sigma
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return each value plus its own noise."""
+        """Add to each value its own noise."""
         return values + rng.normal(0, self.sigma, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -114,7 +114,7 @@ class Gaussian:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Four sigma: one value in 16,000 lies farther out, and is counted at the end."""
+        """Return four sigma: one value in 16,000 lies farther out, and is counted at the end."""
         return 4 * self.sigma
 
 
@@ -152,7 +152,7 @@ class Cells:
         return np.asarray(np.where(width > 0, np.clip(share, 0, 1), ends > lower))
 
     def reach(self) -> float:
-        """Middles lie within the range."""
+        """Return 0: middles lie within the range."""
         return 0.0
 
 
@@ -193,5 +193,5 @@ def _averaged(law: _Function, integral: _Function, bounds: Floats, lower: Floats
     points = lower == upper
     width = np.where(points, 1.0, upper - lower)
     b = np.clip(bounds, lower.min() - 1e18, upper.max() + 1e18)[:, None]
-    found = (integral(b - lower) - integral(b - upper)) / width
-    return np.clip(np.where(points, law(b - lower), found), 0, 1)
+    means = (integral(b - lower) - integral(b - upper)) / width
+    return np.clip(np.where(points, law(b - lower), means), 0, 1)

@@ -44,7 +44,7 @@ MOST_POINTS = 1000  # whole numbers that are reconstructed one by one
 
 
 class ColumnBlur(Settings):
-    """How a column is blurred."""
+    """The blurring of a column."""
 
     noise: Literal["uniform", "gaussian", "cells", "response", "none"]
     low: Real | None = None
@@ -71,7 +71,7 @@ class ColumnBlur(Settings):
 
     @property
     def range(self) -> tuple[float, float]:
-        """Where the true values lie. `InputError` if the plan does not say."""
+        """The range of the true values. `InputError` if the plan does not say."""
         if self.low is None or self.high is None:
             raise InputError(f"noise {self.noise} needs low, high and privacy")
         return self.low, self.high
@@ -102,7 +102,7 @@ class BlurPlan(Settings):
     columns: dict[str, ColumnBlur]
 
     def check(self) -> None:
-        """`InputError` names the column that cannot be blurred so."""
+        """Raise an `InputError` that names the column that cannot be blurred so."""
         if not self.columns:
             raise InputError("columns: name at least one; a column that is not named is dropped")
         for name, column in self.columns.items():

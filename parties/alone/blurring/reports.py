@@ -19,8 +19,7 @@ BAR = 40  # characters of the longest bar
 
 
 def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
-    """Return the distribution of each blurred column, for each group; `InputError` if there is nothing to
-    reconstruct."""
+    """Return the distribution of each blurred column, by group; `InputError` if none is to reconstruct."""
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
         raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
@@ -30,24 +29,24 @@ def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[s
         raise InputError(f"--by: the plan has no column {quoted(by)} without noise{there}")
     columns = read(rows, plan, names if by is None else [*names, by])
     groups = np.array(["all"] if by is None else columns[by])
-    found = []
+    reports = []
     for group in np.unique(groups).tolist():
         chosen = slice(None) if by is None else groups == group
         for name in names:
-            found.append(
+            reports.append(
                 {"column": name, "group": None if by is None else group, **_one(plan, name, columns[name][chosen])}
             )
-    return found
+    return reports
 
 
-def distributions_text(found: list[dict[str, Any]]) -> str:
-    """Lines of text, a bar each; many intervals are taken together."""
+def distributions_text(reports: list[dict[str, Any]]) -> str:
+    """Write lines of text, a bar each; many intervals are taken together."""
     lines = []
-    for one in found:
-        group = "" if one["group"] is None else f", {printable(one['group'])}"
-        end = "" if one["converged"] else ", not converged"
-        lines.append(f"{printable(one['column'])}{group}: {one['rows']:,} rows, {one['rounds']} rounds{end}")
-        pairs = list(zip(one["labels"], one["probabilities"], strict=True))
+    for report in reports:
+        group = "" if report["group"] is None else f", {printable(report['group'])}"
+        end = "" if report["converged"] else ", not converged"
+        lines.append(f"{printable(report['column'])}{group}: {report['rows']:,} rows, {report['rounds']} rounds{end}")
+        pairs = list(zip(report["labels"], report["probabilities"], strict=True))
         step = -(-len(pairs) // SHOWN)
         merged = []
         for i in range(0, len(pairs), step):
@@ -64,7 +63,7 @@ def distributions_text(found: list[dict[str, Any]]) -> str:
 
 
 def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, Any]:
-    """Errors by column before and after filtering, in units of the column; entropy-based privacy beside the interval's.
+    """Report errors by column before and after filtering, in its units; entropy-based privacy beside the interval's.
 
     `InputError` if the plan has no column with such noise, or the true rows are not as many.
     """
@@ -83,7 +82,7 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
         how, number = plan.columns[name], plan.columns[name].number(matrix.shape[1])
         assert number.observed is not None
         lost = entropies(number.domain, number.observed, number.distribution(matrix[i]).probabilities)
-        one = {
+        about = {
             "column": name,
             "interval": how.made.width(how.confidence),
             "confidence": how.confidence,
@@ -93,26 +92,27 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
             "lost": lost.lost,
         }
         if true is not None:
-            one["error_published"] = _error(matrix[i], true[i])
-            one["error_filtered"] = _error(cleaned.values[i], true[i])
-        columns.append(one)
-    return {"rows": matrix.shape[1], "directions": len(names), "strong": cleaned.kept, "columns": columns}
+            about["error_published"] = _error(matrix[i], true[i])
+            about["error_filtered"] = _error(cleaned.values[i], true[i])
+        columns.append(about)
+    return {"rows": matrix.shape[1], "directions": len(names), "strong": cleaned.strong, "columns": columns}
 
 
-def attack_text(found: dict[str, Any]) -> str:
-    """Lines of text."""
+def attack_text(report: dict[str, Any]) -> str:
+    """Write lines of text."""
     lines = [
-        f"{found['rows']:,} rows; {found['strong']} of {found['directions']} directions are stronger than noise alone"
+        f"{report['rows']:,} rows; {report['strong']} of {report['directions']} directions are stronger than noise "
+        "alone"
     ]
-    for one in found["columns"]:
+    for row in report["columns"]:
         lines.append(
-            f"{printable(one['column'])}: interval {one['interval']:,.6g} at {one['confidence']:.1%}; by entropy "
-            f"{one['entropy_after']:,.6g} is left of {one['entropy_before']:,.6g} ({one['lost']:.1%} lost)"
+            f"{printable(row['column'])}: interval {row['interval']:,.6g} at {row['confidence']:.1%}; by "
+            f"entropy {row['entropy_after']:,.6g} is left of {row['entropy_before']:,.6g} ({row['lost']:.1%} lost)"
         )
-        if "error_filtered" in one:
-            share = 1 - one["error_filtered"] / one["error_published"] if one["error_published"] else 0.0
+        if "error_filtered" in row:
+            share = 1 - row["error_filtered"] / row["error_published"] if row["error_published"] else 0.0
             lines.append(
-                f"  error {one['error_published']:,.6g} as published, {one['error_filtered']:,.6g} filtered "
+                f"  error {row['error_published']:,.6g} as published, {row['error_filtered']:,.6g} filtered "
                 f"({share:.0%} of the noise removed)"
             )
     return "\n".join(lines) + "\n"

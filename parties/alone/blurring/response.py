@@ -44,42 +44,42 @@ class Response:
 
     def blur(self, codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
         """Return what is said, int32[rows], for the true categories, int32[rows] below `size`."""
-        said = rng.integers(0, self.size, len(codes), dtype=np.int32)
-        return np.where(rng.random(len(codes)) < self.keep, codes, said)
+        answers = rng.integers(0, self.size, len(codes), dtype=np.int32)
+        return np.where(rng.random(len(codes)) < self.keep, codes, answers)
 
     def inverse(self, counts: Floats) -> Floats:
-        """Probabilities by the inverse matrix, unbiased; what comes out negative is 0, and the rest adds up to 1.
+        """Return unbiased probabilities by the inverse matrix; what comes out negative is 0, and the rest adds up to 1.
 
         `InputError` if nobody tells the truth: answers then say nothing.
         """
         if not self.keep:
             raise InputError("keep is 0: what was said has nothing to do with what is true")
-        found = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
-        found = np.maximum(found, 0)
-        return np.asarray(found / found.sum())
+        probabilities = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
+        probabilities = np.maximum(probabilities, 0)
+        return np.asarray(probabilities / probabilities.sum())
 
     def estimate(self, counts: Floats) -> Estimate:
-        """Probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
+        """Return probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
         return reconstruct(counts, self.chances)
 
 
-def reassign(said: NDArray[np.int32], probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int32]:
-    """True categories of rows, int32[rows], as often as the probabilities say, float64[k].
+def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Reassign categories to rows, int32[rows], as often as the probabilities say, float64[k].
 
     Categories have no order that rows could be sorted in: each row keeps what it said unless too many said that. Of
     those, chosen at random, the surplus goes to the categories that too few said.
     """
-    shares = np.bincount(said, minlength=len(probabilities)) / max(len(said), 1)
+    shares = np.bincount(answers, minlength=len(probabilities)) / max(len(answers), 1)
     surplus, lack = shares - probabilities, np.maximum(probabilities - shares, 0)
     if lack.sum() <= 0:
-        return said.copy()
-    moves = rng.random(len(said)) * shares[said] < surplus[said]
-    found = said.copy()
-    found[moves] = rng.choice(len(probabilities), int(moves.sum()), p=lack / lack.sum())
-    return found
+        return answers.copy()
+    moves = rng.random(len(answers)) * shares[answers] < surplus[answers]
+    categories = answers.copy()
+    categories[moves] = rng.choice(len(probabilities), int(moves.sum()), p=lack / lack.sum())
+    return categories
 
 
 def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
-    """Places of values among the categories, int32[rows]; -1 for what is none of them."""
+    """Return places of values among the categories, int32[rows]; -1 for what is none of them."""
     index = {category: i for i, category in enumerate(categories)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int32)

@@ -37,7 +37,7 @@ class Column(Protocol):
         """True if anything is to be reconstructed."""
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Intervals or categories of values taken as they are, int32[rows]."""
+        """Return intervals or categories of values taken as they are, int32[rows]."""
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
         """Return those reconstructed from rows taken together, int32[rows]."""
@@ -72,7 +72,7 @@ class Number:
         return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """By sorted assignment."""
+        """Return codes by sorted assignment."""
         if self.observed is None:
             return self.domain.codes(published)
         return assign(published, self.distribution(published).probabilities)
@@ -100,12 +100,12 @@ class Category:
         return values.astype(np.int32)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """By Bayes' rule; as many rows as need be change what they said."""
-        said = published.astype(np.int32)
+        """Return codes by Bayes' rule; as many rows as need be change what they said."""
+        answers = published.astype(np.int32)
         if self.response is None:
-            return said
-        counts = np.bincount(said, minlength=self.size).astype(np.float64)
-        return reassign(said, self.response.estimate(counts).probabilities, rng)
+            return answers
+        counts = np.bincount(answers, minlength=self.size).astype(np.float64)
+        return reassign(answers, self.response.estimate(counts).probabilities, rng)
 
 
 def learn(
@@ -140,26 +140,26 @@ class _Local:
     published: Floats
     classes: Places
     matrix: IntervalCodes
-    asked: frozenset[int]
+    used: frozenset[int]
     rng: np.random.Generator
 
     def codes(self) -> IntervalCodes:
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> _Local:
-        asked = self.asked | {column}
+        used = self.used | {column}
         published, classes, matrix = self.published[:, rows], self.classes[rows], self.matrix[:, rows]
         if len(classes) >= RELIABLE:
-            for i, one in enumerate(self.columns):
-                if i not in asked and one.blurred:
-                    matrix[i] = _by_group(one, published[i], classes, self.rng)
-        return _Local(self.columns, published, classes, matrix, asked, self.rng)
+            for i, description in enumerate(self.columns):
+                if i not in used and description.blurred:
+                    matrix[i] = _by_group(description, published[i], classes, self.rng)
+        return _Local(self.columns, published, classes, matrix, used, self.rng)
 
 
 def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> IntervalCodes:
-    """Intervals or categories, reconstructed among the rows of each group."""
-    found = np.empty(len(groups), dtype=np.int32)
+    """Return intervals or categories, reconstructed among the rows of each group."""
+    codes = np.empty(len(groups), dtype=np.int32)
     for group in np.unique(groups).tolist():
         rows = groups == group
-        found[rows] = column.codes(published[rows], rng)
-    return found
+        codes[rows] = column.codes(published[rows], rng)
+    return codes

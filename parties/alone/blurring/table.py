@@ -41,7 +41,7 @@ def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, t
 
 
 def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
-    """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
+    """Read columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
 
     `InputError` for more than `MOST_ROWS` rows: all are in memory at once.
     """
@@ -53,18 +53,18 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
                 f"{rows.engine.place}: there are more than {MOST_ROWS:,} rows: take some of them at random"
             )
         batches.append(batch)
-    found = pa.concat_tables(batches)
-    if not found.num_rows:
+    table = pa.concat_tables(batches)
+    if not table.num_rows:
         raise InputError(f"{rows.engine.place}: there are no rows")
     columns: dict[str, Any] = {}
     for i, name in enumerate(names):
         column, place = plan.columns[name], f"{rows.engine.place}, column {quoted(name)}"
         if column.numeric:
-            columns[name] = numbers(found.column(i), place)
+            columns[name] = numbers(table.column(i), place)
         elif column.noise == "response":
-            columns[name] = _categories(found.column(i), column, place)
+            columns[name] = _categories(table.column(i), column, place)
         else:
-            columns[name] = ["?" if value is None else str(value) for value in found.column(i).to_pylist()]
+            columns[name] = ["?" if value is None else str(value) for value in table.column(i).to_pylist()]
     return columns
 
 
@@ -73,12 +73,12 @@ def numbers(column: pa.ChunkedArray, place: str) -> Floats:
     if column.null_count:
         raise InputError(f"{place}: a value is missing, and cannot be blurred")
     try:
-        found = column.cast(pa.float64()).to_numpy()
+        values = column.cast(pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(f"{place}: not all values are numbers") from None
-    if not np.isfinite(found).all():
+    if not np.isfinite(values).all():
         raise InputError(f"{place}: not all values are finite numbers")
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
 def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.random.Generator) -> Any:
@@ -90,8 +90,8 @@ def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.rando
             raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, as the plan says")
         return pa.array(how.made.blur(values, rng))
     if how.noise == "response":
-        said = how.response.blur(_categories(column, how, place), rng)
-        return pa.array(how.values or (), pa.string()).take(pa.array(said))
+        answers = how.response.blur(_categories(column, how, place), rng)
+        return pa.array(how.values or (), pa.string()).take(pa.array(answers))
     return column
 
 

@@ -49,7 +49,7 @@ class View(Protocol):
     """The rows of a node as intervals."""
 
     def codes(self) -> IntervalCodes:
-        """int32[columns, rows of the node]."""
+        """Return int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
         """Return those of the rows that go one way at a split of a column."""
@@ -72,7 +72,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree is grown: no leaf with fewer rows, nor deeper; pruned unless told otherwise."""
+    """Parameters of a tree's growth: no leaf with fewer rows, nor deeper; pruned unless told otherwise."""
 
     min_rows: int = 1
     max_depth: int | None = None
@@ -86,21 +86,21 @@ def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Gr
 
 
 def predict(node: Node, codes: IntervalCodes) -> Places:
-    """Rows by class of each row's leaf, int64[rows, classes], for intervals int32[columns, rows]."""
-    found = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
+    """Return rows by class of each row's leaf, int64[rows, classes], for intervals int32[columns, rows]."""
+    counts = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
     waiting: list[tuple[Node, Places]] = [(node, np.arange(codes.shape[1]))]
     while waiting:
-        one, rows = waiting.pop()
-        if isinstance(one, Leaf):
-            found[rows] = one.counts
+        branch, rows = waiting.pop()
+        if isinstance(branch, Leaf):
+            counts[rows] = branch.counts
             continue
-        low = one.below[codes[one.column, rows]]
-        waiting += [(one.low, rows[low]), (one.high, rows[~low])]
-    return found
+        low = branch.below[codes[branch.column, rows]]
+        waiting += [(branch.low, rows[low]), (branch.high, rows[~low])]
+    return counts
 
 
 def leaves(node: Node) -> int:
-    """Return how many leaves a tree has."""
+    """Count the leaves of a tree."""
     return 1 if isinstance(node, Leaf) else leaves(node.low) + leaves(node.high)
 
 
@@ -131,7 +131,7 @@ def _grown(view: View, classes: Places, number: int, axes: Sequence[Axis], how: 
 
 
 def _ranked(table: Places) -> Places:
-    """Categories by the share of the node's most frequent class: with two classes the best subset is then a cut."""
+    """Sort categories by the share of the node's most frequent class: of two classes the best subset is then a cut."""
     most = int(np.argmax(table.sum(axis=0)))
     return np.argsort(table[:, most] / np.maximum(table.sum(axis=1), 1), kind="stable")
 

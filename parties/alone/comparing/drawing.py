@@ -22,8 +22,8 @@ def draw_svg(report: Report) -> str:
         figure = Figure(figsize=(8.6 if models else 4.6, 3.4), layout="constrained")
         panels = list(figure.subplots(1, 2 if models else 1, squeeze=False)[0])
         if models:
-            names = [one["model"].replace(" ", "\n", 1) for one in models["accuracy"]]
-            heights = [[one[key] for one in models["accuracy"]] for key in ("synthetic", "own")]
+            names = [accuracy["model"].replace(" ", "\n", 1) for accuracy in models["accuracy"]]
+            heights = [[accuracy[key] for accuracy in models["accuracy"]] for key in ("synthetic", "own")]
             _bars(panels[0], names, heights)
             panels[0].axhline(models["majority"], color=MUTED, linewidth=1, linestyle=":", label="most frequent class")
             panels[0].set_ylim(0, 1)

@@ -40,7 +40,7 @@ def marginal_errors(
 
 
 def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
-    """For each of `rows` in how many columns the nearest of `others` differs, int64[rows].
+    """Count for each of `rows` the columns in which the nearest of `others` differs, int64[rows].
 
     Both are int[rows, columns]. ValueError if there are no others.
     """
@@ -50,17 +50,17 @@ def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
     columns = np.ascontiguousarray(np.unique(others, axis=0).T)
     # Categories are numbered anew within both, so that a byte holds them wherever there are no more than 256.
     pairs = zip(distinct.T, columns, strict=True)
-    kept = [np.unique(np.concatenate(pair), return_inverse=True)[1] for pair in pairs]
-    size = np.uint8 if all(codes.max(initial=0) < 256 for codes in kept) else np.uint32
-    near = [codes[: len(distinct)].astype(size) for codes in kept]
-    far = [codes[len(distinct) :].astype(size) for codes in kept]
-    found = np.full(len(distinct), len(columns), dtype=np.int64)
+    recoded = [np.unique(np.concatenate(pair), return_inverse=True)[1] for pair in pairs]
+    size = np.uint8 if all(codes.max(initial=0) < 256 for codes in recoded) else np.uint32
+    near = [codes[: len(distinct)].astype(size) for codes in recoded]
+    far = [codes[len(distinct) :].astype(size) for codes in recoded]
+    least = np.full(len(distinct), len(columns), dtype=np.int64)
     counted = np.uint8 if len(columns) < 256 else np.uint32
     for start in range(0, len(distinct), _NEAR):
         part = slice(start, start + _NEAR)
         for begin in range(0, columns.shape[1], _FAR):
-            differing = np.zeros((len(found[part]), len(far[0][begin : begin + _FAR])), dtype=counted)
-            for own, theirs in zip(near, far, strict=True):
-                differing += own[part, None] != theirs[None, begin : begin + _FAR]
-            np.minimum(found[part], differing.min(axis=1), out=found[part])
-    return found[place]
+            differing = np.zeros((len(least[part]), len(far[0][begin : begin + _FAR])), dtype=counted)
+            for column, other in zip(near, far, strict=True):
+                differing += column[part, None] != other[None, begin : begin + _FAR]
+            np.minimum(least[part], differing.min(axis=1), out=least[part])
+    return least[place]

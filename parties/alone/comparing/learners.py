@@ -40,14 +40,14 @@ def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Pr
     nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def program(session: Session) -> Tree:
-        own = ((rows, labels), nobody)[session.party]
-        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *own))
+        party_rows = ((rows, labels), nobody)[session.party]
+        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *party_rows))
 
-    found = run_local(program, _LONG)[0]
+    grown = run_local(program, _LONG)[0]
 
     def predict(others: Codes) -> Codes:
         labels = np.zeros(len(others), dtype=np.int64)
-        waiting: list[tuple[Tree, Codes]] = [(found, np.arange(len(others)))]
+        waiting: list[tuple[Tree, Codes]] = [(grown, np.arange(len(others)))]
         while waiting:
             node, places = waiting.pop()
             if isinstance(node, Split):
@@ -76,7 +76,7 @@ class NaiveBayes:
 
 
 def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
+    """Learn naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
     each = np.bincount(labels, minlength=classes) + 1
     tables = []
     for values, size in zip(rows.T, domains, strict=True):
@@ -86,7 +86,7 @@ def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes
 
 
 def logistic_regression(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Logistic regression on one indicator for each value."""
+    """Learn logistic regression on one indicator for each value."""
     return logistic.fit(domains, classes, rows, labels).predict
 
 

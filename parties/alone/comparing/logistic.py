@@ -39,9 +39,9 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
     places, hits = _places(domains, known[:, :-1]), np.eye(classes)[known[:, -1]]
     size, share = sum(domains), often / max(1, len(labels))
     together = np.zeros((size, size))
-    for one in places.T:
+    for column in places.T:
         for other in places.T:
-            together += np.bincount(one * size + other, share, size * size).reshape(size, size)
+            together += np.bincount(column * size + other, share, size * size).reshape(size, size)
     ridge = penalty / max(1, len(labels))
     inverse = np.linalg.inv(together / 2 + ridge * np.eye(size))
     weights = ahead = np.zeros((size, classes))
@@ -68,16 +68,16 @@ def _places(domains: Sequence[int], rows: Codes) -> Codes:
 
 
 def _scores(places: Codes, weights: Floats) -> Floats:
-    found = np.zeros((len(places), weights.shape[1]))
-    for one in places.T:
-        found += weights[one]
-    return found
+    scores = np.zeros((len(places), weights.shape[1]))
+    for column in places.T:
+        scores += weights[column]
+    return scores
 
 
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:
     """Return the sum of `values` of the rows that have each category."""
-    found = np.zeros((size, values.shape[1]))
-    for one in places.T:
+    sums = np.zeros((size, values.shape[1]))
+    for categories in places.T:
         for k, column in enumerate(values.T):
-            found[:, k] += np.bincount(one, column, size)
-    return found
+            sums[:, k] += np.bincount(categories, column, size)
+    return sums

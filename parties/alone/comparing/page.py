@@ -14,9 +14,9 @@ from parties.base.text import printable
 
 @cache
 def _template() -> Any:
-    made = environment("parties.alone.comparing")
-    made.filters["printable"] = printable
-    return made.get_template("comparison.html")
+    templates = environment("parties.alone.comparing")
+    templates.filters["printable"] = printable
+    return templates.get_template("comparison.html")
 
 
 def to_html(report: Mapping[str, Any], name: str) -> str:
@@ -24,11 +24,11 @@ def to_html(report: Mapping[str, Any], name: str) -> str:
     picture = draw_svg(report)
     parts = list(figures(report))
     keys = ["", "marginals", *(["accuracy"] if "models" in report else []), "distances"]
-    found: str = _template().render(
+    page: str = _template().render(
         name=name,
         parts=[
             (title or "Rows", ABOUT.get(key, EXACT), lines) for key, (title, lines) in zip(keys, parts, strict=True)
         ],
         picture=picture[picture.index("<svg") :],
     )
-    return found
+    return page

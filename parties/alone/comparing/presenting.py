@@ -33,16 +33,19 @@ def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
     yield "", [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
     part = report["marginals"]
     lines = [(f"average of {part['tables']:,}", f"{part['average']:.3f}", f"{part['own_halves']:.3f} (halves)")]
-    lines += [(", ".join(one["columns"]), f"{one['distance']:.3f}", "") for one in part["worst"]]
+    lines += [(", ".join(error["columns"]), f"{error['distance']:.3f}", "") for error in part["worst"]]
     yield f"error of marginals of {part['ways']} columns", lines
     if (models := report.get("models")) is not None:
         lines = [("most frequent class", "", f"{models['majority']:.1%}")]
-        lines += [(one["model"], f"{one['synthetic']:.1%}", f"{one['own']:.1%}") for one in models["accuracy"]]
+        lines += [
+            (accuracy["model"], f"{accuracy['synthetic']:.1%}", f"{accuracy['own']:.1%}")
+            for accuracy in models["accuracy"]
+        ]
         yield f"accuracy for {models['target']}, on own rows", lines
-    synthetic, own = report["distances"]["synthetic"], report["distances"]["own"]
-    lines = [("on average", f"{synthetic['mean']:.2f}", f"{own['mean']:.2f}")]
-    near = range(min(NEAR, len(own["shares"])))
-    lines += [(name_of(k), f"{synthetic['shares'][k]:.1%}", f"{own['shares'][k]:.1%}") for k in near]
+    synthetic, original = report["distances"]["synthetic"], report["distances"]["own"]
+    lines = [("on average", f"{synthetic['mean']:.2f}", f"{original['mean']:.2f}")]
+    near = range(min(NEAR, len(original["shares"])))
+    lines += [(name_of(k), f"{synthetic['shares'][k]:.1%}", f"{original['shares'][k]:.1%}") for k in near]
     yield "columns that differ from the nearest own row", lines
 
 
@@ -56,6 +59,6 @@ def _lines(report: Report) -> Iterator[str]:
     for title, lines in figures(report):
         if title:
             yield title
-        for name, synthetic, own in lines:
-            yield f"{('  ' if title else '') + name:{NAMES}}{synthetic:>12}{own:>18}".rstrip()
+        for name, synthetic, original in lines:
+            yield f"{('  ' if title else '') + name:{NAMES}}{synthetic:>12}{original:>18}".rstrip()
     yield EXACT

@@ -23,12 +23,12 @@ class Pair:
     """Both tables in the columns that both have, the number of values of each, and the target, if it is one of them."""
 
     domain: dict[str, int]
-    own: CodedRows
+    original: CodedRows
     synthetic: CodedRows
     target: str | None
 
 
-def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
+def read(original: Path, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
     """Return the columns are the schema's that the synthetic table has; others of the own table are left out.
 
     `InputError` names the file, line and column of a value outside the schema, a column that the own table lacks, or a
@@ -45,7 +45,7 @@ def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> P
     if target is None and agreed.target in known.attributes:
         target = agreed.target
     domain = {name: len(values) for name, values in known.attributes.items()}
-    return Pair(domain, _coded(own, known), _coded(synthetic, known), target)
+    return Pair(domain, _coded(original, known), _coded(synthetic, known), target)
 
 
 def _coded(path: Path, known: Schema) -> CodedRows:

@@ -35,7 +35,7 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
 
 
 def people(persons: Sequence[Any]) -> Any:
-    """Numbers of persons from what names them, uint64[rows]."""
+    """Return numbers of persons from what names them, uint64[rows]."""
     return digests_of([str(person) for person in persons])
 
 

@@ -28,12 +28,12 @@ class DirectResponse(Mechanism):
     """Randomised response over the categories `names`, two or more."""
 
     names: tuple[str, ...]
-    asked: float  # epsilon; the threshold of the coin is rounded towards privacy
+    requested_epsilon: float  # epsilon; the threshold of the coin is rounded towards privacy
     about: ClassVar[Literal["categories"]] = "categories"
 
     @cached_property
     def _truth(self) -> int:
-        exact = math.exp(self.asked) / (math.exp(self.asked) + len(self.names) - 1)
+        exact = math.exp(self.requested_epsilon) / (math.exp(self.requested_epsilon) + len(self.names) - 1)
         return math.floor(exact * ONE)
 
     @property
@@ -54,18 +54,18 @@ class DirectResponse(Mechanism):
         return max(1, ((len(self.names) - 1).bit_length() + 7) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of categories, int64[rows]."""
+        """Report categories, int64[rows]."""
         words = coins.lasting("direct", values.astype(np.uint64), 3)
         other = below(words[:, 1], words[:, 2], len(self.names) - 1)
         other += other >= values
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return how often each category was said, int64[k]."""
+        """Count how often each category was said, int64[k]."""
         return np.bincount(known(from_bytes(reports), len(self.names)), minlength=len(self.names)).astype(np.int64)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:

@@ -46,7 +46,7 @@ def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool
 
 
 def below(words: Words, second: Words, bound: int) -> NDArray[np.int64]:
-    """Whole numbers below `bound` from 64 bits each; no number is likelier than another by more than bound / 2^64."""
+    """Draw numbers below `bound` from 64 bits each; no number is likelier than another by more than bound / 2^64."""
     high, low = words.astype(np.uint64), second.astype(np.uint64)
     # The upper half of the 96-bit product (high 2^32 + low) bound, without leaving 64 bits.
     product = high * np.uint64(bound) + ((low * np.uint64(bound)) >> np.uint64(WORD_BITS))
@@ -68,15 +68,15 @@ class Coins:
     stream: Prg = field(default_factory=Prg.from_system)
 
     def fresh(self, width: int) -> Words:
-        """New coins, uint32[rows, width]."""
+        """Draw new coins, uint32[rows, width]."""
         rows = len(self.people)
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 
-    def lasting(self, label: str, told: Digests | None, width: int) -> Words:
+    def lasting(self, label: str, digests: Digests | None, width: int) -> Words:
         """Return the same coins whenever a person tosses them for the same purpose, uint32[rows, width].
 
-        `told`: a digest of what is told, uint64[rows], None if the coins go with the person alone. Without a key they
-        are fresh.
+        `digests`: one of what is told, uint64[rows], None if the coins go with the person alone. Without a key they are
+        fresh.
         """
         if self.key is None:
             return self.fresh(width)
@@ -84,8 +84,8 @@ class Coins:
         material = HKDF(SHA256(), 2 * KEY_BYTES, salt=None, info=info).derive(self.key)
         seeds = np.zeros((len(self.people), 2), dtype=np.uint64)
         seeds[:, 0] = self.people
-        if told is not None:
-            seeds[:, 1] = told
+        if digests is not None:
+            seeds[:, 1] = digests
         seeds = encrypted(material[:KEY_BYTES], seeds)
         blocks = -(-width // 4)
         inputs = np.repeat(seeds, blocks, axis=0)
@@ -94,8 +94,7 @@ class Coins:
 
 
 def encrypted(key: bytes, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return each block of 128 bits, uint64[n, 2], under AES. The blocks differ: a codebook is what a function
-    needs."""
+    """Encrypt each block of 128 bits, uint64[n, 2]. The blocks differ: a codebook is what a function needs."""
     out = np.empty(blocks.nbytes + 16, dtype=np.uint8)
     Cipher(algorithms.AES(key), modes.ECB()).encryptor().update_into(blocks.view(np.uint8).reshape(-1).data, out.data)
     return out[: blocks.nbytes].view(np.uint64).reshape(blocks.shape)

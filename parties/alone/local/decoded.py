@@ -17,7 +17,7 @@ MOST_DRAWN = 40  # bars of a picture; the table has all
 def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int) -> dict[str, Any]:
     """Return all that is said of the reports."""
     intervals = estimates.intervals()
-    found = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
+    rows = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {
         "question": plan.question,
         "mechanism": plan.mechanism,
@@ -33,48 +33,48 @@ def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, report
                 "low": _finite(low),
                 "high": _finite(high),
             }
-            for name, value, deviation, (low, high) in found
+            for name, value, deviation, (low, high) in rows
         ],
     }
 
 
-def text(found: dict[str, Any]) -> str:
+def text(report: dict[str, Any]) -> str:
     """Return the document for a terminal."""
-    told = [f"{found['question']}: {found['reports']:,} reports by {found['mechanism']}", _privacy(found), ""]
-    if not found["estimates"]:
-        told.append("no candidate is proved to be there")
-    width = max((len(printable(row["name"])) for row in found["estimates"]), default=0)
-    for row in found["estimates"]:
+    lines = [f"{report['question']}: {report['reports']:,} reports by {report['mechanism']}", _privacy(report), ""]
+    if not report["estimates"]:
+        lines.append("no candidate is proved to be there")
+    width = max((len(printable(row["name"])) for row in report["estimates"]), default=0)
+    for row in report["estimates"]:
         if row["value"] is None:
-            told.append(f"{printable(row['name']):<{width}}  nobody spoke of it")
+            lines.append(f"{printable(row['name']):<{width}}  nobody spoke of it")
         else:
-            told.append(
-                f"{printable(row['name']):<{width}}  {figure(found, row['value']):>9}  "
-                f"between {figure(found, row['low'])} and {figure(found, row['high'])}"
+            lines.append(
+                f"{printable(row['name']):<{width}}  {figure(report, row['value']):>9}  "
+                f"between {figure(report, row['low'])} and {figure(report, row['high'])}"
             )
-    return "\n".join(told) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def figure(found: dict[str, Any], value: float) -> str:
+def figure(report: dict[str, Any], value: float) -> str:
     """Return a share in percent, or a mean."""
-    return f"{value:.5g}" if found["unit"] == "mean" else f"{100 * value:.2f}%"
+    return f"{value:.5g}" if report["unit"] == "mean" else f"{100 * value:.2f}%"
 
 
-def page(found: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> str:
     """Return the document as one HTML page: nothing is fetched from elsewhere, no script runs."""
     template = environment("parties.alone.local").get_template("decoded.html")
-    drawn = [row for row in found["estimates"] if row["value"] is not None]
-    picture = intervals_svg(found) if drawn else ""
-    told = {"picture": picture, "privacy": _privacy(found), "figure": figure, "printable": printable}
-    return str(template.render(found=found, **told))
+    drawn = [row for row in report["estimates"] if row["value"] is not None]
+    picture = intervals_svg(report) if drawn else ""
+    particulars = {"picture": picture, "privacy": _privacy(report), "figure": figure, "printable": printable}
+    return str(template.render(report=report, **particulars))
 
 
-def intervals_svg(found: dict[str, Any]) -> str:
+def intervals_svg(report: dict[str, Any]) -> str:
     """Return the estimates with the intervals that hold the truth 95 times in 100."""
     from matplotlib.figure import Figure
 
-    rows = [row for row in found["estimates"] if row["value"] is not None][:MOST_DRAWN]
-    scale = 1 if found["unit"] == "mean" else 100
+    rows = [row for row in report["estimates"] if row["value"] is not None][:MOST_DRAWN]
+    scale = 1 if report["unit"] == "mean" else 100
     with pictures.style({"font.size": 10}):
         drawing = Figure(figsize=(7, 0.8 + 0.26 * len(rows)), layout="constrained")
         axes = drawing.add_subplot()
@@ -92,19 +92,19 @@ def intervals_svg(found: dict[str, Any]) -> str:
         axes.set_yticks(range(len(rows)), [printable(row["name"])[:40] for row in rows], parse_math=False)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.tick_params(left=False)
-        if found["unit"] != "mean":
+        if report["unit"] != "mean":
             axes.axvline(0, color=pictures.RULE, linewidth=0.8)
-        axes.set_xlabel("mean" if found["unit"] == "mean" else "share of people, %")
+        axes.set_xlabel("mean" if report["unit"] == "mean" else "share of people, %")
         axes.grid(axis="x", color=pictures.RULE, linewidth=0.4)
         axes.set_axisbelow(True)
-        return pictures.svg(drawing, Title=f"{printable(found['question'])}: estimates with intervals")
+        return pictures.svg(drawing, Title=f"{printable(report['question'])}: estimates with intervals")
 
 
-def _privacy(found: dict[str, Any]) -> str:
-    each, ever = found["epsilon"], found["lasting_epsilon"]
-    told = "no bound" if each is None else f"epsilon {each:.4g}"
+def _privacy(report: dict[str, Any]) -> str:
+    each, ever = report["epsilon"], report["lasting_epsilon"]
+    each_bound = "no bound" if each is None else f"epsilon {each:.4g}"
     lasts = "no bound" if ever is None else f"epsilon {ever:.4g}"
-    return f"a report: {told}; all reports of a person on one value: {lasts}"
+    return f"a report: {each_bound}; all reports of a person on one value: {lasts}"
 
 
 def _finite(value: float) -> float | None:

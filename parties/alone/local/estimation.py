@@ -11,14 +11,19 @@ from parties.alone.local.mechanism import Estimates
 
 
 def binomial(
-    names: tuple[str, ...], said: NDArray[Any], asked: NDArray[Any], truth: float, other: float, scale: float = 1.0
+    names: tuple[str, ...],
+    successes: NDArray[Any],
+    trials: NDArray[Any],
+    truth: float,
+    other: float,
+    scale: float = 1.0,
 ) -> Estimates:
-    """Shares when something is said with probability `truth` if it holds, and with `other` if not.
+    """Return shares when something is said with probability `truth` if it holds, and with `other` if not.
 
-    `said` of the `asked` reports said it, int64[names]. The share (said / asked - other) / (truth - other) is unbiased,
-    and its variance is that of a binomial share divided by (truth - other)^2. Nobody asked: NaN.
+    `successes` of the `trials` reports said it, int64[names]. The share (successes / trials - other) / (truth - other)
+    is unbiased, and its variance is that of a binomial share divided by (truth - other)^2. No trials: NaN.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        seen = said / asked
-        deviations = np.sqrt(seen * (1 - seen) / asked) * scale / (truth - other)
+        seen = successes / trials
+        deviations = np.sqrt(seen * (1 - seen) / trials) * scale / (truth - other)
         return Estimates(names, (seen - other) * scale / (truth - other), deviations)

@@ -28,7 +28,7 @@ class HadamardResponse(Mechanism):
     """Hadamard response over the categories `names`."""
 
     names: tuple[str, ...]
-    asked: float
+    requested_epsilon: float
     about: ClassVar[Literal["categories"]] = "categories"
 
     @property
@@ -38,7 +38,7 @@ class HadamardResponse(Mechanism):
 
     @cached_property
     def _truth(self) -> int:
-        return math.floor(ONE * (1 - 1 / (math.exp(self.asked) + 1)))
+        return math.floor(ONE * (1 - 1 / (math.exp(self.requested_epsilon) + 1)))
 
     @property
     def epsilon(self) -> float:
@@ -51,29 +51,29 @@ class HadamardResponse(Mechanism):
         return -(-self.order.bit_length() // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of categories, int64[rows]."""
+        """Report categories, int64[rows]."""
         words = coins.lasting("hadamard", values.astype(np.uint64), 3)
-        said, row = below(words[:, 1], words[:, 2], self.order), values + 1
-        minus = np.bitwise_count(said & row) & 1 == 1
+        answers, row = below(words[:, 1], words[:, 2], self.order), values + 1
+        minus = np.bitwise_count(answers & row) & 1 == 1
         wrong = minus == falls(words[:, 0], self._truth)
-        return to_bytes(np.where(wrong, said ^ (row & -row), said), self.width)  # that bit turns the row's sign
+        return to_bytes(np.where(wrong, answers ^ (row & -row), answers), self.width)  # that bit turns the row's sign
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return how often each number was said, int64[K]."""
+        """Count how often each number was said, int64[K]."""
         return np.bincount(known(from_bytes(reports), self.order), minlength=self.order).astype(np.int64)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each category."""
         del candidates
-        total, found = int(tally.sum()), tally.copy()
+        total, sums = int(tally.sum()), tally.copy()
         half = 1
-        while half < len(found):  # the fast Walsh-Hadamard transform
-            pairs = found.reshape(-1, 2, half)
-            found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        while half < len(sums):  # the fast Walsh-Hadamard transform
+            pairs = sums.reshape(-1, 2, half)
+            sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
             half *= 2
-        plus = (total + found[1 : len(self.names) + 1]) // 2  # reports in each row's half of +1
+        plus = (total + sums[1 : len(self.names) + 1]) // 2  # reports in each row's half of +1
         return binomial(self.names, plus, np.full(len(plus), total), self._truth / ONE, 0.5)

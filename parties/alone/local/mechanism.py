@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimates:
-    """What reports say: a share (or a mean) of each name, and its standard deviation; both unbiased."""
+    """Estimates from reports: a share (or a mean) of each name, and its standard deviation; both unbiased."""
 
     names: tuple[str, ...]
     values: Floats
@@ -55,16 +55,16 @@ class Mechanism(ABC):
 
     @abstractmethod
     def report(self, values: NDArray[np.int64] | Floats | Sequence[str], coins: Coins) -> Reports:
-        """Return the reports of rows: categories int64[rows], numbers float64[rows], or texts; returns uint8[rows,
+        """Report rows: categories int64[rows], numbers float64[rows], or texts; return uint8[rows,
         width]."""
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Counts that add up over files and collectors and say all that `estimate` needs."""
+        """Return counts that add up over files and collectors and say all that `estimate` needs."""
 
     @abstractmethod
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
 
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """Return whether any reports have this tally, whose numbers are none below 0."""
@@ -72,4 +72,4 @@ class Mechanism(ABC):
 
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Shares of categories or candidates, or the mean, from added-up tallies."""
+        """Return shares of categories or candidates, or the mean, from added-up tallies."""

@@ -38,14 +38,14 @@ class OneBitMean(Mechanism):
 
     low: float
     high: float
-    asked: float
+    requested_epsilon: float
     memoised: bool = False
     about: ClassVar[Literal["numbers"]] = "numbers"
 
     @cached_property
     def _least(self) -> int:
         """The threshold of u = 0; that of u = 1 is what is left to certainty."""
-        return math.ceil(ONE / (math.exp(self.asked) + 1))
+        return math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
 
     @property
     def width(self) -> int:
@@ -58,23 +58,23 @@ class OneBitMean(Mechanism):
         return math.log((ONE - self._least) / self._least)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of numbers, float64[rows]: one byte, 0 or 1."""
+        """Report numbers, float64[rows]: one byte, 0 or 1."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
         if self.memoised:
             point = coins.lasting("point", None, 1)[:, 0]
             share = falls(point, np.round(share * ONE).astype(np.uint64)).astype(np.float64)
-        told = share.astype(np.uint64) if self.memoised else None
-        words = (coins.lasting("bits", told, 1) if self.memoised else coins.fresh(1))[:, 0]
+        ends = share.astype(np.uint64) if self.memoised else None
+        words = (coins.lasting("bits", ends, 1) if self.memoised else coins.fresh(1))[:, 0]
         thresholds = np.round(self._least + share * (ONE - 2 * self._least)).astype(np.uint64)
         return falls(words, thresholds).astype(np.uint8)[:, None]
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Ones and reports, int64[2]."""
+        """Count ones and reports, int64[2]."""
         known(reports, 2)
         return np.array([reports.sum(dtype=np.int64), len(reports)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally[1])
 
     @override
@@ -85,29 +85,29 @@ class OneBitMean(Mechanism):
         """Return the mean."""
         del candidates
         least, scale = self._least / ONE, self.high - self.low
-        found = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
-        return Estimates(found.names, found.values + self.low, found.deviations)
+        shares = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
+        return Estimates(shares.names, shares.values + self.low, shares.deviations)
 
 
 @dataclass(frozen=True)
 class BitHistogram(Mechanism):
-    """Shares of `buckets` equal parts of [low, high], `told` of which a person speaks about."""
+    """Shares of `buckets` equal parts of [low, high], `per_report` of which a person speaks about."""
 
     low: float
     high: float
     buckets: int
-    told: int
-    asked: float
+    per_report: int
+    requested_epsilon: float
     about: ClassVar[Literal["numbers"]] = "numbers"
 
     @cached_property
     def _flip(self) -> int:
-        return math.ceil(ONE / (math.exp(self.asked / self._changed) + 1))
+        return math.ceil(ONE / (math.exp(self.requested_epsilon / self._changed) + 1))
 
     @property
     def _changed(self) -> int:
         """Bits of a report that change at most when x moves to another bucket."""
-        return min(2, self.told)
+        return min(2, self.per_report)
 
     @property
     def epsilon(self) -> float:
@@ -117,7 +117,7 @@ class BitHistogram(Mechanism):
     @property
     def width(self) -> int:
         """Bytes of a report: the buckets told about, and their bits."""
-        return INDEX_BYTES * self.told - (-self.told // 8)
+        return INDEX_BYTES * self.per_report - (-self.per_report // 8)
 
     def buckets_of(self, values: Floats) -> NDArray[np.int64]:
         """Return the bucket of each number, int64[rows]."""
@@ -125,33 +125,35 @@ class BitHistogram(Mechanism):
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of numbers, float64[rows]."""
-        own = self.buckets_of(values)
+        """Report numbers, float64[rows]."""
+        buckets = self.buckets_of(values)
         order = coins.lasting("buckets", None, self.buckets)
-        chosen = np.argsort(order, axis=1, kind="stable")[:, : self.told]
-        words = np.take_along_axis(coins.lasting("bits", own.astype(np.uint64), self.buckets), chosen, axis=1)
-        bits = falls(words, self._flip) ^ (chosen == own[:, None])
+        chosen = np.argsort(order, axis=1, kind="stable")[:, : self.per_report]
+        words = np.take_along_axis(coins.lasting("bits", buckets.astype(np.uint64), self.buckets), chosen, axis=1)
+        bits = falls(words, self._flip) ^ (chosen == buckets[:, None])
         places = to_bytes(chosen.reshape(-1), INDEX_BYTES).reshape(len(values), -1)
         return np.concatenate([places, pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each bucket the ones and how many spoke of it, int64[2 buckets]."""
-        split = INDEX_BYTES * self.told
+        """Count for each bucket the ones and the reports that spoke of it, int64[2 buckets]."""
+        split = INDEX_BYTES * self.per_report
         chosen = from_bytes(np.ascontiguousarray(reports[:, :split]).reshape(-1, INDEX_BYTES))
-        bits = unpack(reports[:, split:], self.told).reshape(-1)
+        bits = unpack(reports[:, split:], self.per_report).reshape(-1)
         known(chosen, self.buckets)
         size = self.buckets
         return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
-        return int(tally[self.buckets :].sum() // self.told)
+        """Count the reports of a tally."""
+        return int(tally[self.buckets :].sum() // self.per_report)
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """See `Mechanism.possible`: of each report every bucket is told once at most."""
-        ones, asked = tally[: self.buckets], tally[self.buckets :]
-        return bool((ones <= asked).all() and asked.sum() % self.told == 0 and (asked <= self.count(tally)).all())
+        ones, reported = tally[: self.buckets], tally[self.buckets :]
+        return bool(
+            (ones <= reported).all() and reported.sum() % self.per_report == 0 and (reported <= self.count(tally)).all()
+        )
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each bucket."""

@@ -12,19 +12,19 @@ from smc.errors import InputError
 
 
 def to_bytes(values: NDArray[Any], width: int) -> Reports:
-    """Whole numbers, int[rows], as uint8[rows, width]."""
+    """Encode whole numbers, int[rows], as uint8[rows, width]."""
     return np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width])
 
 
 def from_bytes(reports: Reports) -> NDArray[np.int64]:
-    """uint8[rows, width] as int64[rows]."""
+    """Decode uint8[rows, width] as int64[rows]."""
     padded = np.zeros((len(reports), 8), dtype=np.uint8)
     padded[:, : reports.shape[1]] = reports
     return padded.view("<i8").reshape(-1).astype(np.int64)
 
 
 def pack(bits: NDArray[np.bool_]) -> Reports:
-    """bool[rows, width] as bytes, the first bit lowest."""
+    """Pack bool[rows, width] as bytes, the first bit lowest."""
     return np.packbits(bits, axis=1, bitorder="little")
 
 

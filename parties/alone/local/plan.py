@@ -112,10 +112,10 @@ class LocalPlan(Settings):
             case "mean":
                 return OneBitMean(low, high, epsilon, self.memoise)
             case "histogram":
-                buckets, told = self.buckets or 0, self.told or 0
-                if told > buckets:
-                    raise InputError(f"told must be <= buckets, {buckets}, not {told}")
-                return BitHistogram(low, high, buckets, told, epsilon)
+                buckets, drawn = self.buckets or 0, self.told or 0
+                if drawn > buckets:
+                    raise InputError(f"told must be <= buckets, {buckets}, not {drawn}")
+                return BitHistogram(low, high, buckets, drawn, epsilon)
             case "sketch":
                 return CountMeanSketch(self.rows or 0, self.bits or 0, epsilon)
             case "rappor":

@@ -51,16 +51,16 @@ class Rappor(Mechanism):
 
     @property
     def _sent(self) -> tuple[float, float]:
-        """How likely a bit that is 0, and one that is 1, is sent as 1."""
+        """The probabilities that a bit that is 0, and one that is 1, is sent as 1."""
         half, p, q = (value / ONE for value in self._thresholds)
         return half * (p + q) + (1 - 2 * half) * p, half * (p + q) + (1 - 2 * half) * q
 
     @property
     def epsilon(self) -> float:
         """Of one report; infinite if it gives a bit away."""
-        zero, one = self._sent
-        sure = min(zero, 1 - one) <= 0
-        return math.inf if sure else self.hashes * math.log(one * (1 - zero) / (zero * (1 - one)))
+        if_unset, if_set = self._sent
+        sure = min(if_unset, 1 - if_set) <= 0
+        return math.inf if sure else self.hashes * math.log(if_set * (1 - if_unset) / (if_unset * (1 - if_set)))
 
     @property
     def lasting(self) -> float:
@@ -74,15 +74,15 @@ class Rappor(Mechanism):
         return COHORT_BYTES - (-self.bits // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of texts, one a row."""
-        told = digests_of(values)
+        """Report texts, one a row."""
+        digests = digests_of(values)
         drawn = coins.lasting("cohort", None, 2)
         cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
         bloom = np.zeros((len(cohort), self.bits), dtype=np.bool_)
-        set_bits = places(told, cohort, self.hashes, self.bits)
+        set_bits = places(digests, cohort, self.hashes, self.bits)
         np.put_along_axis(bloom, set_bits, True, axis=1)
         half, p, q = self._thresholds
-        words = coins.lasting("bits", told, self.bits)
+        words = coins.lasting("bits", digests, self.bits)
         permanent = (bloom & ~falls(words, 2 * half)) | falls(words, half)
         sent = coins.fresh(self.bits)
         return np.concatenate(
@@ -90,24 +90,26 @@ class Rappor(Mechanism):
         )
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each cohort the ones of each bit and how many reports, int64[cohorts (bits + 1)]."""
+        """Count for each cohort the ones of each bit and the reports, int64[cohorts (bits + 1)]."""
         cohort = known(from_bytes(reports[:, :COHORT_BYTES]), self.cohorts)
-        found = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
+        table = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
         for number in range(self.cohorts):
             part = unpack(reports[cohort == number, COHORT_BYTES:], self.bits)
-            found[number, :-1], found[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
-        return found.reshape(-1)
+            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
+        return table.reshape(-1)
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
         table = tally.reshape(self.cohorts, self.bits + 1)
-        zero, one = self._sent
+        if_unset, if_set = self._sent
         with np.errstate(invalid="ignore", divide="ignore"):
             seen = table[:, :-1] / table[:, -1:]
-            return (seen - zero) / (one - zero), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (one - zero)
+            return (seen - if_unset) / (if_set - if_unset), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (
+                if_set - if_unset
+            )
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
 
     @override

@@ -36,10 +36,10 @@ def decode(candidates: Sequence[str], design: NDArray[np.float64], shares: Float
     noise = float(np.sqrt(np.mean(deviations**2)))
     marks = float(design.sum(axis=0).max())
     penalty = noise * math.sqrt(2 * math.log(max(count, 2)) * marks) / observations / 2
-    found = Lasso(alpha=penalty, positive=True, max_iter=20_000).fit(design, shares)
-    chosen = np.flatnonzero(found.coef_ > 0)
+    lasso = Lasso(alpha=penalty, positive=True, max_iter=20_000).fit(design, shares)
+    chosen = np.flatnonzero(lasso.coef_ > 0)
     if len(chosen) >= observations - 1:  # more than can be told apart: the strongest
-        chosen = np.sort(np.argsort(-found.coef_)[: observations // 2])
+        chosen = np.sort(np.argsort(-lasso.coef_)[: observations // 2])
     if not len(chosen):
         return nobody
     system = np.column_stack([np.ones(observations), design[:, chosen]])

@@ -37,7 +37,7 @@ def header(plan: LocalPlan) -> bytes:
 
 
 def lines(reports: Reports) -> bytes:
-    """Reports, uint8[rows, width], as lines."""
+    """Encode reports, uint8[rows, width], as lines."""
     digits = 2 * reports.shape[1]
     text = np.frombuffer(reports.tobytes().hex().encode(), dtype=np.uint8).reshape(len(reports), digits)
     return np.column_stack([text, np.full(len(reports), ord("\n"), dtype=np.uint8)]).tobytes()
@@ -69,19 +69,19 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         with suppress(OSError):  # what is wrong with it is said when it is read
-            found = path.stat()
-            if before := seen.get((found.st_dev, found.st_ino)):
+            status = path.stat()
+            if before := seen.get((status.st_dev, status.st_ino)):
                 raise InputError(f"{path}: is given twice{'' if before == path else f', as {before} too'}")
-            seen[found.st_dev, found.st_ino] = path
+            seen[status.st_dev, status.st_ino] = path
     return paths
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
     """Return the sum of tallies; that of none is of no reports."""
-    found = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
+    sums = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
     for tally in tallies:
-        found = found + tally
-    return found
+        sums = sums + tally
+    return sums
 
 
 def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
@@ -90,11 +90,11 @@ def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
 
 
 def candidates(path: Path) -> tuple[str, ...]:
-    """Texts to look for, one a line; empty lines and repetitions do not count."""
-    found = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
-    if not found:
+    """Read texts to look for, one a line; empty lines and repetitions do not count."""
+    texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
+    if not texts:
         raise InputError(f"{path}: there is no candidate, one a line")
-    return found
+    return texts
 
 
 def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[NDArray[np.int64]]:
@@ -126,9 +126,9 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
     if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
         raise InputError(f"{path}: is no tally of this plan")
-    found = np.array(whole, dtype=np.int64)
-    if not mechanism.possible(found):
+    tally = np.array(whole, dtype=np.int64)
+    if not mechanism.possible(tally):
         raise InputError(f"{path}: is a tally that no reports have: it is damaged, or made by another plan")
-    if mechanism.count(found) > MOST_REPORTS:
+    if mechanism.count(tally) > MOST_REPORTS:
         raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
-    return found
+    return tally

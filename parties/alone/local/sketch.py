@@ -37,12 +37,12 @@ class CountMeanSketch(Mechanism):
 
     rows: int
     bits: int
-    asked: float
+    requested_epsilon: float
     about: ClassVar[Literal["texts"]] = "texts"
 
     @cached_property
     def _flip(self) -> int:
-        return math.ceil(ONE / (math.exp(self.asked / 2) + 1))
+        return math.ceil(ONE / (math.exp(self.requested_epsilon / 2) + 1))
 
     @property
     def epsilon(self) -> float:
@@ -55,28 +55,28 @@ class CountMeanSketch(Mechanism):
         return ROW_BYTES - (-self.bits // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of texts, one a row."""
-        told = digests_of(values)
+        """Report texts, one a row."""
+        digests = digests_of(values)
         drawn = coins.lasting("row", None, 2)
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
-        bits = falls(coins.lasting("bits", told, self.bits), self._flip)
-        bits[np.arange(len(row)), places(told, row, 1, self.bits)[:, 0]] ^= True
+        bits = falls(coins.lasting("bits", digests, self.bits), self._flip)
+        bits[np.arange(len(row)), places(digests, row, 1, self.bits)[:, 0]] ^= True
         return np.concatenate([to_bytes(row, ROW_BYTES), pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each row the ones of each bit and how many reports, int64[rows (bits + 1)]."""
+        """Count for each row the ones of each bit and the reports, int64[rows (bits + 1)]."""
         row = known(from_bytes(reports[:, :ROW_BYTES]), self.rows)
-        found = np.zeros((self.rows, self.bits + 1), dtype=np.int64)
+        table = np.zeros((self.rows, self.bits + 1), dtype=np.int64)
         order = np.argsort(row, kind="stable")
         starts = np.searchsorted(row[order], np.arange(self.rows + 1))
         bits = unpack(reports[:, ROW_BYTES:], self.bits)[order]
         for number in range(self.rows):
             part = bits[starts[number] : starts[number + 1]]
-            found[number, :-1], found[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
-        return found.reshape(-1)
+            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
+        return table.reshape(-1)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.reshape(self.rows, -1)[:, -1].sum())
 
     @override
@@ -88,10 +88,10 @@ class CountMeanSketch(Mechanism):
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each candidate."""
         table = tally.reshape(self.rows, self.bits + 1)
-        asked = table[:, -1]
+        reports = table[:, -1]
         where = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]
-        flip, weight = self._flip / ONE, asked / asked.sum()
-        marked = (table[np.arange(self.rows), where] / np.maximum(asked, 1) - flip) / (1 - 2 * flip)
+        flip, weight = self._flip / ONE, reports / reports.sum()
+        marked = (table[np.arange(self.rows), where] / np.maximum(reports, 1) - flip) / (1 - 2 * flip)
         scale = self.bits / (self.bits - 1)
         mean = (marked * weight).sum(axis=1)
         spread = ((marked - mean[:, None]) ** 2 * weight**2).sum(axis=1) * self.rows / (self.rows - 1)

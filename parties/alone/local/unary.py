@@ -29,7 +29,7 @@ class UnaryEncoding(Mechanism):
     """Unary encoding of the categories `names`."""
 
     names: tuple[str, ...]
-    asked: float
+    requested_epsilon: float
     optimised: bool = True
     about: ClassVar[Literal["categories"]] = "categories"
 
@@ -37,15 +37,15 @@ class UnaryEncoding(Mechanism):
     def _thresholds(self) -> tuple[int, int]:
         """Of a bit that is 1 and of one that is 0, both rounded towards privacy."""
         if self.optimised:
-            return ONE // 2, math.ceil(ONE / (math.exp(self.asked) + 1))
-        zero = math.ceil(ONE / (math.exp(self.asked / 2) + 1))
+            return ONE // 2, math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
+        zero = math.ceil(ONE / (math.exp(self.requested_epsilon / 2) + 1))
         return ONE - zero, zero
 
     @property
     def epsilon(self) -> float:
         """Of one report."""
-        one, zero = self._thresholds
-        return math.log(one * (ONE - zero) / ((ONE - one) * zero))
+        if_set, if_unset = self._thresholds
+        return math.log(if_set * (ONE - if_unset) / ((ONE - if_set) * if_unset))
 
     @property
     def width(self) -> int:
@@ -53,20 +53,20 @@ class UnaryEncoding(Mechanism):
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of categories, int64[rows]."""
+        """Report categories, int64[rows]."""
         words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
-        one, zero = self._thresholds
-        bits = falls(words, zero)
+        if_set, if_unset = self._thresholds
+        bits = falls(words, if_unset)
         rows = np.arange(len(values))
-        bits[rows, values] = falls(words[rows, values], one)
+        bits[rows, values] = falls(words[rows, values], if_set)
         return pack(bits)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return how often each bit was 1, and of how many reports, int64[k + 1]."""
+        """Count how often each bit was 1, and of how many reports, int64[k + 1]."""
         return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally[-1])
 
     @override
@@ -77,5 +77,5 @@ class UnaryEncoding(Mechanism):
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each category."""
         del candidates
-        one, zero = self._thresholds
-        return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), one / ONE, zero / ONE)
+        if_set, if_unset = self._thresholds
+        return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), if_set / ONE, if_unset / ONE)

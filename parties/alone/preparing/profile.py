@@ -100,8 +100,10 @@ def _profile(
     unfit: dict[str, str],
 ) -> TableProfile:
     cells = [f"NULLIF(c{i}, '')" for i in range(len(names))]
-    asked = [f"approx_count_distinct({c}), COUNT({c}), approx_top_k({c}, {FREQUENT}), AVG(LENGTH({c}))" for c in cells]
-    total, *facts = ask(f"SELECT COUNT(*), {', '.join(asked)} FROM raw").fetchone()
+    expressions = [
+        f"approx_count_distinct({c}), COUNT({c}), approx_top_k({c}, {FREQUENT}), AVG(LENGTH({c}))" for c in cells
+    ]
+    total, *facts = ask(f"SELECT COUNT(*), {', '.join(expressions)} FROM raw").fetchone()
     if not total:
         raise InputError(f"{place.label}: there are no rows")
     first = [
@@ -139,18 +141,18 @@ def _reading(column: ColumnProfile, texts: Sequence[str], mark: str) -> ColumnPr
 
 def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: str) -> list[ColumnProfile]:
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
-    asked, places = [], []
+    expressions, places = [], []
     for place, (column, cell) in enumerate(zip(columns, cells, strict=True)):
         if column.reads == "text":
             continue
         x = _number(column, cell, mark)
         decimals = f"MAX(LENGTH(SPLIT_PART({cell}, '{mark}', 2)))" if column.reads == "real" else "0"
         odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, 20)"
-        asked.append(f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x})")
+        expressions.append(f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x})")
         places.append(place)
-    if not asked:
+    if not expressions:
         return columns
-    facts = ask(f"SELECT {', '.join(asked)} FROM raw").fetchone()
+    facts = ask(f"SELECT {', '.join(expressions)} FROM raw").fetchone()
     measured = list(columns)
     for number, place in enumerate(places):
         low, high, inner, decimals, odd, count = facts[6 * number : 6 * number + 6]

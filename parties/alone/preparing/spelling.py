@@ -38,16 +38,16 @@ def spelling_of(place: PlaceSettings) -> FormatSettings:
     if "://" in place.source or format_of(Path(place.source), place.table) != "csv":
         return FormatSettings()
     path = Path(place.source)
-    found = FormatSettings(encoding=_encoding(path))
+    spelling = FormatSettings(encoding=_encoding(path))
     try:
-        with open_text(path, found) as stream:
+        with open_text(path, spelling) as stream:
             lines = [line for line in (stream.readline(CHUNK) for _ in range(200)) if line.strip()]
     except (OSError, EOFError, UnicodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     if not lines:
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
     separator, quote = _marks(lines)
-    return FormatSettings(encoding=found.encoding, separator=separator, quote=quote)
+    return FormatSettings(encoding=spelling.encoding, separator=separator, quote=quote)
 
 
 def _encoding(path: Path) -> Literal["utf-8", "utf-16", "cp1252"]:

@@ -47,8 +47,8 @@ def becomes(column: ColumnProposal) -> str:
     if not column.domain:
         return "key"
     kind = type_of(column.domain)
-    shown = ", ".join(column.domain[:SHOWN]) + (f", … ({len(column.domain)})" if len(column.domain) > SHOWN else "")
-    return f"{'category' if kind is None else kind.type}: {shown}"
+    some = ", ".join(column.domain[:SHOWN]) + (f", … ({len(column.domain)})" if len(column.domain) > SHOWN else "")
+    return f"{'category' if kind is None else kind.type}: {some}"
 
 
 def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:

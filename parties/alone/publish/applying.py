@@ -39,17 +39,20 @@ def apply(
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
         rows = opened.enter_context(open_rows(place))
-        found = texts(rows, [*quasi, *sensitive])
-        values, others, label = list(found.values), None, ""
+        table = texts(rows, [*quasi, *sensitive])
+        values, others, label = list(table.values), None, ""
         if public is not None:
             register = opened.enter_context(open_rows(public))
             others, label = texts(register, quasi), register.engine.place
             values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
-        made = [recoding.hierarchy(name, in_order(own)) for name, own in zip([*quasi, *sensitive], values, strict=True)]
-        codes, n = recode(found, made), len(quasi)
-        cells = Cells(tuple(made[:n]), tuple(made[n:]), codes[:n], codes[n:], found.counts)
+        hierarchies = [
+            recoding.hierarchy(name, in_order(column))
+            for name, column in zip([*quasi, *sensitive], values, strict=True)
+        ]
+        codes, n = recode(table, hierarchies), len(quasi)
+        cells = Cells(tuple(hierarchies[:n]), tuple(hierarchies[n:]), codes[:n], codes[n:], table.counts)
         if others is not None:
-            cells = with_public(cells, recode(others, made[:n]), others.counts, label)
+            cells = with_public(cells, recode(others, hierarchies[:n]), others.counts, label)
         partition = recoding.partition(cells, models)
         share = suppressed_share(partition)
         most = recoding.max_suppressed if most is None else most

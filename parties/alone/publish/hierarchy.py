@@ -54,17 +54,17 @@ class Hierarchy:
 
         It is the normalised certainty penalty of a cell that becomes this group.
         """
-        found = []
+        penalties = []
         for group in self.groups:
             sizes = np.bincount(group)
-            found.append(np.where(sizes > 1, sizes / len(self.values), 0.0))
-        return tuple(found)
+            penalties.append(np.where(sizes > 1, sizes / len(self.values), 0.0))
+        return tuple(penalties)
 
     def parents(self, lower: int, upper: int) -> ValueCodes:
-        """Of each group at the lower level, its group at the upper one: int32[groups]."""
-        found: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
-        found[self.groups[lower]] = self.groups[upper]
-        return found
+        """Return for each group at the lower level its group at the upper one: int32[groups]."""
+        parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
+        parents[self.groups[lower]] = self.groups[upper]
+        return parents
 
     def common(self, values: ValueCodes) -> tuple[int, int]:
         """Return the lowest level at which these values, by number, are one group, and the group there."""
@@ -76,11 +76,11 @@ class Hierarchy:
 
     def code(self, value: str) -> int:
         """Return a value's number. `InputError` if it is not in the hierarchy."""
-        found = self.index.get(value)
-        if found is None:
+        code = self.index.get(value)
+        if code is None:
             hint = did_you_mean(value, self.values)
             raise InputError(f"column {quoted(self.column)}: {quoted(value)} is not in its hierarchy{hint}")
-        return found
+        return code
 
 
 def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:

@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {"default": set(), "email": set(), "custom": {"fi
 
 
 class MaskPlan(Settings):
-    """How a column is masked."""
+    """The mask of a column."""
 
     kind: Literal["default", "email", "random", "custom"]
     first: Count | None = None
@@ -47,16 +47,16 @@ class MaskPlan(Settings):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> MaskPlan:
-        given = set(self.model_dump(exclude_none=True)) - {"kind"}
+        fields_set = set(self.model_dump(exclude_none=True)) - {"kind"}
         if self.kind == "random":
-            if given != {"characters", "length"} and given != {"low", "high"}:
+            if fields_set != {"characters", "length"} and fields_set != {"low", "high"}:
                 raise ValueError("a random mask needs characters and length, or low and high")
             if self.low is not None and self.high is not None and self.low >= self.high:
                 raise ValueError(f"low must be below high, and {self.low} is not below {self.high}")
             return self
-        if surplus := sorted(given - ALLOWED[self.kind]):
+        if surplus := sorted(fields_set - ALLOWED[self.kind]):
             raise ValueError(f"the mask {self.kind} has no {surplus[0]}")
-        if missing := sorted(NEEDED[self.kind] - given):
+        if missing := sorted(NEEDED[self.kind] - fields_set):
             raise ValueError(f"the mask {self.kind} needs {missing[0]}")
         return self
 
@@ -74,18 +74,17 @@ def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """Return a column through its mask, NULL of NULL. `InputError` if there is no such column, or none that holds
-    values."""
+    """Return a column through its mask, NULL of NULL. `InputError` if there is none, or it holds no values."""
     require(rows, [name])
     try:
         text = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
-    shown = _SHOWN[mask.kind](mask, text, rows.types[name])
+    masked_value = _SHOWN[mask.kind](mask, text, rows.types[name])
     value: exp.Condition = exp.column(name, quoted=True)
     if rows.types[name].is_string():
         value = exp.Nullif(this=value, expression=exp.Literal.string(""))
-    return exp.case().when(value.is_(exp.Null()).not_(), shown)
+    return exp.case().when(value.is_(exp.Null()).not_(), masked_value)
 
 
 def _default(_: MaskPlan, __: exp.Expr, dtype: dt.DataType) -> exp.Expr:
@@ -125,12 +124,12 @@ def _random(mask: MaskPlan, _: exp.Expr, __: dt.DataType) -> exp.Expr:
         assert mask.low is not None
         assert mask.high is not None
         return exp.Add(this=_below(mask.high - mask.low + 1), expression=exp.Paren(this=exp.convert(mask.low)))
-    characters, one = exp.Literal.string(mask.characters), exp.Literal.number(1)
+    characters, length_one = exp.Literal.string(mask.characters), exp.Literal.number(1)
     letters = [
         exp.Substring(
             this=characters.copy(),
-            start=exp.Add(this=exp.cast(_below(len(mask.characters)), "INT"), expression=one.copy()),
-            length=one.copy(),
+            start=exp.Add(this=exp.cast(_below(len(mask.characters)), "INT"), expression=length_one.copy()),
+            length=length_one.copy(),
         )
         for _ in range(mask.length)
     ]

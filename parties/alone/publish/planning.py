@@ -51,17 +51,17 @@ def propose(rows: RowQuery, source: str, table: str | None) -> Proposal:
     cells = [exp.column(f"c{i}") for i in range(len(names))]
     # Distinct rows and how many are so: what repeats takes no memory.
     grouped = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_("n")).group_by(*cells)
-    kept = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
+    table_rows = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
     counted = [exp.Count(this=exp.Distinct(expressions=[exp.column(f"c{i}")])) for i in range(len(names))]
     columns = [count.as_(f"n{i}") for i, count in enumerate(counted)]
-    total, *distinct = rows.engine.counts(exp.Select().select(_number(), *columns).from_(kept.subquery("t")))[
+    total, *distinct = rows.engine.counts(exp.Select().select(_number(), *columns).from_(table_rows.subquery("t")))[
         0
     ].tolist()
     plan: dict[str, Any] = {"source": source} | ({} if table is None else {"table": table})
     plan |= {"max_suppressed": 0.02, "columns": {}, "models": [{"model": "k-anonymity", "k": 5}]}
     notes, quasi = [f"{total} rows, {len(names)} columns"], []
     for i, name in enumerate(names):
-        rule = _rule(_values(rows, kept, i))
+        rule = _rule(_values(rows, table_rows, i))
         if distinct[i] > UNIQUE * total and "ranges" not in rule and "dates" not in rule:
             plan["columns"][name] = {"role": "identifier"}
             notes.append(f"{name}: {distinct[i]} distinct values: an identifier, it will be dropped")
@@ -70,12 +70,12 @@ def propose(rows: RowQuery, source: str, table: str | None) -> Proposal:
             quasi.append(i)
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
         notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
-    notes += _singling(rows, kept, names, sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS], total)
+    notes += _singling(rows, table_rows, names, sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS], total)
     return Proposal(tomli_w.dumps(plan), [printable(note) for note in notes])
 
 
 def _total() -> exp.Expression:
-    """Return how many rows the distinct ones stand for; 0 without any."""
+    """Count the rows that the distinct ones stand for; 0 without any."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -83,11 +83,11 @@ def _number() -> exp.Expr:
     return exp.alias_(exp.cast(_total(), "BIGINT"), "n")
 
 
-def _values(rows: RowQuery, kept: exp.Select, i: int) -> list[str]:
-    """Some of a column's values."""
-    query = exp.Select().select(exp.column(f"c{i}")).distinct().from_(kept.subquery("t")).limit(LOOKED_AT)
-    found = [value for batch in rows.engine.batches(query) for value in batch.column(0).to_pylist()]
-    return [value for value in in_order(found) if value != MISSING]
+def _values(rows: RowQuery, table_rows: exp.Select, i: int) -> list[str]:
+    """Read some of a column's values."""
+    query = exp.Select().select(exp.column(f"c{i}")).distinct().from_(table_rows.subquery("t")).limit(LOOKED_AT)
+    texts = [value for batch in rows.engine.batches(query) for value in batch.column(0).to_pylist()]
+    return [value for value in in_order(texts) if value != MISSING]
 
 
 def _rule(values: Sequence[str]) -> dict[str, Any]:
@@ -104,22 +104,24 @@ def _rule(values: Sequence[str]) -> dict[str, Any]:
         step = 10 ** math.floor(math.log10(width))
         step = next(step * factor for factor in (1, 2, 5, 10) if step * factor >= width * (1 - 1e-9))
         widths = [float(f"{step * factor:.12g}") for factor in (1, 2, 4)]
-        return {"ranges": [int(one) if one.is_integer() else one for one in widths]}
+        return {"ranges": [int(size) if size.is_integer() else size for size in widths]}
     return {}
 
 
-def _singling(rows: RowQuery, kept: exp.Select, names: Sequence[str], columns: Sequence[int], total: int) -> list[str]:
+def _singling(
+    rows: RowQuery, table_rows: exp.Select, names: Sequence[str], columns: Sequence[int], total: int
+) -> list[str]:
     """Return which sets of columns make most rows unique, the worst of each size."""
     notes = []
     for size in range(1, min(LARGEST, len(columns)) + 1):
-        found = []
+        counts = []
         for chosen in combinations(columns, size):
             keys = [exp.column(f"c{i}") for i in chosen]
             alone = _total().eq(exp.Literal.number(1))
-            groups = exp.Select().select(*keys).from_(kept.subquery("t")).group_by(*keys).having(alone)
+            groups = exp.Select().select(*keys).from_(table_rows.subquery("t")).group_by(*keys).having(alone)
             query = exp.Select().select(exp.Count(this=exp.Star()).as_("n")).from_(groups.subquery("g"))
-            found.append((int(rows.engine.counts(query)[0, 0]), [names[i] for i in chosen]))
-        for count, of in sorted(found, key=lambda one: -one[0])[:SHOWN]:
+            counts.append((int(rows.engine.counts(query)[0, 0]), [names[i] for i in chosen]))
+        for count, of in sorted(counts, key=lambda pair: -pair[0])[:SHOWN]:
             if count:
                 notes.append(f"{', '.join(of)}: {count / total:.1%} of the rows are alone with their values")
     return notes

@@ -106,8 +106,8 @@ def _column(key: ColumnKey, column: Any, subjects: Sequence[Subject] | None) -> 
     if key.mode == "randomised":
         return [_sealed(key, text, subject) for text, subject in zip(texts, whose, strict=True)]
     pairs = list(zip(texts, whose, strict=True))
-    made = {pair: _sealed(key, *pair) for pair in set(pairs)}
-    return [made[pair] for pair in pairs]
+    sealed = {pair: _sealed(key, *pair) for pair in set(pairs)}
+    return [sealed[pair] for pair in pairs]
 
 
 def _sealed(key: ColumnKey, text: str | None, subject: Subject | None) -> str | None:
@@ -121,8 +121,8 @@ def _guessable(rows: RowQuery, name: str) -> Iterator[str]:
     n = exp.column("n")
     sums = [exp.Count(this=exp.Star()), exp.Sum(this=n), exp.Max(this=n.copy())]
     columns = [
-        exp.cast(exp.Coalesce(this=one, expressions=[exp.convert(0)]), "BIGINT").as_(f"s{i}")
-        for i, one in enumerate(sums)
+        exp.cast(exp.Coalesce(this=total_of, expressions=[exp.convert(0)]), "BIGINT").as_(f"s{i}")
+        for i, total_of in enumerate(sums)
     ]
     distinct, total, most = rows.engine.counts(exp.Select().select(*columns).from_(grouped))[0].tolist()
     yield from few(name, distinct, total, most)
@@ -139,7 +139,7 @@ def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Written:
-    """How many rows were written; of restored rows, how many cells were of forgotten subjects, and are empty."""
+    """The number of rows written; of restored rows, that of cells of forgotten subjects, which are empty."""
 
     rows: int
     forgotten: int = 0
@@ -158,21 +158,21 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
     texts = {name: text_of(rows, name) for name in dict.fromkeys(needed)}
     masks = {name: column.mask for name, column in plan.columns.items()}
     open_ones = [name for name, column in plan.columns.items() if column.shown]
-    shown = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
-    order = [name for name in rows.types if name in shown or name in made_of_keys]
+    in_clear = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
+    order = [name for name in rows.types if name in in_clear or name in made_of_keys]
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
-    selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
+    selected += [column.as_(f"o{i}") for i, column in enumerate(in_clear.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(texts)}
     mixed, written = private(), 0
     with files.replacing(out) as stream, writer_of(out, stream, order, escape_formulas) as writer:
         for batch in rows.engine.batches(query):
-            made = {}
+            columns = {}
             if pseudonyms is not None:
-                made = pseudonyms.of([batch.column(places[name]) for name in needed], rows.engine.place)
-            made |= {name: batch.column(len(texts) + i) for i, name in enumerate(shown)}
+                columns = pseudonyms.of([batch.column(places[name]) for name in needed], rows.engine.place)
+            columns |= {name: batch.column(len(texts) + i) for i, name in enumerate(in_clear)}
             permutation = pa.array(mixed.permutation(batch.num_rows))
-            writer.write(pa.table([made[name] for name in order], names=order).take(permutation))
+            writer.write(pa.table([columns[name] for name in order], names=order).take(permutation))
             written += batch.num_rows
         if ring is not None:
             ring.commit()
@@ -193,14 +193,14 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
     written = forgotten = 0
     with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
         for batch in rows.engine.batches(query):
-            made = []
+            cells = []
             for i, name in enumerate(order):
                 column = batch.column(i)
                 if name in columns:
                     column, lost = restored(keys[name], column, ring, f"{rows.engine.place}, column {quoted(name)}")
                     forgotten += lost
-                made.append(column)
-            writer.write(pa.table(made, names=order))
+                cells.append(column)
+            writer.write(pa.table(cells, names=order))
             written += batch.num_rows
         done = {"source": rows.engine.place, "columns": dict(columns), "rows": written, "purpose": purpose, "by": by}
         ring.record("pseudonyms restored", **done)

@@ -31,8 +31,7 @@ class Texts:
 
 
 def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
-    """Return the distinct rows of some columns. `InputError` if one is not there or holds no categories, or without
-    rows."""
+    """Return the distinct rows of some columns. `InputError` for none, or a column of no categories."""
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # no column's name
@@ -48,9 +47,9 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
     if not sum(map(len, counts)):
         raise InputError(f"{rows.engine.place}: there are no rows")
     values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
-    order, starts = grouped(codes, [len(own) for own in values])
+    order, starts = grouped(codes, [len(column_values) for column_values in values])
     if len(starts) < len(order):  # cells that differ in the space around them only
-        codes, totals = [own[order[starts]] for own in codes], np.add.reduceat(totals[order], starts)
+        codes, totals = [column_codes[order[starts]] for column_codes in codes], np.add.reduceat(totals[order], starts)
     return Texts(values, codes, totals)
 
 
@@ -62,8 +61,8 @@ class _Coded:
         self._pieces: list[ValueCodes] = []
 
     def add(self, column: pa.ChunkedArray) -> None:
-        found, codes = encode(column)
-        places = [self._places.setdefault(spelled(value), len(self._places)) for value in found]
+        texts, codes = encode(column)
+        places = [self._places.setdefault(spelled(value), len(self._places)) for value in texts]
         numbers: ValueCodes = np.array(places, dtype=dtype_of(len(self._places)))
         self._pieces.append(numbers[codes])
 
@@ -113,20 +112,20 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:
-    """`InputError` if one of the columns is not there."""
+    """Raise `InputError` if one of the columns is not there."""
     for name in names:
         if name not in rows.types:
             there = instead(name, rows.types)
             raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{there}")
 
 
-def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:
+def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], columns: Sequence[Sequence[str]]) -> list[Hierarchy]:
     """Return the hierarchies of columns whose values these are."""
-    return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, found, strict=True)]
+    return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, columns, strict=True)]
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Distinct values: numbers by size, then text by its letters, a missing value last."""
+    """Return distinct values: numbers by size, then text by its letters, a missing value last."""
 
     def key(value: str) -> tuple[bool, bool, float, str]:
         x = number(value)
@@ -135,11 +134,11 @@ def in_order(values: Sequence[str]) -> list[str]:
     return sorted(set(values), key=key)
 
 
-def recode(found: Texts, made: Sequence[Hierarchy]) -> ValueCodes:
+def recode(table: Texts, hierarchies: Sequence[Hierarchy]) -> ValueCodes:
     """Return the codes of the columns in their hierarchies, int[columns, rows]."""
-    dtype = dtype_of(max((len(h.values) for h in made), default=0))
-    columns: ValueCodes = np.zeros((len(made), len(found.counts)), dtype=dtype)
-    for i, (values, codes, h) in enumerate(zip(found.values, found.codes, made, strict=True)):
+    dtype = dtype_of(max((len(h.values) for h in hierarchies), default=0))
+    columns: ValueCodes = np.zeros((len(hierarchies), len(table.counts)), dtype=dtype)
+    for i, (values, codes, h) in enumerate(zip(table.values, table.codes, hierarchies, strict=True)):
         columns[i] = np.array([h.code(value) for value in values], dtype=dtype)[codes]
     return columns
 
@@ -156,19 +155,19 @@ def read(
     `InputError` if a value is in no hierarchy, or if a row's quasi-identifiers are not those of any public row.
     """
     names = [*quasi, *sensitive]
-    found = texts(rows, names)
+    table = texts(rows, names)
     others = None if public is None else texts(public, quasi)
-    values = [list(column) for column in found.values]
+    values = [list(column) for column in table.values]
     if others is not None:
         values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
-    made = hierarchies(names, rules, values)
-    codes = recode(found, made)
+    built = hierarchies(names, rules, values)
+    codes = recode(table, built)
     cells = Cells(
-        tuple(made[: len(quasi)]), tuple(made[len(quasi) :]), codes[: len(quasi)], codes[len(quasi) :], found.counts
+        tuple(built[: len(quasi)]), tuple(built[len(quasi) :]), codes[: len(quasi)], codes[len(quasi) :], table.counts
     )
     if others is None or public is None:
         return cells
-    return with_public(cells, recode(others, made[: len(quasi)]), others.counts, public.engine.place)
+    return with_public(cells, recode(others, built[: len(quasi)]), others.counts, public.engine.place)
 
 
 def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> Cells:

@@ -37,7 +37,7 @@ def parse(text: str) -> Rules:
     """Return the rules in a text. `InputError` says what is wrong with it."""
     if len(text) > MAX_TEXT:
         raise InputError(f"rules: the text has {len(text)} characters, at most {MAX_TEXT} are read")
-    found: Rules = {}
+    rules: Rules = {}
     for part in _split(_tokens(text), ";"):
         if not part:
             continue
@@ -46,10 +46,10 @@ def parse(text: str) -> Rules:
             hint = did_you_mean(words[1], KINDS) if len(words) == 2 else ""
             raise InputError(f"rules: {quoted(_shown(part[:2]))} must be a column and one of {listed(KINDS)}{hint}")
         column, kind = words
-        if column in found:
+        if column in rules:
             raise InputError(f"rules: column {quoted(column)} has two rules: give one")
-        found[column] = _tree(column, part[2:]) if kind == "tree" else _rule(column, kind, part[2:])
-    return found
+        rules[column] = _tree(column, part[2:]) if kind == "tree" else _rule(column, kind, part[2:])
+    return rules
 
 
 def text_of(rules: Mapping[str, Rule | Paths]) -> str | None:
@@ -108,8 +108,10 @@ def _tree(column: str, tokens: Sequence[Token]) -> Paths:
     for path in _split(tokens, ","):
         steps = _split(path, "<")
         if len(steps) < 2 or any(len(step) != 1 or step[0][1] for step in steps):
-            shown = quoted(_shown(path), 40)
-            raise InputError(f"rules: column {quoted(column)}: {shown} must be a value and what it becomes: a < b < *")
+            path_text = quoted(_shown(path), 40)
+            raise InputError(
+                f"rules: column {quoted(column)}: {path_text} must be a value and what it becomes: a < b < *"
+            )
         paths.append([step[0][0] for step in steps])
     return paths
 

@@ -61,7 +61,7 @@ Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
 
 
 class Rule(Settings):
-    """How the values of a column are generalised: one of these, or none."""
+    """A rule of generalisation of a column's values: one of these, or none."""
 
     tree: LocalPath | None = None
     ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None
@@ -74,14 +74,14 @@ def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
 
     `InputError` if two rules are given, if a value does not fit the rule, and as `build`.
     """
-    given = [name for name in Rule.model_fields if getattr(rule, name) is not None]
-    if len(given) > 1:
-        raise InputError(f"column {quoted(column)}: {given[0]} and {given[1]} are two rules: give one")
+    rules = [name for name in Rule.model_fields if getattr(rule, name) is not None]
+    if len(rules) > 1:
+        raise InputError(f"column {quoted(column)}: {rules[0]} and {rules[1]} are two rules: give one")
     if rule.tree is not None:
-        found = build(column, read_tree(rule.tree))
+        built = build(column, read_tree(rule.tree))
         for value in values:
-            found.code(value)
-        return found
+            built.code(value)
+        return built
     return build(column, [path(column, rule, value) for value in values])
 
 
@@ -102,10 +102,10 @@ def read_tree(file: Path) -> list[list[str]]:
     if not any(line.strip() for line in lines):
         raise InputError(f"{file}: the file is empty; each line is a value and what it becomes")
     try:
-        found = [[list(csv.reader(lines, delimiter=mark, strict=True)), mark] for mark in ";,"]
+        readings = [[list(csv.reader(lines, delimiter=mark, strict=True)), mark] for mark in ";,"]
     except csv.Error as error:
         raise InputError(f"{file}: not valid CSV: {error}") from None
-    records = max((records for records, _ in found), key=lambda records: len(records[0]))
+    records = max((records for records, _ in readings), key=lambda records: len(records[0]))
     paths = [[field.strip() for field in record] for record in records if record]
     for line in paths:
         if len(line) != len(paths[0]) or len(line) < 2:
@@ -116,10 +116,10 @@ def read_tree(file: Path) -> list[list[str]]:
 def number(value: str) -> float | None:
     """Return the number that a cell is; None if it is none."""
     try:
-        found = float(value)
+        parsed = float(value)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def _ranges(column: str, widths: Sequence[float], value: str) -> list[str]:

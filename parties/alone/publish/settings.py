@@ -70,8 +70,8 @@ Algorithm = Literal["flash", "samarati", "incognito", "mondrian", "mondrian-rela
 UtilityName = Literal["discernibility", "ncp", "class-size", "entropy"]
 
 MODELS: dict[str, type[Any]] = {
-    one.name: one
-    for one in (
+    model.name: model
+    for model in (
         KAnonymity,
         LDiversity,
         EntropyLDiversity,
@@ -85,7 +85,7 @@ MODELS: dict[str, type[Any]] = {
 
 
 class ColumnPlan(Rule):
-    """What a column is, and how it is generalised."""
+    """The role of a column, and how it is generalised."""
 
     role: Role
     numeric: bool = False
@@ -130,19 +130,19 @@ class ModelPlan(Settings):
         if self.model not in MODELS:
             raise InputError(f"models: there is no {quoted(self.model)}; there are {listed(MODELS)}")
         kind = MODELS[self.model]
-        given = self.model_dump(exclude={"model"}, exclude_none=True)
+        arguments = self.model_dump(exclude={"model"}, exclude_none=True)
         known = {field.name: field for field in fields(kind)}
-        if surplus := [name for name in given if name not in known]:
+        if surplus := [name for name in arguments if name not in known]:
             raise InputError(f"models: {self.model} has no {surplus[0]}; it has {', '.join(known)}")
-        needed = [name for name, field in known.items() if field.default is NO_DEFAULT and name not in given]
+        needed = [name for name, field in known.items() if field.default is NO_DEFAULT and name not in arguments]
         if needed:
             raise InputError(f"models: {self.model} needs {', '.join(needed)}")
         if known.keys() & {"l"} and known["l"].type == "int":
-            if given["l"] != int(given["l"]):
-                raise InputError(f"models: {self.model}: l must be a whole number, not {given['l']:g}")
-            given["l"] = int(given["l"])
-        made: PrivacyModel = kind(**given)
-        return made
+            if arguments["l"] != int(arguments["l"]):
+                raise InputError(f"models: {self.model}: l must be a whole number, not {arguments['l']:g}")
+            arguments["l"] = int(arguments["l"])
+        model: PrivacyModel = kind(**arguments)
+        return model
 
 
 class PublishPlan(PlaceSettings):

@@ -55,12 +55,12 @@ def store(
     quasi = [h.column for h in cells.hierarchies]
     names = [*quasi, *(h.column for h in cells.sensitive_hierarchies)]
     require(rows, order)
-    kept = [column for column in order if column not in quasi]
+    unrecoded = [column for column in order if column not in quasi]
     texts = [text_of(rows, column) for column in names]
     place = exp.Window(this=exp.RowNumber(), partition_by=[text.copy() for text in texts]).as_("place")
     numbered = exp.Select().select(
         *(text.as_(f"c{i}") for i, text in enumerate(texts)),
-        *(cell(rows, column, masks.get(column)).as_(f"o{i}") for i, column in enumerate(kept)),
+        *(cell(rows, column, masks.get(column)).as_(f"o{i}") for i, column in enumerate(unrecoded)),
         place,
         _random(rows.engine.backend.name).as_("mixed"),
     )
@@ -70,7 +70,7 @@ def store(
     known = exp.Select().select(exp.Count(this=exp.Star()), exp.Count(this=exp.column("class", "p")))
     known = known.from_(source.copy()).join(exp.to_table(PIECES).as_("p"), on=exp.and_(*on), join_type="left")
     columns = [
-        (exp.column(f"l{quasi.index(c)}", "b") if c in quasi else exp.column(f"o{kept.index(c)}", "t")).as_(
+        (exp.column(f"l{quasi.index(c)}", "b") if c in quasi else exp.column(f"o{unrecoded.index(c)}", "t")).as_(
             c, quoted=True
         )
         for c in order

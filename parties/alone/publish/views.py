@@ -29,7 +29,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     if dialect not in ("duckdb", "postgres"):
         raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
     table = _table(rows)
-    roles = {one for column in plan.columns.values() for one in column.unmask}
+    roles = {unmasked for column in plan.columns.values() for unmasked in column.unmask}
     if role is not None and role not in roles:
         hint = did_you_mean(role, roles) or (f"; there are {listed(sorted(roles))}" if roles else "; it names none")
         raise InputError(f"the plan unmasks nothing for a role {quoted(role)}{hint}")
@@ -45,12 +45,12 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
             columns.append(masked(rows, column, settings.mask).as_(column, quoted=True))
     if not columns:
         raise InputError("the view would show nothing: the plan drops all columns")
-    made = exp.Create(
+    create = exp.Create(
         this=exp.to_identifier(name, quoted=True),
         kind="VIEW",
         expression=exp.Select().select(*columns).from_(table),
     )
-    statements = [made.sql(dialect=dialect, pretty=True)]
+    statements = [create.sql(dialect=dialect, pretty=True)]
     if role is not None and dialect == "postgres":
         view_name, reader = (exp.to_identifier(text, quoted=True).sql(dialect=dialect) for text in (name, role))
         statements.append(f"GRANT SELECT ON {view_name} TO {reader}")

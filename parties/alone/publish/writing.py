@@ -48,11 +48,11 @@ def write(
     quasi = [h.column for h in cells.hierarchies]
     sensitive = [h.column for h in cells.sensitive_hierarchies]
     require(rows, order)
-    kept = [name for name in order if name not in quasi]
+    unrecoded = [name for name in order if name not in quasi]
     texts = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
-    others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
+    others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(unrecoded)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
-    places = {name: i for i, name in enumerate(kept)}
+    places = {name: i for i, name in enumerate(unrecoded)}
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
@@ -105,11 +105,11 @@ class _Assigned:
         self._seen[ranked[starts]] += lengths
         if (ranks >= self._counts[cells]).any():
             raise changed(place)
-        found: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
-        return found
+        assigned: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
+        return assigned
 
     def finish(self, place: str) -> None:
-        """`InputError` unless all rows have come."""
+        """Raise `InputError` unless all rows have come."""
         if (self._seen != self._counts).any():
             raise changed(place)
 
@@ -146,12 +146,12 @@ class _Finder:
 
 
 def changed(place: str) -> InputError:
-    """That a source's rows are not those that were counted."""
+    """Return the error that a source's rows are not those that were counted."""
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
 def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that a spreadsheet would take for a formula, with an apostrophe before it; other cells as they are."""
+    """Put an apostrophe before text that a spreadsheet would take for a formula; leave other cells as they are."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
@@ -173,8 +173,8 @@ class CsvWriter:
     def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
         self._escape_formulas = escape_formulas
         header = io.StringIO()
-        shown = escaped_text(names) if escape_formulas else names
-        csv.writer(header, lineterminator="\n").writerow(shown)
+        header_names = escaped_text(names) if escape_formulas else names
+        csv.writer(header, lineterminator="\n").writerow(header_names)
         stream.write(header.getvalue().encode())
         self._stream = stream
 

@@ -39,7 +39,7 @@ class Column:
 
     @property
     def size(self) -> int:
-        """How many features it makes."""
+        """The number of features that it makes."""
         return len(self.values) if self.numbers is None else 1
 
 
@@ -51,7 +51,7 @@ class Features:
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Their number."""
         return sum(column.size for column in self.columns) + 1
 
     @cached_property
@@ -61,7 +61,7 @@ class Features:
 
     @cached_property
     def amounts(self) -> tuple[Integers, ...]:
-        """What each value of a column puts in its place, int64[values] a column, in units of 2^-14."""
+        """The amount that each value of a column puts in its place, int64[values] a column, in units of 2^-14."""
         return tuple(
             np.full(len(column.values), self.unit, dtype=np.int64)
             if column.numbers is None
@@ -77,8 +77,8 @@ class Features:
 
     def vector(self, codes: Sequence[int]) -> Integers:
         """Return a row, int64[number], from the indices of its values."""
-        found = np.zeros(self.number, dtype=np.int64)
+        vector = np.zeros(self.number, dtype=np.int64)
         for column, amounts, start, code in zip(self.columns, self.amounts, self.starts, codes, strict=True):
-            found[start + (code if column.numbers is None else 0)] = amounts[code]
-        found[-1] = self.unit
-        return found
+            vector[start + (code if column.numbers is None else 0)] = amounts[code]
+        vector[-1] = self.unit
+        return vector

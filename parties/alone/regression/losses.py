@@ -34,15 +34,15 @@ class Loss(ABC):
 
     @abstractmethod
     def value(self, z: Floats) -> Floats:
-        """L(z)."""
+        """Return the loss L(z)."""
 
     @abstractmethod
     def slope(self, z: Floats) -> Floats:
-        """L'(z), from -1 to 0."""
+        """Return L'(z), from -1 to 0."""
 
     @abstractmethod
     def curvature(self, z: Floats) -> Floats:
-        """L''(z), where it is one; Huber's has two corners of the slope."""
+        """Return L''(z), where it is one; Huber's has two corners of the slope."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,12 @@ def loss(name: LossName, h: float) -> Loss:
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """Return a bound on |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <=
-    J(0)."""
+    """Bound |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <= J(0)."""
     return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
 
 
 def _sigmoid(z: Floats) -> Floats:
-    """1 / (1 + e^-z), without overflow."""
+    """Return 1 / (1 + e^-z), without overflow."""
     small = np.exp(-np.abs(z))
-    found: Floats = np.where(z >= 0, 1, small) / (1 + small)
-    return found
+    values: Floats = np.where(z >= 0, 1, small) / (1 + small)
+    return values

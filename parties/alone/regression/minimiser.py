@@ -41,8 +41,7 @@ class Minimum:
 
 
 def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
-    """Return the weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if it is not
-    reached."""
+    """Return weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if not reached."""
     number = rows.features.number
     check_features(number)
     slant = np.zeros(number) if tilt is None else tilt
@@ -65,6 +64,6 @@ def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats
 
 
 def check_features(number: int) -> None:
-    """`InputError` if there are too many to be fitted."""
+    """Raise `InputError` if there are too many to be fitted."""
     if number > MOST_FEATURES:
         raise InputError(f"{number} features, at most {MOST_FEATURES} are fitted exactly: name fewer columns")

@@ -55,39 +55,39 @@ class Perturbed:
 
 
 def least_lambda(epsilon: float, loss: Loss, rows: int) -> float:
-    """Above which the noise of objective perturbation is left any of epsilon."""
+    """Return the lambda above which the noise of objective perturbation is left any of epsilon."""
     return loss.smoothness / (rows * math.expm1(epsilon / 2))
 
 
 def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -> float:
-    """epsilon'. `InputError` says the least lambda if none is left."""
-    found = epsilon - 2 * math.log1p(loss.smoothness / (rows * regularisation))
-    if found <= 0:
+    """Return epsilon'. `InputError` says the least lambda if none is left."""
+    left = epsilon - 2 * math.log1p(loss.smoothness / (rows * regularisation))
+    if left <= 0:
         least = least_lambda(epsilon, loss, rows)
         half = least_lambda(epsilon / 2, loss, rows)
         raise InputError(
             f"lambda: {regularisation:g} is too small for objective perturbation of {rows:,} rows at epsilon "
             f"{epsilon:g}: it must be more than {least:.3g}; at {half:.3g} half of epsilon is left for the noise"
         )
-    return found
+    return left
 
 
 def perturbed(
     rows: TrainingRows, loss: Loss, regularisation: float, epsilon: float, way: Way, rng: np.random.Generator
 ) -> Perturbed:
-    """Private weights of one's own rows. `InputError` without rows, or if lambda is too small."""
+    """Learn private weights of one's own rows. `InputError` without rows, or if lambda is too small."""
     total, number = rows.total, rows.features.number
     if not total:
         raise InputError("there are no rows to learn from")
     if way == "objective":
         left = left_epsilon(epsilon, loss, total, regularisation)
-        found = minimise(rows, loss, regularisation, noises(1, number, 2 / left, rng)[0] / total)
-        weights, scale = found.weights, 2 / left / (total * regularisation)
+        minimum = minimise(rows, loss, regularisation, noises(1, number, 2 / left, rng)[0] / total)
+        weights, scale = minimum.weights, 2 / left / (total * regularisation)
     else:
         left = epsilon
-        found, scale = minimise(rows, loss, regularisation), sensitivity(total, regularisation) / epsilon
-        weights = found.weights + noises(1, number, scale, rng)[0]
-    return Perturbed(np.round(weights / GRID) * GRID, total, found.gradient, left, scale * math.sqrt(number + 1))
+        minimum, scale = minimise(rows, loss, regularisation), sensitivity(total, regularisation) / epsilon
+        weights = minimum.weights + noises(1, number, scale, rng)[0]
+    return Perturbed(np.round(weights / GRID) * GRID, total, minimum.gradient, left, scale * math.sqrt(number + 1))
 
 
 def sensitivity(rows: int, regularisation: float) -> float:
@@ -97,11 +97,11 @@ def sensitivity(rows: int, regularisation: float) -> float:
 
 
 def noises(copies: int, number: int, scale: float, rng: np.random.Generator) -> Floats:
-    """Independent vectors of density proportional to e^(-|b| / scale), float64[copies, number].
+    """Draw independent vectors of density proportional to e^(-|b| / scale), float64[copies, number].
 
     Each number of them has variance (number + 1) scale^2.
     """
     direction = rng.normal(size=(copies, number))
     lengths = rng.gamma(number, scale, size=copies)
-    found: Floats = direction * (lengths / np.linalg.norm(direction, axis=1))[:, None]
-    return found
+    vectors: Floats = direction * (lengths / np.linalg.norm(direction, axis=1))[:, None]
+    return vectors

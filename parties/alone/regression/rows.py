@@ -36,25 +36,25 @@ class TrainingRows:
         return int(self.counts.sum())
 
     def margins(self, weights: Floats) -> Floats:
-        """c w.d of every line."""
-        found = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
+        """Return c w.d of every line."""
+        margins = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
-            own = weights[start : start + column.size]
-            found += (self.features.amounts[place] / ONE * own)[self.codes[:, place]]
-        return self.signs * found
+            column_weights = weights[start : start + column.size]
+            margins += (self.features.amounts[place] / ONE * column_weights)[self.codes[:, place]]
+        return self.signs * margins
 
     def gathered(self, each: Floats | Integers) -> NDArray[Any]:
         """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
 
         Exact for integers of which the absolute values add up to less than 2^49.
         """
-        found = np.zeros(self.features.number, dtype=each.dtype)
+        totals = np.zeros(self.features.number, dtype=each.dtype)
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
             amounts = self.features.amounts[place]
             sums = np.bincount(self.codes[:, place], weights=each, minlength=len(amounts)).astype(each.dtype)
-            found[start : start + column.size] = sums * amounts if column.numbers is None else (sums * amounts).sum()
-        found[-1] = each.sum() * self.features.unit
-        return found
+            totals[start : start + column.size] = sums * amounts if column.numbers is None else (sums * amounts).sum()
+        totals[-1] = each.sum() * self.features.unit
+        return totals
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Integers:
         """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at
@@ -64,11 +64,11 @@ class TrainingRows:
         """
         slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
         bounded = (np.clip(slope, -clip, clip) * self.signs).astype(np.int64) * self.counts
-        found: Integers = self.gathered(bounded)
-        return found
+        slopes: Integers = self.gathered(bounded)
+        return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """J."""
+        """Return the objective J."""
         losses = float(self.counts @ loss.value(self.margins(weights))) / max(1, self.total)
         return regularisation / 2 * float(weights @ weights) + losses
 
@@ -81,16 +81,18 @@ class TrainingRows:
         """Return the second derivatives of J, float64[features, features]."""
         each = loss.curvature(self.margins(weights)) * self.counts
         number = self.features.number
-        found = np.zeros((number, number))
+        hessian = np.zeros((number, number))
         places, amounts = self._places()
-        for row, own in zip(places, amounts, strict=True):
-            for other, theirs in zip(places, amounts, strict=True):
-                cells = np.bincount(row * number + other, weights=each * own * theirs, minlength=number * number)
-                found += cells.reshape(number, number)
-        return found / max(1, self.total) + regularisation * np.eye(number)
+        for row, amount in zip(places, amounts, strict=True):
+            for other, other_amount in zip(places, amounts, strict=True):
+                cells = np.bincount(
+                    row * number + other, weights=each * amount * other_amount, minlength=number * number
+                )
+                hessian += cells.reshape(number, number)
+        return hessian / max(1, self.total) + regularisation * np.eye(number)
 
     def _places(self) -> tuple[list[Integers], list[Floats]]:
-        """For each column and the intercept: in which feature each line has its number, and the number."""
+        """Return for each column and the intercept in which feature each line has its number, and the number."""
         places, amounts = [], []
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
             codes = self.codes[:, place]

@@ -28,20 +28,19 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low: int, high: int) -> Table:
-    """Return the function's number of each block, rounded and moved into the bounds. `InputError` if a block has no
-    row."""
+    """Return the function's number of each block, rounded, within the bounds. `InputError` for an empty block."""
     if not 1 <= blocks <= len(numbers):
         raise InputError(
             f"blocks: {blocks:,} blocks of {len(numbers):,} rows: there must be from 1 block to as many as rows"
         )
     order = np.argsort(np.frombuffer(os.urandom(8 * len(numbers)), dtype=np.uint64), kind="stable")
-    found = [_number(function, numbers[part], low, high) for part in np.array_split(order, blocks)]
-    return Table(found, low, high)
+    block_numbers = [_number(function, numbers[part], low, high) for part in np.array_split(order, blocks)]
+    return Table(block_numbers, low, high)
 
 
 def _number(function: Function, rows: NDArray[np.int64], low: int, high: int) -> int:
     try:
-        found = float(function(rows))
+        result = float(function(rows))
     except Exception:  # whatever it is, it must not be seen
         return low
-    return round(min(max(found, low), high)) if math.isfinite(found) else low
+    return round(min(max(result, low), high)) if math.isfinite(result) else low

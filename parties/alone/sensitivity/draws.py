@@ -13,14 +13,14 @@ from smc.session import Session
 
 
 def drawn(engine: Engine, law: Law, number: int) -> NDArray[np.int64]:
-    """Samples in the open, int64[number]: for the clear engine only, with two parties this would undo the noise."""
+    """Draw samples in the open, int64[number]: for the clear engine only, for two parties it would undo the noise."""
     (opened,) = engine.reveal(sample(engine, law, number))
     words = bitpack.to_words(opened).astype(np.int64)
     return words - ((words >> (law.width - 1)) << law.width) if law.least < 0 else words
 
 
 def private(law: Law, number: int) -> NDArray[np.int64]:
-    """Samples that nobody else can know, int64[number]."""
+    """Draw samples that nobody else can know, int64[number]."""
 
     def program(session: Session) -> NDArray[np.int64]:
         return drawn(make_engine(session, "clear"), law, number)

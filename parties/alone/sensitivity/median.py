@@ -65,7 +65,7 @@ class Table:
         return np.concatenate([np.full(beyond, self.low), self.numbers, np.full(beyond, self.high)])
 
     def change(self, distance: int) -> int:
-        """A_k: the greatest local sensitivity of a table at most so far from this one."""
+        """Compute A_k: the greatest local sensitivity of a table at most so far from this one."""
         length = min(distance, len(self)) + 1
         place = len(self) + 1 + self.middle
         ends = self._padded[place : place + length + 1]
@@ -92,7 +92,7 @@ class Table:
         return low
 
     def smooth(self, beta: float) -> float:
-        """SS(x) = max over k of e^(-beta k) A_k: of neighbouring tables it differs by a factor of e^beta at most."""
+        """Compute SS(x) = max over k of e^(-beta k) A_k: neighbours' differ by a factor of e^beta at most."""
         size = len(self)
         best = max(self.change(0), math.exp(-beta * size) * self.most)
         left = [(0, size)]

@@ -68,7 +68,7 @@ LEAST_SMOOTH = 1 / 16  # the greater of a smooth sensitivity and a constant is a
 
 
 def by_global(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Answers int64[copies] with noise of the global sensitivity."""
+    """Return answers int64[copies] with noise of the global sensitivity."""
     return table.median + draw(DiscreteLaplace(table.most / epsilon, security_for(epsilon)), copies)
 
 
@@ -91,7 +91,7 @@ def by_bound(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copie
 def bounded(
     value: int, local: int, change: int, most: int, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int
 ) -> tuple[Numbers, Numbers]:
-    """`by_bound` for any number: its value, its local sensitivity, by what that changes at most, the global one."""
+    """Do `by_bound` for any number: its value, its local sensitivity, by what that changes at most, the global one."""
     half = epsilon / 2
     law = DiscreteLaplace(change / half, security_for(half, 2))
     bounds = np.clip(local + draw(law, copies) + tail(law.scale, delta) - 1, 1, most)
@@ -103,18 +103,18 @@ def bounded(
 
 
 def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Answers int64[copies] with noise of the smooth sensitivity."""
+    """Return answers int64[copies] with noise of the smooth sensitivity."""
     return table.median + draw(DiscreteLaplace(smooth_scale(table, epsilon, delta), security_for(epsilon)), copies)
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """2 SS / epsilon."""
+    """Return 2 SS / epsilon."""
     beta = math.log1p(float(epsilon) / (2 * math.log(2 / float(delta)))) - SLACK
     return 2 * Fraction(max(table.smooth(beta) * (1 + SLACK), LEAST_SMOOTH)) / epsilon
 
 
 def by_choice(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Values int64[copies] chosen by the exponential mechanism, in its form with one-sided geometric noise."""
+    """Choose values int64[copies] by the exponential mechanism, in its form with one-sided geometric noise."""
     values = np.arange(table.low, table.high + 1)
     below = np.searchsorted(table.numbers, values, side="left")
     above = len(table) - np.searchsorted(table.numbers, values, side="right")

@@ -33,7 +33,7 @@ PATIENCE = 5
 
 @dataclass(frozen=True)
 class Target:
-    """What is known of a marginal: counts, and the sum of 1 / sigma^2 of its measurements."""
+    """A measured marginal: counts, and the sum of 1 / sigma^2 of its measurements."""
 
     columns: Set
     counts: Table
@@ -60,8 +60,8 @@ class MarkovRandomField:
         for place in range(len(self.tree.cliques) - 1, -1, -1):
             clique, separator = self.tree.cliques[place], set(self.tree.separators[place])
             below = [messages.pop(child) for child in sorted(messages) if self.tree.parents[child] == place]
-            own = wanted.intersection(clique) - separator
-            if not below and not own and place:
+            here = wanted.intersection(clique) - separator
+            if not below and not here and place:
                 continue  # nothing that is asked for is here or behind
             table = self.beliefs[place]
             if separator:
@@ -75,7 +75,7 @@ class MarkovRandomField:
         return self.total * _sum_to(table, axes, columns)
 
     def rows(self, many: int, seed: int) -> NDArray[np.int64]:
-        """Rows of category codes, int64[many, columns]."""
+        """Draw rows of category codes, int64[many, columns]."""
         random = np.random.Generator(np.random.PCG64(seed))
         rows = np.zeros((many, len(self.domains)), dtype=np.int64)
         for place, (clique, separator) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):
@@ -94,8 +94,7 @@ class MarkovRandomField:
 
 
 def _drawn(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return a cell for each row, by the line of the table that its group has; rows of a group are spread evenly over
-    it."""
+    """Return a cell for each row, by its group's line of the table; rows of a group are spread evenly over it."""
     used, group = np.unique(group, return_inverse=True)
     lines = np.maximum(table[used], 0)
     sums = lines.sum(axis=1, keepdims=True)
@@ -125,31 +124,33 @@ def fit(
     """Return the model of these marginals, one target a set of columns, from some potentials on."""
     sets = [target.columns for target in targets]
     tree = junction_tree(domains, sets)
-    given = {} if start is None else start
-    potentials = {t.columns: given.get(t.columns, np.zeros(t.counts.shape)) for t in targets}
-    homes = {one: _home(tree, one) for one in sets}
+    starting = {} if start is None else start
+    potentials = {t.columns: starting.get(t.columns, np.zeros(t.counts.shape)) for t in targets}
+    homes = {columns: _home(tree, columns) for columns in sets}
 
     def marginals(some: Potentials) -> tuple[list[Table], dict[Set, Table]]:
         beliefs = _beliefs(domains, tree, homes, some)
-        return beliefs, {one: total * _sum_to(beliefs[homes[one]], tree.cliques[homes[one]], one) for one in sets}
+        return beliefs, {
+            columns: total * _sum_to(beliefs[homes[columns]], tree.cliques[homes[columns]], columns) for columns in sets
+        }
 
-    def loss_of(found: Mapping[Set, Table]) -> float:
-        return sum(0.5 * t.weight * float(((found[t.columns] - t.counts) ** 2).sum()) for t in targets)
+    def loss_of(estimated: Mapping[Set, Table]) -> float:
+        return sum(0.5 * t.weight * float(((estimated[t.columns] - t.counts) ** 2).sum()) for t in targets)
 
-    beliefs, found = marginals(potentials)
-    loss, stalled = loss_of(found), 0
+    beliefs, estimates = marginals(potentials)
+    loss, stalled = loss_of(estimates), 0
     step = 1.0 / (total * max(target.weight for target in targets))
     for _ in range(steps):
-        slopes = {t.columns: t.weight * (found[t.columns] - t.counts) for t in targets}
-        tried = {one: potentials[one] - step * slopes[one] for one in sets}
-        next_beliefs, next_found = marginals(tried)
-        next_loss = loss_of(next_found)
-        ahead = sum(float((slopes[one] * (found[one] - next_found[one])).sum()) for one in sets)
+        slopes = {t.columns: t.weight * (estimates[t.columns] - t.counts) for t in targets}
+        tried = {columns: potentials[columns] - step * slopes[columns] for columns in sets}
+        next_beliefs, next_estimates = marginals(tried)
+        next_loss = loss_of(next_estimates)
+        ahead = sum(float((slopes[columns] * (estimates[columns] - next_estimates[columns])).sum()) for columns in sets)
         if loss - next_loss < 0.5 * ahead or not np.isfinite(next_loss):
             step *= SHRINKING
             continue
         stalled = stalled + 1 if loss - next_loss <= near * loss else 0
-        potentials, beliefs, found, loss = tried, next_beliefs, next_found, next_loss
+        potentials, beliefs, estimates, loss = tried, next_beliefs, next_estimates, next_loss
         step *= GROWTH
         if stalled == PATIENCE:
             break
@@ -164,10 +165,10 @@ def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> t
     """
     sums: dict[Set, tuple[Table, float]] = {}
     rows = precision = 0.0
-    for one in measurements:
-        places = [columns.index(name) for name in one.columns]
-        ordered = np.transpose(one.counts, np.argsort(places)).astype(np.float64)
-        weight = 1.0 / max(one.sigma, 1e-3) ** 2
+    for measurement in measurements:
+        places = [columns.index(name) for name in measurement.columns]
+        ordered = np.transpose(measurement.counts, np.argsort(places)).astype(np.float64)
+        weight = 1.0 / max(measurement.sigma, 1e-3) ** 2
         before, known = sums.get(key := tuple(sorted(places)), (np.zeros(ordered.shape), 0.0))
         sums[key] = before + weight * ordered, known + weight
         rows += float(ordered.sum()) * weight / ordered.size
@@ -177,7 +178,7 @@ def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> t
 
 
 def start_of(targets: Sequence[Target]) -> dict[Set, Table]:
-    """Potentials to begin with: those of single columns by their counts, as if all were independent."""
+    """Return potentials to begin with: those of single columns by their counts, as if all were independent."""
     return {
         t.columns: np.log(np.maximum(t.counts, 0.5) / np.maximum(t.counts, 0.5).sum())
         for t in targets
@@ -213,8 +214,8 @@ def _home(tree: JunctionTree, columns: Set) -> int:
 def _beliefs(domains: Sequence[int], tree: JunctionTree, homes: Mapping[Set, int], some: Potentials) -> list[Table]:
     """Return the probabilities of each clique: messages from the leaves to the root and back, as logarithms."""
     logs = [np.zeros([domains[column] for column in clique]) for clique in tree.cliques]
-    for one, table in some.items():
-        logs[homes[one]] += _spread(table, one, tree.cliques[homes[one]])
+    for columns, table in some.items():
+        logs[homes[columns]] += _spread(table, columns, tree.cliques[homes[columns]])
     up: list[Table] = [np.zeros(()) for _ in tree.cliques]
     for place in range(len(tree.cliques) - 1, 0, -1):
         clique, separator, parent = tree.cliques[place], tree.separators[place], tree.parents[place]
@@ -224,11 +225,11 @@ def _beliefs(domains: Sequence[int], tree: JunctionTree, homes: Mapping[Set, int
         clique, separator, parent = tree.cliques[place], tree.separators[place], tree.parents[place]
         down = _log_sum_to(logs[parent], tree.cliques[parent], separator) - up[place]
         logs[place] += _spread(down, separator, clique)
-    found = []
+    beliefs = []
     for table in logs:
         masses = np.exp(table - table.max())
-        found.append(masses / masses.sum())
-    return found
+        beliefs.append(masses / masses.sum())
+    return beliefs
 
 
 def _spread(table: Table, axes: Set, wider: Set) -> Table:
@@ -237,13 +238,13 @@ def _spread(table: Table, axes: Set, wider: Set) -> Table:
     return table.reshape([next(shape) if column in axes else 1 for column in wider])
 
 
-def _sum_to(table: Table, axes: Set, kept: Set) -> Table:
-    """Summed over the other columns."""
-    return table.sum(axis=tuple(place for place, column in enumerate(axes) if column not in kept))
+def _sum_to(table: Table, axes: Set, remaining: Set) -> Table:
+    """Sum over the other columns."""
+    return table.sum(axis=tuple(place for place, column in enumerate(axes) if column not in remaining))
 
 
-def _log_sum_to(table: Table, axes: Set, kept: Set) -> Table:
-    hidden = tuple(place for place, column in enumerate(axes) if column not in kept)
+def _log_sum_to(table: Table, axes: Set, remaining: Set) -> Table:
+    hidden = tuple(place for place, column in enumerate(axes) if column not in remaining)
     if not hidden:
         return table.copy()
     top = table.max(axis=hidden, keepdims=True)
@@ -251,13 +252,13 @@ def _log_sum_to(table: Table, axes: Set, kept: Set) -> Table:
     return sums
 
 
-def _contract(factors: Sequence[tuple[Table, Set]], kept: Set) -> tuple[Table, Set]:
+def _contract(factors: Sequence[tuple[Table, Set]], remaining: Set) -> tuple[Table, Set]:
     """Return the product of tables, summed over all columns but some."""
 
-    def times(one: tuple[Table, Set], other: tuple[Table, Set]) -> tuple[Table, Set]:
-        axes = tuple(sorted({*one[1], *other[1]}))
-        return _spread(*one, axes) * _spread(*other, axes), axes
+    def times(first: tuple[Table, Set], second: tuple[Table, Set]) -> tuple[Table, Set]:
+        axes = tuple(sorted({*first[1], *second[1]}))
+        return _spread(*first, axes) * _spread(*second, axes), axes
 
     table, axes = reduce(times, factors)
-    left = tuple(column for column in axes if column in kept)
+    left = tuple(column for column in axes if column in remaining)
     return _sum_to(table, axes, left), left

@@ -35,25 +35,25 @@ class JunctionTree:
 def cliques_of(domains: Sequence[int], sets: Sequence[Set]) -> list[Set]:
     """Return the maximal cliques of the chordal graph; columns that stand in no set by themselves."""
     near: list[set[int]] = [set() for _ in domains]
-    for one in sets:
-        for column in one:
-            near[column].update(one)
+    for columns in sets:
+        for column in columns:
+            near[column].update(columns)
     for column, others in enumerate(near):
         others.discard(column)
-    left, found = set(range(len(domains))), list[Set]()
+    left, cliques = set(range(len(domains))), list[Set]()
     cells = [_cells(domains, column, near) for column in range(len(domains))]
     while left:
-        column = min(left, key=lambda one: (cells[one], one))
+        column = min(left, key=lambda candidate: (cells[candidate], candidate))
         clique = near[column] | {column}
-        if not any(clique.issubset(earlier) for earlier in found):
-            found.append(tuple(sorted(clique)))
+        if not any(clique.issubset(earlier) for earlier in cliques):
+            cliques.append(tuple(sorted(clique)))
         left.discard(column)
         for other in near[column]:
             near[other] |= near[column]
             near[other] -= {other, column}
         for other in near[column]:
             cells[other] = _cells(domains, other, near)
-    return found
+    return cliques
 
 
 def _cells(domains: Sequence[int], column: int, near: Sequence[set[int]]) -> int:

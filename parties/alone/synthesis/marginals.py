@@ -34,7 +34,7 @@ class Generator(Protocol):
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
     ) -> dict[str, NDArray[np.int64]]:
-        """`rows` synthetic rows as category codes, int64[rows] a column, in the domain's order of columns.
+        """Draw `rows` synthetic rows as category codes, int64[rows] a column, in the domain's order of columns.
 
         `domain` is the number of categories of each column. Equal arguments give equal rows on one platform.
         """

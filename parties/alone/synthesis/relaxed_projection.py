@@ -67,7 +67,7 @@ class RelaxedProjection:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a marginal of the relaxed table shall be: shares of all rows, and how much an error in them weighs."""
+    """A marginal as the relaxed table shall have it: shares of all rows, and how much an error in them weighs."""
 
     columns: tuple[str, ...]
     shares: Floats
@@ -81,13 +81,13 @@ def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> 
     names = list(domain)
     targets, rows = targets_of(names, measurements)
     most = max(target.weight for target in targets)
-    found = []
+    goals = []
     for target in targets:
         # The column with most categories stands last: products of the others are the largest array of a step.
         order = np.argsort(target.counts.shape, kind="stable")
         columns = tuple(names[target.columns[axis]] for axis in order)
-        found.append(Goal(columns, target.counts.transpose(order) / rows, target.weight / most))
-    return found
+        goals.append(Goal(columns, target.counts.transpose(order) / rows, target.weight / most))
+    return goals
 
 
 def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
@@ -113,11 +113,11 @@ def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict
 
 
 def _products(columns: Sequence[Floats], rows: int) -> list[Floats]:
-    """Of the first 0, 1, ... columns, in each row the products of their probabilities, float64[rows, combinations]."""
-    found = [np.ones((rows, 1))]
+    """Multiply the probabilities of the first 0, 1, ... columns in each row, float64[rows, combinations]."""
+    products = [np.ones((rows, 1))]
     for column in columns:
-        found.append((found[-1][:, :, None] * column[:, None, :]).reshape(rows, -1))
-    return found
+        products.append((products[-1][:, :, None] * column[:, None, :]).reshape(rows, -1))
+    return products
 
 
 def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats], slopes: Sequence[Floats]) -> None:
@@ -129,9 +129,9 @@ def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats
 
 
 def softmax(numbers: Floats) -> Floats:
-    """Probabilities in each row."""
-    found = np.exp(numbers - numbers.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
+    """Compute probabilities in each row."""
+    powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
@@ -149,7 +149,7 @@ def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.
 
 
 def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> dict[str, Codes]:
-    """Rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
+    """Draw rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
 
     The categories of a column among the rows from one relaxed row are drawn systematically: as often as they are
     likely, rounded up or down, in an order independent of other columns'. Expectations are those of independent draws.
@@ -158,19 +158,19 @@ def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> di
     extra = rng.permutation(size) < rows % size
     copies = rows // size + extra
     source = np.repeat(np.arange(size), copies)
-    found = {}
+    drawn = {}
     for column, probabilities in table.items():
         place = _ranks(source, copies, rng)
         level = (place + rng.random(size)[source]) / copies[source]
         limits = np.cumsum(probabilities, axis=1)[:, :-1]
-        found[column] = (level[:, None] >= limits[source]).sum(axis=1).astype(np.int64)
+        drawn[column] = (level[:, None] >= limits[source]).sum(axis=1).astype(np.int64)
     order = rng.permutation(rows)
-    return {column: codes[order] for column, codes in found.items()}
+    return {column: codes[order] for column, codes in drawn.items()}
 
 
 def _ranks(source: Codes, copies: Codes, rng: np.random.Generator) -> Codes:
     """Return a random order of the rows of each source: 0, 1, ... within it. `source` grows."""
     order = np.lexsort((rng.random(len(source)), source))
-    found = np.empty(len(source), dtype=np.int64)
-    found[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)
-    return found
+    ranks = np.empty(len(source), dtype=np.int64)
+    ranks[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)
+    return ranks

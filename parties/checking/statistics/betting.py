@@ -24,7 +24,7 @@ _HALVINGS = 30
 
 
 def log_capital(gains: Floats, share: float, times: Floats | None = None) -> float:
-    """ln prod (1 + share gain)^times; minus infinity if a gain may ruin, whether or not it came."""
+    """Return ln prod (1 + share gain)^times; minus infinity if a gain may ruin, whether or not it came."""
     least = 1 + share * float(gains.min())
     if least <= 0:
         return -math.inf
@@ -33,11 +33,11 @@ def log_capital(gains: Floats, share: float, times: Floats | None = None) -> flo
 
 
 def log_mean(logarithms: list[float]) -> float:
-    """ln of the mean of numbers whose logarithms these are."""
+    """Return ln of the mean of numbers whose logarithms these are."""
     most = max(logarithms)
     if most == -math.inf:
         return most
-    return most + math.log(sum(math.exp(one - most) for one in logarithms) / len(logarithms))
+    return most + math.log(sum(math.exp(logarithm - most) for logarithm in logarithms) / len(logarithms))
 
 
 def last_refuted(logarithm: Callable[[float], float], error: float, most: float) -> float:

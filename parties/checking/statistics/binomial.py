@@ -14,8 +14,7 @@ _HALVINGS = 60  # of the interval of probabilities: as many as a double resolves
 
 
 def lower_limit(successes: int, trials: int, error: float) -> float:
-    """Return the probability that the truth is below this is at most `error`: so many successes would be that
-    unlikely."""
+    """Bound the probability from below, but for a chance of `error`: so many successes would be that unlikely."""
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} successes in {trials} trials")
     if successes == 0:
@@ -36,7 +35,7 @@ def upper_limit(successes: int, trials: int, error: float) -> float:
 
 
 def log_tail(successes: int, trials: int, probability: float) -> float:
-    """ln P[X >= successes] for X binomial with 0 <= probability <= successes / trials, and at least one success."""
+    """Return ln P[X >= successes], X binomial, 0 <= probability <= successes / trials, and at least one success."""
     if probability <= 0.0:
         return -math.inf
     if probability >= 1.0:

@@ -37,14 +37,16 @@ def rho_shown(first: Floats, second: Floats, rho: float, error: float) -> float:
     """
     bets = []
     for steeper in STEEPER:
-        towards = [2 * rho * steeper * (one - 0.5) for one in (first, second)]
+        towards = [2 * rho * steeper * (outcomes - 0.5) for outcomes in (first, second)]
         for most in CLIPPED:
-            of_first, of_second = (np.clip(one, -most, most) for one in towards)
+            of_first, of_second = (np.clip(losses, -most, most) for losses in towards)
             gains = of_second - of_first - np.expm1(of_first) - np.expm1(-of_second)
             ruin = 2 * (most + math.expm1(most) + rho)
             bets += [(gains, share / ruin) for share in SHARES]
     return last_refuted(
-        lambda shown: log_mean([log_capital(gains - 2 * shown, share) for gains, share in bets]), error, MOST_RHO
+        lambda candidate: log_mean([log_capital(gains - 2 * candidate, share) for gains, share in bets]),
+        error,
+        MOST_RHO,
     )
 
 

@@ -39,13 +39,13 @@ class Bet:
     share: float = 0.0
 
     def gains(self, loss: float) -> Floats:
-        """X for each cell of x and each of y, float64[CELLS, CELLS], if what is to be refuted is this loss."""
+        """Return X for each cell of x and each of y, float64[CELLS, CELLS], if what is to be refuted is this loss."""
         cells = np.arange(CELLS) & self.sides
         speaks, against = (cells & FOR_FIRST > 0).astype(np.float64), (cells & FOR_SECOND > 0).astype(np.float64)
         factor = math.exp(loss)
         of_first, of_second = speaks - factor * against, against - factor * speaks
-        found: Floats = of_first[:, None] + of_second - self.sides.bit_count() * self.delta
-        return found
+        capital: Floats = of_first[:, None] + of_second - self.sides.bit_count() * self.delta
+        return capital
 
 
 def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta: float, error: float) -> float:
@@ -63,7 +63,7 @@ def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: fl
     """Return the bet that promises to refute the greatest loss in so many trials."""
     first, second = ((counts + 1 / CELLS) / (counts.sum() + 1) for counts in choosing)
     chances = first[:, None] * second
-    found = []
+    limits = []
     for sides in _SIDES:
         low, high, share = 0.0, MOST_LOSS, 0.0
         for _ in range(_STEPS):
@@ -73,8 +73,8 @@ def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: fl
                 low, share = middle, best
             else:
                 high = middle
-        found.append((low, share, sides))
-    _, share, sides = max(found)
+        limits.append((low, share, sides))
+    _, share, sides = max(limits)
     if not share:  # nothing is promised: what shows most at no loss
         share = _grown(Bet(sides, delta).gains(0.0), chances)[0]
     return Bet(sides, delta, share)

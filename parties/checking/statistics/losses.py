@@ -35,7 +35,7 @@ SPREAD = 3.0  # standard deviations by which the samples that choose an event ma
 
 @dataclass(frozen=True)
 class Guess:
-    """How an attacker fares who knows two neighbouring tables, sees an outcome and says which one it is from."""
+    """The success of an attacker who knows two neighbouring tables, sees an outcome and says which one it is from."""
 
     recognised: float  # p, as measured: the attacker says x and it was x
     rejected: float  # q, as measured: it says x' and it was x'
@@ -45,7 +45,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Finding:
-    """What samples from two neighbours show, under a promise. Limits hold together, except with probability `error`."""
+    """Evidence of two neighbours' samples under a promise. Limits hold together, except with probability `error`."""
 
     epsilon: float
     delta: float
@@ -61,7 +61,7 @@ class Finding:
 
 
 def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) -> Guess:
-    """From what the attacker says of outcomes of the first table, and of the second."""
+    """Judge what the attacker says of outcomes of the first table, and of the second."""
     right = int(says_first.sum()), len(says_first_too) - int(says_first_too.sum())
     trials = len(says_first)
     least = sum(lower_limit(count, trials, error / 2) for count in right)
@@ -69,8 +69,7 @@ def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) 
 
 
 def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
-    """Return the most that p + q can be: from p <= e^epsilon (1 - q) + delta and the same with p and q changed
-    about."""
+    """Return the most that p + q can be, by p <= e^epsilon (1 - q) + delta and the same with both swapped."""
     return 2 * (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 
@@ -84,15 +83,17 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
         (_counted(both[0][part], len(values)), _counted(both[1][part], len(values)))
         for part in (slice(0, None, 8), slice(4, None, 8))
     )
-    testing = [one[np.arange(len(one)) % 4 != 0] for one in both]
+    testing = [outcomes[np.arange(len(outcomes)) % 4 != 0] for outcomes in both]
     orders = _orders(*ordering, values)
     squared = SPREAD**2 - math.log(error) * len(first) / 8 / len(testing[0])
     cells = np.zeros(len(values), dtype=np.int64)
-    for one, two, side, towards in (
+    for table, neighbour, side, towards in (
         (0, 1, events.FOR_FIRST, orders),
         (1, 0, events.FOR_SECOND, [order[::-1] for order in orders]),
     ):
-        cells[_best_prefix(towards, choosing[one], choosing[two], lambda p, q: _shown(p, q, delta, squared))] |= side
+        cells[
+            _best_prefix(towards, choosing[table], choosing[neighbour], lambda p, q: _shown(p, q, delta, squared))
+        ] |= side
     chosen = [np.bincount(cells, counts, events.CELLS) for counts in choosing]
     says_first = np.zeros(len(values), dtype=np.bool_)
     says_first[_best_prefix(orders, choosing[0], choosing[1], lambda p, q: p / p[-1] - q / q[-1])] = True
@@ -101,14 +102,13 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
         delta,
         samples=len(first),
         error=error,
-        loss=events.loss_shown(chosen, [cells[one] for one in testing], delta, error / 2),
+        loss=events.loss_shown(chosen, [cells[part] for part in testing], delta, error / 2),
         guess=guess(says_first[testing[0]], says_first[testing[1]], guessing_limit(epsilon, delta), error / 2),
     )
 
 
 def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilon: float) -> float:
-    """Return the least delta for which both laws keep (epsilon, delta), in either direction: the hockey-stick
-    divergence."""
+    """Return the least delta of (epsilon, delta) for both laws, either way: the hockey-stick divergence."""
     factor = Fraction(math.exp(epsilon))
     nothing = Fraction(0)
 
@@ -124,8 +124,8 @@ def _labelled(outcomes: Outcomes) -> tuple[NDArray[np.int64], NDArray[np.float64
     rows = outcomes.reshape(len(outcomes), -1)
     labels = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        values, found = np.unique(column, return_inverse=True)
-        labels = np.unique(labels * len(values) + found, return_inverse=True)[1]
+        values, places = np.unique(column, return_inverse=True)
+        labels = np.unique(labels * len(values) + places, return_inverse=True)[1]
     return labels, rows[np.unique(labels, return_index=True)[1]].astype(np.float64)
 
 
@@ -134,7 +134,7 @@ def _counted(labels: NDArray[np.int64], size: int) -> Counts:
 
 
 def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Outcomes from those that speak for the first table to those that speak for the second, in two ways.
+    """Return outcomes from those that speak for the first table to those that speak for the second, in two ways.
 
     By how often each occurs under both, which needs no idea of what the numbers mean; and by how far they lie in the
     direction of the difference of the means, each number in units of its variance, which does where no outcome occurs
@@ -151,10 +151,10 @@ def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[
 def _best_prefix(
     orders: Sequence[NDArray[np.int64]], first: Counts, second: Counts, merit: Callable[[Counts, Counts], Any]
 ) -> NDArray[np.int64]:
-    """As many outcomes of an order as have the greatest merit, by how often they occur under both."""
+    """Take as many outcomes of an order as have the greatest merit, by how often they occur under both."""
     merits = [merit(np.cumsum(first[order]), np.cumsum(second[order])) for order in orders]
-    order, found = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
-    return order[: int(np.argmax(found)) + 1]
+    order, gains = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
+    return order[: int(np.argmax(gains)) + 1]
 
 
 def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArray[np.float64]:
@@ -168,7 +168,7 @@ def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArr
 
 
 def _wilson(successes: Counts, trials: int, squared: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """About what exact limits of a probability are, for many counts at once."""
+    """Return about what exact limits of a probability are, for many counts at once."""
     share = successes / trials
     middle = (share + squared / (2 * trials)) / (1 + squared / trials)
     half = np.sqrt(share * (1 - share) * squared / trials + (squared / (2 * trials)) ** 2) / (1 + squared / trials)

@@ -195,9 +195,9 @@ class PublishLattice(Recoded):
         from protocols.publish.lattice_search import bounds
 
         def tell(now: Asking) -> None:
-            low, high = bounds(self.full_domain.lattice, now.found)
-            words = f"height {low} to {high}: {now.nodes:,} nodes" if now.found.node is None else "published classes"
-            on_step(Step(now.found.steps, now.nodes, now.found, words))
+            low, high = bounds(self.full_domain.lattice, now.search)
+            words = f"height {low} to {high}: {now.nodes:,} nodes" if now.search.node is None else "published classes"
+            on_step(Step(now.search.steps, now.nodes, now.search, words))
 
         return levels(engine, self.full_domain, data, tell, start, self.columns)
 

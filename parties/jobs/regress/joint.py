@@ -185,7 +185,7 @@ class RegressJoint(BySchema):
         if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"
             raise UnfitError(
-                f"there are {rows.total} rows, fewer than {agreed}", kept=f"the rows are fewer than {agreed}"
+                f"there are {rows.total} rows, fewer than {agreed}", loggable=f"the rows are fewer than {agreed}"
             )
         return rows
 

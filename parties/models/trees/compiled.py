@@ -45,12 +45,12 @@ class Compiled:
         lost: list[tuple[int, str]] = []
         while moving.size:
             at = place[moving]
-            asked = self.attribute[at]
-            code = codes[asked, moving]
+            attributes = self.attribute[at]
+            code = codes[attributes, moving]
             known = code >= 0
             if not known.all():
                 first = int(np.flatnonzero(~known)[0])
-                lost.append((int(moving[first]), list(self.domains)[asked[first]]))
+                lost.append((int(moving[first]), list(self.domains)[attributes[first]]))
                 moving, at, code = moving[known], at[known], code[known]
             place[moving] = self.children[self.first[at] + code]
             moving = moving[self.attribute[place[moving]] >= 0]
@@ -64,13 +64,13 @@ class Compiled:
 
 def compiled(tree: Node) -> Compiled:
     """Return the arrays of a tree."""
-    found = places(tree)
+    nodes = places(tree)
     domains: dict[str, tuple[str, ...]] = {}
     labels: dict[str, int] = {}
     attribute, label = [], []
     number: dict[str, int] = {}
-    below: list[list[int]] = [[] for _ in found]
-    for i, place in enumerate(found):
+    below: list[list[int]] = [[] for _ in nodes]
+    for i, place in enumerate(nodes):
         if place.parent is not None:
             below[place.parent].append(i)
         if isinstance(place.node, Split):

@@ -40,8 +40,7 @@ class Class:
 
 
 def legend(tree: Node) -> list[Class]:
-    """Return the classes of a tree by name. Colours are used again from the ninth on; every leaf also says its
-    class."""
+    """Return the classes of a tree by name. From the ninth on colours repeat; every leaf also says its class."""
     counts = Counter(place.node.label for place in places(tree) if isinstance(place.node, Leaf))
     return [Class(label, PALETTE[i % len(PALETTE)], counts[label]) for i, label in enumerate(sorted(counts))]
 
@@ -52,11 +51,11 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     Leaves are coloured by class; a legend counts them. `title` stands above the tree and is the title of the
     document. Names of more than 100 characters are cut.
     """
-    found, classes, measure, count = places(tree), legend(tree), text_measure(), size(tree)
-    picture = arrange(found, measure)
+    nodes, classes, measure, count = places(tree), legend(tree), text_measure(), size(tree)
+    picture = arrange(nodes, measure)
     splits, leaves = _count(count.nodes - count.leaves, "split"), _count(count.leaves, "leaf", "leaves")
     about = f"predicts {shown(target)}: {splits}, {leaves}, depth {count.depth}"
-    entries = [(f"{shown(one.label)} ({one.leaves})", one.colour) for one in classes]
+    entries = [(f"{shown(entry.label)} ({entry.leaves})", entry.colour) for entry in classes]
     heading = max(measure(shown(title), 1.1 * TITLE_POINTS), measure(about, VALUE_POINTS))  # bold is wider
     widest = sum(_legend_width(text, measure) for text, _ in entries)
     width = max(picture.width, heading, min(widest, LEGEND_WIDTH))
@@ -67,17 +66,17 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     top = _draw_legend(head, entries, MARGIN + 0.70, width, measure) + 0.30
     root = _document(2 * MARGIN + width, top + picture.height + MARGIN, shown(title), about)
     root.append(head)
-    _draw_tree(root, found, picture, (MARGIN, top), classes)
+    _draw_tree(root, nodes, picture, (MARGIN, top), classes)
     ET.SubElement(root, "script").text = script()
     return ET.tostring(root, encoding="unicode")
 
 
 def draw_bare(tree: Node) -> str:
     """Return the tree alone, to stand in a page that has its heading, its legend and the script."""
-    found = places(tree)
-    picture = arrange(found, text_measure())
+    nodes = places(tree)
+    picture = arrange(nodes, text_measure())
     root = _document(2 * MARGIN + picture.width, 2 * MARGIN + picture.height, "", "")
-    _draw_tree(root, found, picture, (MARGIN, MARGIN), legend(tree))
+    _draw_tree(root, nodes, picture, (MARGIN, MARGIN), legend(tree))
     return ET.tostring(root, encoding="unicode")
 
 
@@ -99,18 +98,18 @@ def _document(width: float, height: float, title: str, about: str) -> ET.Element
 
 
 def _draw_tree(
-    root: ET.Element, found: Sequence[Place], picture: Picture, corner: tuple[float, float], classes: Sequence[Class]
+    root: ET.Element, nodes: Sequence[Place], picture: Picture, corner: tuple[float, float], classes: Sequence[Class]
 ) -> None:
-    """The branches, then the nodes over them."""
+    """Draw the branches, then the nodes over them."""
     left, top = corner
-    colours = {one.label: one.colour for one in classes}
+    colours = {entry.label: entry.colour for entry in classes}
     steps = ["M" + "L".join(f"{_units(left + x)} {_units(top + y)}" for x, y in line) for line in picture.lines if line]
     path = {"class": "branch", "d": "".join(steps), "fill": "none", "stroke": RULE, "stroke-width": "1.3"}
     if steps:
         ET.SubElement(root, "path", path)
     for x, y, value in picture.values:
         _write(root, "value", left + x, top + y, value, VALUE_POINTS, fill=MUTED, halo=True)
-    for place, way, (x, y, width) in zip(found, _ways(found), picture.boxes, strict=True):
+    for place, way, (x, y, width) in zip(nodes, _ways(nodes), picture.boxes, strict=True):
         leaf = isinstance(place.node, Leaf)
         fill = colours[place.node.label] if isinstance(place.node, Leaf) else QUESTION
         node = ET.SubElement(root, "g", {"class": "leaf" if leaf else "question"})
@@ -124,20 +123,20 @@ def _draw_tree(
         _write(node, "caption", *middle, caption(place.node), NODE_POINTS, fill=ink_on(fill))
 
 
-def _ways(found: Sequence[Place]) -> list[str]:
-    """For every node the questions and answers that lead to it, and what it says itself, a line each."""
+def _ways(nodes: Sequence[Place]) -> list[str]:
+    """Return for every node the questions and answers that lead to it, and what it says itself, a line each."""
     steps: list[tuple[str, ...]] = []
     texts = []
-    for place in found:
+    for place in nodes:
         way: tuple[str, ...] = ()
         if place.parent is not None:
-            above = found[place.parent].node
+            above = nodes[place.parent].node
             assert isinstance(above, Split)
             way = (*steps[place.parent], f"{shown(above.attribute)} = {shown(place.value or '')}")[-PATH_SHOWN:]
         steps.append(way)
         left_out = [f"({place.depth - PATH_SHOWN} questions before)"] if place.depth > PATH_SHOWN else []
-        own = f"→ class {shown(place.node.label)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
-        texts.append("\n".join([*left_out, *way, own]))
+        itself = f"→ class {shown(place.node.label)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
+        texts.append("\n".join([*left_out, *way, itself]))
     return texts
 
 
@@ -174,7 +173,7 @@ def _write(
     weight: str = "",
     halo: bool = False,
 ) -> None:
-    """One line of text, vertically centred; `halo` keeps it clear of the line that it stands on."""
+    """Write one line of text, vertically centred; `halo` keeps it clear of the line that it stands on."""
     baseline = y + 0.36 * points / 72  # half the height of a capital letter
     place = {"class": role, "x": _units(x), "y": _units(baseline), "font-size": f"{points * POINT:.4g}", "fill": fill}
     look = {"text-anchor": anchor} | ({"font-weight": weight} if weight else {})
@@ -188,9 +187,9 @@ def _units(inches: float) -> str:
     return f"{inches * INCH:.2f}".rstrip("0").rstrip(".")
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def _count(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def ink_on(fill: str) -> str:

@@ -33,7 +33,7 @@ Line = list[Point]
 
 @dataclass(frozen=True)
 class Picture:
-    """Where everything of a tree goes: a box (left, top, width) a node, and a line and a value a branch."""
+    """The layout of a tree: a box (left, top, width) a node, and a line and a value a branch."""
 
     boxes: list[tuple[float, float, float]]
     lines: list[Line]
@@ -42,37 +42,36 @@ class Picture:
     height: float
 
 
-def arrange(found: Sequence[Place], measure: Measure) -> Picture:
+def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
     """Place all nodes, hanging from the root if that fits the page, else growing from left to right."""
-    across = tidy(found)
-    widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in found]
-    values = [0.0 if place.value is None else measure(shown(place.value), VALUE_POINTS) for place in found]
+    across = tidy(nodes)
+    widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in nodes]
+    values = [0.0 if place.value is None else measure(shown(place.value), VALUE_POINTS) for place in nodes]
     unit = max(*widths, *values, 0.0) + GAP
     if max(across) * unit + unit <= PAGE_WIDTH:
-        return _hang(found, across, widths, unit)
-    return _grow(found, across if max(across) < PAGE_LINES else listed(found), widths, values)
+        return _hang(nodes, across, widths, unit)
+    return _grow(nodes, across if max(across) < PAGE_LINES else listed(nodes), widths, values)
 
 
-def listed(found: Sequence[Place]) -> list[float]:
-    """Return the line of each node in a list of the leaves: a leaf has one of its own, a question that of its first
-    leaf."""
+def listed(nodes: Sequence[Place]) -> list[float]:
+    """Return the line of each node in a list of the leaves: a leaf has its own, a question its first leaf's."""
     lines, leaves = [], 0
-    for place in found:
+    for place in nodes:
         lines.append(float(leaves))
         leaves += isinstance(place.node, Leaf)
     return lines
 
 
-def tidy(found: Sequence[Place]) -> list[float]:
-    """Reingold and Tilford's layout (1981): how far to the right each node goes, the first at 0.
+def tidy(nodes: Sequence[Place]) -> list[float]:
+    """Compute Reingold and Tilford's layout (1981): how far to the right each node goes, the first at 0.
 
     Neighbours of one level are at least one unit apart, parents are centred over their children, and equal subtrees
     are placed alike. A unit is then the room that one node needs.
     """
-    below = dict(_families(found))
-    beside_parent = [0.0] * len(found)
+    below = dict(_families(nodes))
+    beside_parent = [0.0] * len(nodes)
     edges: dict[int, tuple[list[float], list[float]]] = {}  # of a subtree, from its node: left and right, a level each
-    for node in reversed(range(len(found))):
+    for node in reversed(range(len(nodes))):
         children, moves = below.get(node, []), []
         lefts: list[float] = []
         rights: list[float] = []
@@ -87,34 +86,34 @@ def tidy(found: Sequence[Place]) -> list[float]:
             beside_parent[child] = move - centre
         edges[node] = ([0.0, *(x - centre for x in lefts)], [0.0, *(x - centre for x in rights)])
     across: list[float] = []
-    for place, beside in zip(found, beside_parent, strict=True):
+    for place, beside in zip(nodes, beside_parent, strict=True):
         across.append(beside if place.parent is None else across[place.parent] + beside)
     first = min(across)
     return [x - first for x in across]
 
 
-def _hang(found: Sequence[Place], across: list[float], widths: list[float], unit: float) -> Picture:
+def _hang(nodes: Sequence[Place], across: list[float], widths: list[float], unit: float) -> Picture:
     """Return the root at the top, branches below."""
     centres = [(x + 0.5) * unit for x in across]
-    tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in found]
+    tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in nodes]
     lines: list[Line] = []
-    for parent, below in _families(found):
+    for parent, below in _families(nodes):
         stem = (centres[parent], tops[parent] + NODE_HEIGHT)
         lines += _bracket(stem, stem[1] + STUB, [(centres[i], tops[i]) for i in below])
     values = [
         (x, y - (LEVEL - STUB) / 2, shown(place.value))
-        for place, x, y in zip(found, centres, tops, strict=True)
+        for place, x, y in zip(nodes, centres, tops, strict=True)
         if place.value is not None
     ]
     boxes = [(x - width / 2, y, width) for x, y, width in zip(centres, tops, widths, strict=True)]
     return Picture(boxes, lines, values, (max(across) + 1) * unit, max(tops) + NODE_HEIGHT)
 
 
-def _grow(found: Sequence[Place], across: list[float], widths: list[float], values: list[float]) -> Picture:
+def _grow(nodes: Sequence[Place], across: list[float], widths: list[float], values: list[float]) -> Picture:
     """Return the root at the left, branches to the right; each level as wide as its widest node and value."""
     node_room: dict[int, float] = defaultdict(float)
     value_room: dict[int, float] = defaultdict(float)
-    for place, width, value in zip(found, widths, values, strict=True):
+    for place, width, value in zip(nodes, widths, values, strict=True):
         node_room[place.depth] = max(node_room[place.depth], width)
         value_room[place.depth] = max(value_room[place.depth], value)
     lefts = [0.0]
@@ -123,26 +122,26 @@ def _grow(found: Sequence[Place], across: list[float], widths: list[float], valu
     tops = [x * (NODE_HEIGHT + ROW_GAP) for x in across]
     middles = [top + NODE_HEIGHT / 2 for top in tops]
     lines: list[Line] = []
-    for parent, below in _families(found):
-        depth = found[parent].depth
+    for parent, below in _families(nodes):
+        depth = nodes[parent].depth
         left, start = lefts[depth + 1], lefts[depth] + widths[parent]
         bar = lefts[depth] + node_room[depth] + STUB
         bracket = _bracket((middles[parent], start), bar, [(middles[i], left) for i in below])
         lines += [[(x, y) for y, x in line] for line in bracket]
     texts = [
         (lefts[place.depth] - STUB - value_room[place.depth] / 2, y, shown(place.value))
-        for place, y in zip(found, middles, strict=True)
+        for place, y in zip(nodes, middles, strict=True)
         if place.value is not None
     ]
-    boxes = [(lefts[place.depth], y, width) for place, y, width in zip(found, tops, widths, strict=True)]
+    boxes = [(lefts[place.depth], y, width) for place, y, width in zip(nodes, tops, widths, strict=True)]
     width = max(left + width for left, _, width in boxes)
     return Picture(boxes, lines, texts, width, max(tops) + NODE_HEIGHT)
 
 
-def _families(found: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
-    """Return every split with its branches, as positions in `found`."""
+def _families(nodes: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
+    """Return every split with its branches, as positions in `nodes`."""
     families: dict[int, list[int]] = defaultdict(list)
-    for i, place in enumerate(found):
+    for i, place in enumerate(nodes):
         if place.parent is not None:
             families[place.parent].append(i)
     return families.items()
@@ -156,7 +155,7 @@ def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
 
 
 def caption(node: Node) -> str:
-    """Return what stands in a node."""
+    """Return the text of a node."""
     return shown(node.label if isinstance(node, Leaf) else node.attribute)
 
 

@@ -48,8 +48,8 @@ def to_onnx(
         else:
             nodes.append(_category(i, values))
     if arrays.domains:
-        asked = [f"number{i}" for i in range(len(arrays.domains))]
-        nodes.append(helper.make_node("Concat", asked, ["numbers"], axis=1))
+        numbers = [f"number{i}" for i in range(len(arrays.domains))]
+        nodes.append(helper.make_node("Concat", numbers, ["numbers"], axis=1))
     else:  # a single leaf asks nothing: a column of zeros, as long as there are rows
         constants.append(helper.make_tensor("one", TensorProto.INT64, [1], [1]))
         nodes.append(helper.make_node("Shape", ["X"], ["rows"], start=0, end=1))
@@ -75,7 +75,7 @@ def to_onnx(
 
 
 def _category(i: int, values: Sequence[str]) -> NodeProto:
-    """From the text of column i to the number of its value."""
+    """Map the text of column i to the number of its value."""
     from onnx import helper
 
     return helper.make_node(
@@ -92,7 +92,7 @@ def _category(i: int, values: Sequence[str]) -> NodeProto:
 def _bin(
     i: int, edges: Sequence[float], labels: Sequence[str], values: Sequence[str]
 ) -> tuple[list[NodeProto], list[TensorProto]]:
-    """From the text of column i, which is a number, to the number of its bin among `values`; and their constants.
+    """Map the text of column i, which is a number, to the number of its bin among `values`; and their constants.
 
     The bin is how many edges are not above the number, in double precision. A missing one is read as 0 and then set
     right: no runtime can be asked to read it.
@@ -100,7 +100,7 @@ def _bin(
     from onnx import TensorProto, helper, numpy_helper
 
     categories = [*labels, MISSING[0]]
-    numbers = [float(values.index(one)) if one in values else float(UNKNOWN) for one in categories]
+    numbers = [float(values.index(category)) if category in values else float(UNKNOWN) for category in categories]
     constants = [
         numpy_helper.from_array(np.array(["0"], dtype=object), f"zero{i}"),
         helper.make_tensor(f"edges{i}", TensorProto.DOUBLE, [1, len(edges)], list(edges)),
@@ -137,8 +137,8 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
         return position, UNKNOWN, sizes[attribute] - 1 if attribute >= 0 else UNKNOWN
 
     def part(position: int, low: int, high: int) -> Search:
-        found = low == high != UNKNOWN
-        return whole(int(arrays.children[arrays.first[position] + low])) if found else (position, low, high)
+        single = low == high != UNKNOWN
+        return whole(int(arrays.children[arrays.first[position] + low])) if single else (position, low, high)
 
     modes: list[str] = []
     columns: list[int] = []
@@ -148,22 +148,22 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
     waiting = [(whole(0), 0, False)]
     while waiting:
         (position, low, high), parent, holds = waiting.pop()
-        own, middle, inner = len(modes), (low + high) // 2, low < high
-        if own:
-            below[holds][parent] = own
+        number, middle, inner = len(modes), (low + high) // 2, low < high
+        if number:
+            below[holds][parent] = number
         modes.append("BRANCH_LEQ" if inner else "LEAF")
         columns.append(int(arrays.attribute[position]) if inner else 0)
         limits.append(middle + 0.5 if inner else 0.0)
         for side in below:
             side.append(0)
         if inner:
-            waiting.append((part(position, middle + 1, high), own, False))
-            waiting.append((part(position, low, middle), own, True))
+            waiting.append((part(position, middle + 1, high), number, False))
+            waiting.append((part(position, low, middle), number, True))
         else:
             label = int(arrays.label[position]) if arrays.attribute[position] < 0 else lost
-            scores.append((own, label, 1.0))
+            scores.append((number, label, 1.0))
             if lost == 1:  # of two classes, onnxruntime takes a single score for that of the second
-                scores.append((own, 1 - label, 0.0))
+                scores.append((number, 1 - label, 0.0))
     places, classes, weights = zip(*scores, strict=True)
     return {
         "nodes_treeids": [0] * len(modes),

@@ -31,8 +31,8 @@ def predict(tree: Node, rows: Columns) -> list[str]:
 
     `InputError` if a column is missing, or names the line of a value that the tree has no branch for.
     """
-    asked = [place.node.attribute for place in places(tree) if isinstance(place.node, Split)]
-    rows.require(list(dict.fromkeys(asked)))
+    attributes = [place.node.attribute for place in places(tree) if isinstance(place.node, Split)]
+    rows.require(list(dict.fromkeys(attributes)))
     labels = []
     for row in range(len(rows.lines)):
         node = tree
@@ -53,7 +53,7 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
     `InputError` as of `predict`.
     """
     ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
-    return [Counter(said).most_common(1)[0][0] for said in ballots]  # of equals the first that was met
+    return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # of equals the first that was met
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:

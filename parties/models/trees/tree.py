@@ -43,7 +43,7 @@ Node: TypeAlias = Leaf | Split
 
 @dataclass(frozen=True)
 class Size:
-    """How large a tree is. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
+    """The size of a tree. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
 
     nodes: int
     leaves: int
@@ -52,7 +52,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Noise:
-    """What a tree was made with: its differential privacy, for neighbours of that kind, and how attributes compared."""
+    """The privacy that a tree was made with: differential, for neighbours of that kind, and how attributes compared."""
 
     epsilon: float
     adjacency: str
@@ -89,10 +89,10 @@ class TreeFile:
 
     def fields(self) -> dict[str, Any]:
         """Return the content of `tree.json`."""
-        made = {"delta": self.delta} if self.noise is None else asdict(self.noise)
+        noise = {"delta": self.delta} if self.noise is None else asdict(self.noise)
         trees = [to_json(tree) for tree in self.trees]
         what = {"trees": trees} if self.others else {"tree": trees[0]}
-        return {"schema_digest": self.schema_digest, "target": self.target, **made, **what}
+        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **what}
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. `InputError` if the file cannot be written."""
@@ -124,22 +124,22 @@ class Place:
 
 def places(tree: Node) -> list[Place]:
     """Return all nodes in reading order: each before its branches, branches in order. The root has no parent."""
-    found: list[Place] = []
+    nodes: list[Place] = []
     waiting = [Place(tree, None, None, 0)]
     while waiting:
         place = waiting.pop()
         if isinstance(place.node, Split):
-            below = [Place(b, len(found), v, place.depth + 1) for v, b in place.node.branches.items()]
+            below = [Place(b, len(nodes), v, place.depth + 1) for v, b in place.node.branches.items()]
             waiting.extend(reversed(below))
-        found.append(place)
-    return found
+        nodes.append(place)
+    return nodes
 
 
 def size(tree: Node) -> Size:
     """Count nodes, leaves and levels."""
-    found = places(tree)
-    leaves = sum(isinstance(place.node, Leaf) for place in found)
-    return Size(len(found), leaves, max(place.depth for place in found))
+    nodes = places(tree)
+    leaves = sum(isinstance(place.node, Leaf) for place in nodes)
+    return Size(len(nodes), leaves, max(place.depth for place in nodes))
 
 
 def to_json(tree: Node) -> dict[str, Any]:
@@ -163,10 +163,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tree_file(fields: object) -> TreeFile:
     """Check the outermost object of `tree.json`. `ValueError` names the place."""
-    made = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
+    privacy = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
     many = isinstance(fields, dict) and "trees" in fields
-    known = ("schema_digest", "target", *made, "trees" if many else "tree")
-    digest, target, *how, found = _fields(fields, "$", known)
+    known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
+    digest, target, *how, content = _fields(fields, "$", known)
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
@@ -174,10 +174,10 @@ def _tree_file(fields: object) -> TreeFile:
     if noise is None and (not isinstance(delta, float) or not 0 < delta <= 1):
         raise ValueError("$.delta: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
-    if many and (not isinstance(found, list) or len(found) < 2):
+    if many and (not isinstance(content, list) or len(content) < 2):
         raise ValueError("$.trees: must be a list of two trees or more")
-    parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(found))] if many else ["$.tree"]
-    trees = [parser.node(tree, place, ()) for tree, place in zip(found if many else [found], places, strict=True)]
+    parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
+    trees = [parser.node(tree, place, ()) for tree, place in zip(content if many else [content], places, strict=True)]
     return TreeFile(digest, target, delta, trees[0], noise, tuple(trees[1:]))
 
 

@@ -51,7 +51,7 @@ def substitute(octet: Integer) -> Integer:
 
 @cache
 def aes128() -> Netlist:
-    """AES-128 of one block. Inputs: key, plaintext; output: ciphertext; 128 bits each.
+    """Build AES-128 of one block. Inputs: key, plaintext; output: ciphertext; 128 bits each.
 
     Bit i of byte j (FIPS 197 order) is wire 8j + i.
     """
@@ -89,18 +89,18 @@ def _add(a: Sequence[Integer], b: Sequence[Integer]) -> list[Integer]:
 
 
 def _shift_rows(state: Sequence[Integer]) -> list[Integer]:
-    """Row r of the state, bytes r, r + 4, r + 8, r + 12, rotates left by r places."""
+    """Rotate row r of the state, bytes r, r + 4, r + 8, r + 12, left by r places."""
     return [state[(i + 4 * (i % 4)) % 16] for i in range(16)]
 
 
 def _mix(column: Sequence[Integer]) -> list[Integer]:
-    """MixColumns of one column: 2 a0 + 3 a1 + a2 + a3 = 2 (a0 + a1) + a1 + (a2 + a3), and so on around."""
+    """Compute MixColumns of one column: 2 a0 + 3 a1 + a2 + a3 = 2 (a0 + a1) + a1 + (a2 + a3), and so on around."""
     pairs = [column[i] ^ column[(i + 1) % 4] for i in range(4)]
     return [_double(pairs[i]) ^ column[(i + 1) % 4] ^ pairs[(i + 2) % 4] for i in range(4)]
 
 
 def _double(octet: Integer) -> Integer:
-    """Times x in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1."""
+    """Multiply by x in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1."""
     top = octet[7]
     return concatenate(top, octet[0] ^ top, octet[1], octet[2] ^ top, octet[3] ^ top, octet[4:7])
 
@@ -118,6 +118,6 @@ def _next_key(key: Sequence[Integer], number: int) -> list[Integer]:
 
 
 def _round_constant(number: int) -> int:
-    """x^(number - 1) in GF(2^8)."""
+    """Return x^(number - 1) in GF(2^8)."""
     power = 1 << (number - 1)
     return power if power < 256 else power ^ (0x11B << (power.bit_length() - 9))

@@ -1,4 +1,4 @@
-"""Raw tables looked at: what is guessed, what the schema tells, and that every odd file is read or refused in a line."""
+"""Raw tables looked at: what is guessed, what the schema tells; every odd file is read or refused in a line."""
 
 from __future__ import annotations
 
@@ -205,7 +205,11 @@ def test_any_file_is_read_or_refused_in_a_line(
     try:
         proposal = look(path)
     except InputError as error:
-        assert "\n" not in str(error)
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert len(refusal.splitlines()) <= 1
+    if refusal:
         return
     proposal.schema.save(tmp_path / "schema.toml")
     assert schemas.load(tmp_path / "schema.toml").digest() == proposal.schema.digest()

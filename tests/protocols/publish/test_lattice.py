@@ -180,7 +180,7 @@ def test_a_run_goes_on_from_any_step(against: str) -> None:
     task, rows = asking((FLAT, DEEP, DEEP), 60, 6, against, 5), random_rows(60, 5)
     seen: list[Asking] = []
     found, _ = run(task, rows, on_step=seen.append)
-    assert [step.found for step in seen] == [found.first(i) for i in range(found.steps)]
+    assert [step.search for step in seen] == [found.first(i) for i in range(found.steps)]
     assert found.steps > 3
     for i in range(1, found.steps + 1):
         assert run(task, rows, start=found.first(i))[0] == found

@@ -48,15 +48,15 @@ class CellRules:
     @property
     def words(self) -> str:
         """For a record."""
-        given = [] if self.threshold is None else [f"cells of fewer than {self.threshold} rows"]
+        rules = [] if self.threshold is None else [f"cells of fewer than {self.threshold} rows"]
         if self.dominance is not None:
-            given.append(f"sums of which the {self.dominance[0]} largest are over {self.dominance[1]:g}%")
+            rules.append(f"sums of which the {self.dominance[0]} largest are over {self.dominance[1]:g}%")
         if self.p_percent is not None:
-            given.append(f"sums whose largest could be estimated to within {self.p_percent:g}%")
-        return "hidden: " + ", ".join(given)
+            rules.append(f"sums whose largest could be estimated to within {self.p_percent:g}%")
+        return "hidden: " + ", ".join(rules)
 
     def check(self, sums: bool) -> None:
-        """`InputError` if there is no rule, a number is out of range, or a rule about sums is used on counts."""
+        """Raise `InputError` if there is no rule, a number is out of range, or a rule about sums is used on counts."""
         if self.threshold is None and self.dominance is None and self.p_percent is None:
             raise InputError("no rule: give a threshold, a dominance, or a p-percent, or a base to round to")
         if self.threshold is not None and self.threshold < 2:
@@ -74,7 +74,7 @@ class CellRules:
 
     @property
     def largest(self) -> int:
-        """How many of a cell's largest contributions the rules look at."""
+        """The number of a cell's largest contributions that the rules look at."""
         return max(2, self.dominance[0] if self.dominance is not None else 0)
 
     def needs(self, table: Tabulated, sums: bool) -> Needs:

@@ -30,8 +30,7 @@ Place = tuple[int, int]
 
 
 def hide_by_pattern(states: States, threshold: int, zeros_shown: bool) -> Mask:
-    """Return the cells to hide, bool[rows, columns]: the small ones and others. States int64[rows, columns], totals
-    last.
+    """Return cells to hide, bool[rows, columns]: small ones and others. States int64[rows, columns], totals last.
 
     All of them if the whole table is small. `InputError` if SciPy, which has the solver, is not installed.
     """

@@ -48,7 +48,7 @@ def controlled(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Cou
 
 
 def _cycle(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Cells that are no multiples, each in the row or the column of the next by turns; none if all are multiples.
+    """Find cells that are no multiples, each in the row or column of the next by turns; none if all are multiples.
 
     Signed, rows and columns add up to 0: so where there is one such cell in a row or column, there is another.
     """

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What must be possible: that these cells, by number, all change by 1 (or -1) while hidden cells keep the sums.
+    """A change that must be possible: these cells, by number, by 1 (or -1), while hidden cells keep the sums.
 
     `room` float[cells] is how much each cell can go down, at most 1. All is in units of the cells' change.
     """
@@ -77,8 +77,7 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
 
 
 def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
-    """Yield each sensitive cell as much up, and down, as asked. The largest come first: they often make the others
-    safe."""
+    """Yield each sensitive cell as much up, and down, as asked. The largest first: they often make others safe."""
     wanted = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
     wanted += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
     for distance, cell, direction in sorted(wanted, reverse=True):
@@ -122,7 +121,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
     )
     upwards = sparse.hstack([-repeated, every])
     downwards = sparse.hstack([-sparse.diags_array(rooms) @ repeated, -every])
-    found = scipy.optimize.milp(
+    solution = scipy.optimize.milp(
         np.concatenate([cost, np.zeros(size * number)]),
         integrality=np.concatenate([np.ones(size), np.zeros(size * number)]),
         bounds=scipy.optimize.Bounds(np.concatenate([hidden, low]), np.concatenate([np.ones(size), high])),
@@ -133,15 +132,14 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
         ],
         options={"time_limit": seconds},
     )
-    if found.x is None:
+    if solution.x is None:
         return hidden
-    changes = np.abs(found.x[size:].reshape(number, size)) > NEGLIGIBLE
+    changes = np.abs(solution.x[size:].reshape(number, size)) > NEGLIGIBLE
     return hidden | changes.any(axis=0)
 
 
 def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
-    """Return what is hidden once a move is possible: nothing more if it is already, else the cells that a cheap way
-    needs."""
+    """Return what is hidden once a move is possible: nothing more if it is, else the cells of a cheap way."""
     import scipy.optimize
     import scipy.sparse as sparse
 
@@ -151,14 +149,14 @@ def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
         up, down = cell, len(cost) + cell
         low[up] = high[up] = float(move.direction > 0)
         low[down] = high[down] = float(move.direction < 0)
-    found = scipy.optimize.linprog(
+    solution = scipy.optimize.linprog(
         np.concatenate([price, price]),
         A_eq=sparse.hstack([balance, -balance], format="csr"),
         b_eq=np.zeros(balance.shape[0]),
         bounds=np.stack([low, high], axis=1),
         method="highs",
     )
-    if found.x is None:  # to hide everything is always a solution
-        raise RuntimeError(f"the linear programme was not solved: {found.message}")
-    change = found.x[: len(cost)] - found.x[len(cost) :]
+    if solution.x is None:  # to hide everything is always a solution
+        raise RuntimeError(f"the linear programme was not solved: {solution.message}")
+    change = solution.x[: len(cost)] - solution.x[len(cost) :]
     return hidden | (np.abs(change) > NEGLIGIBLE)

@@ -22,8 +22,7 @@ def as_csv(
     texts: Sequence[Sequence[str]],
     escape_formulas: bool = False,
 ) -> str:
-    """Return the table with its titles; `texts` are its cells, row by row. Titles that look like formulas can be
-    escaped."""
+    """Return the table with its titles; `texts` are its cells, by row. Titles like formulas can be escaped."""
     if escape_formulas:
         from parties.alone.publish.writing import escaped_text
 

@@ -43,7 +43,7 @@ class Tabulated:
 
 
 def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
-    """1, or -1 for the totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
+    """Return 1, or -1 for totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
     sign = np.ones(shape, dtype=np.int64)
     sign[-1] *= -1
     if shape[1] > 1:
@@ -67,11 +67,11 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
     names = [by] + ([across] if across is not None else [])
     if len(set(names)) < len(names) or summed in names:
         raise InputError("a column can be used once: by, across, or summed")
-    found = texts(rows, names + ([summed] if summed is not None else []))
-    if not len(found.counts):
+    table = texts(rows, names + ([summed] if summed is not None else []))
+    if not len(table.counts):
         raise InputError(f"{rows.engine.place}: there are no rows")
     axes, codes = [], []
-    for name, values, places in zip(names, found.values, found.codes, strict=False):
+    for name, values, places in zip(names, table.values, table.codes, strict=False):
         axis = in_order(values)
         if TOTAL in axis:
             raise InputError(f"{rows.engine.place}, column {quoted(name)}: {quoted(TOTAL)} is the name of the totals")
@@ -79,25 +79,25 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
         axes.append(axis)
         codes.append(np.array([order[value] for value in values], dtype=np.int64)[places])
     if across is None:
-        codes.append(np.zeros(len(found.counts), dtype=np.int64))
+        codes.append(np.zeros(len(table.counts), dtype=np.int64))
     shape = (len(axes[0]), len(axes[1]) if across is not None else 1)
     if (shape[0] + 1) * (shape[1] + 1) > MOST_CELLS:
         raise InputError(f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS}, totals too")
     if across is not None and shape[1] == 1:
         raise InputError(f"{rows.engine.place}, column {quoted(across)}: it has one value only: leave it out")
-    counts = with_totals(_summed(codes, found.counts, shape))
+    counts = with_totals(_summed(codes, table.counts, shape))
     titles = [*axes[0], TOTAL], [*axes[1], TOTAL] if across is not None else [TOTAL]
     if summed is None:
         ones = np.minimum(counts, np.arange(1, largest + 1)[:, None, None]) // np.arange(1, largest + 1)[:, None, None]
         return Tabulated(*titles, counts, counts, ones)
-    numbers, digits = _numbers(found.values[-1], f"{rows.engine.place}, column {quoted(summed)}")
-    each = numbers[found.codes[-1]]
-    if float(each.astype(float) @ found.counts) >= LARGEST:
+    numbers, digits = _numbers(table.values[-1], f"{rows.engine.place}, column {quoted(summed)}")
+    each = numbers[table.codes[-1]]
+    if float(each.astype(float) @ table.counts) >= LARGEST:
         raise InputError(
             f"{rows.engine.place}, column {quoted(summed)}: the numbers are too large, or too fine, to add"
         )
-    sums = with_totals(_summed(codes, found.counts * each, shape))
-    return Tabulated(*titles, counts, sums, _largest(codes, each, found.counts, counts.shape, largest), digits)
+    sums = with_totals(_summed(codes, table.counts * each, shape))
+    return Tabulated(*titles, counts, sums, _largest(codes, each, table.counts, counts.shape, largest), digits)
 
 
 def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Counts:
@@ -107,7 +107,7 @@ def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Cou
 
 
 def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
-    """Decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
+    """Parse decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
     parsed = []
     for text in values:
         try:
@@ -141,6 +141,6 @@ def _largest(codes: list[Counts], each: Counts, times: Counts, shape: tuple[int,
             order = np.lexsort((-amounts, cell))
             ranked = cell[order]
             rank = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
-            kept = rank < number
-            result.reshape(number, -1)[rank[kept], ranked[kept]] = amounts[order][kept]
+            among_largest = rank < number
+            result.reshape(number, -1)[rank[among_largest], ranked[among_largest]] = amounts[order][among_largest]
     return result

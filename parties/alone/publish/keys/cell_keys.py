@@ -27,7 +27,7 @@ class ColumnKey:
 
     @property
     def associated(self) -> bytes:
-        """What the column's pseudonyms are bound to."""
+        """The associated data of the column's pseudonyms."""
         return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
 
     def of(self, subject: Subject) -> CellCipher:

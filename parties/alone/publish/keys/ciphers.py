@@ -41,7 +41,7 @@ class CellCipher(ABC):
 
     @abstractmethod
     def open(self, sealed: bytes, associated: bytes) -> bytes:
-        """Return what was sealed. ValueError if it is not what this key sealed."""
+        """Open what was sealed. ValueError if it is not what this key sealed."""
 
 
 class Deterministic(CellCipher):
@@ -116,7 +116,7 @@ def spell(version: int, sealed: bytes) -> str:
 
 
 def read(pseudonym: str) -> tuple[int, bytes]:
-    """Version and sealed cell. ValueError if the text is no pseudonym."""
+    """Parse version and sealed cell. ValueError if the text is no pseudonym."""
     try:
         data = base64.b64decode(pseudonym + "=" * (-len(pseudonym) % 4), b"-_", validate=True)
     except binascii.Error:

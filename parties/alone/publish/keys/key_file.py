@@ -34,7 +34,7 @@ class KeyFile:
         return rows
 
     def run(self, change: str, values: Sequence[Any] = ()) -> int:
-        """Change the file; how many rows were changed."""
+        """Change the file; return how many rows were changed."""
         with _usable(self.path):
             return self._connection.execute(change, values).rowcount
 

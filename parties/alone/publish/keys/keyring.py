@@ -55,10 +55,10 @@ class Keyring:
         self.path = file.path
         self._file = file
         self._master = master
-        own = dict(self._file.all("SELECT name, wrapped FROM own", (str, bytes)))
-        if set(own) != {"records", "index"}:
+        wrapped_keys = dict(self._file.all("SELECT name, wrapped FROM own", (str, bytes)))
+        if set(wrapped_keys) != {"records", "index"}:
             raise file.damaged()
-        self._records_key, self._index_key = self._unwrap(own["records"]), self._unwrap(own["index"])
+        self._records_key, self._index_key = self._unwrap(wrapped_keys["records"]), self._unwrap(wrapped_keys["index"])
 
     def commit(self) -> None:
         """Keep what was changed, and begin anew."""
@@ -77,11 +77,11 @@ class Keyring:
 
     def versions(self, name: str) -> dict[int, ColumnKey]:
         """Return all versions of a column's key. `InputError` if there is none."""
-        if not (found := self._versions(name)):
+        if not (versions := self._versions(name)):
             names = self.names()
             there = instead(name, names)
             raise InputError(f"{self.path}: there is no key {quoted(name)}{there}")
-        return found
+        return versions
 
     def names(self) -> list[str]:
         """Return the columns that have keys."""
@@ -107,31 +107,31 @@ class Keyring:
 
     def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
         """Return the keys of some subjects, made for those who have none."""
-        tags = {self._tag(one): one for one in who}
-        found: dict[str, Subject] = {}
-        asked = list(tags)
-        for start in range(0, len(asked), ASKED):
-            some = asked[start : start + ASKED]
+        tags = {self._tag(subject): subject for subject in who}
+        keys: dict[str, Subject] = {}
+        wanted = list(tags)
+        for start in range(0, len(wanted), ASKED):
+            some = wanted[start : start + ASKED]
             marks = ", ".join("?" * len(some))
             for tag, handle, wrapped in self._file.all(
                 f"SELECT tag, handle, wrapped FROM subjects WHERE tag IN ({marks})", (bytes, bytes, bytes), some
             ):
-                found[tags[tag]] = Subject(handle, self._unwrap(wrapped))
-        for tag, one in tags.items():
-            if one not in found:
-                made = Subject(secrets.token_bytes(HANDLE_BYTES), secrets.token_bytes(MASTER_BYTES))
-                wrapped = aes_key_wrap(self._master, made.key)
-                self._file.run("INSERT INTO subjects VALUES (?, ?, ?)", (tag, made.handle, wrapped))
-                found[one] = made
-        return found
+                keys[tags[tag]] = Subject(handle, self._unwrap(wrapped))
+        for tag, subject in tags.items():
+            if subject not in keys:
+                fresh = Subject(secrets.token_bytes(HANDLE_BYTES), secrets.token_bytes(MASTER_BYTES))
+                wrapped = aes_key_wrap(self._master, fresh.key)
+                self._file.run("INSERT INTO subjects VALUES (?, ?, ?)", (tag, fresh.handle, wrapped))
+                keys[subject] = fresh
+        return keys
 
     def subject(self, handle: bytes) -> Subject | None:
         """Return the subject with a handle; None if it was forgotten."""
-        found = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
-        return Subject(handle, self._unwrap(found[0][0])) if found else None
+        rows = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
+        return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 
     def forget(self, who: str) -> bool:
-        """Destroy a subject's key, and record that one was, not whose; whether there was one."""
+        """Destroy a subject's key, and record that one was, not whose; return whether there was one."""
         known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
         if known:
             self.record("subject forgotten")
@@ -149,20 +149,20 @@ class Keyring:
 
     def records(self) -> list[dict[str, Any]]:
         """Return all records, checked. `InputError` if one was changed or is missing."""
-        found: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         previous = ""
         for *row, mac in self._file.all(f"SELECT {_RECORD}, mac FROM records ORDER BY number", _RECORD_KINDS):
             try:
-                whole = row[0] == len(found) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
+                whole = row[0] == len(records) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
             except TypeError:  # a code with letters beyond ASCII
                 whole = False
             if not whole:
-                raise InputError(f"{self.path}: record {len(found) + 1} was changed or removed")
-            found.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
+                raise InputError(f"{self.path}: record {len(records) + 1} was changed or removed")
+            records.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
             previous = mac
-        if [self._head(len(found), previous)] != [mac for (mac,) in self._file.all("SELECT mac FROM head", (str,))]:
+        if [self._head(len(records), previous)] != [mac for (mac,) in self._file.all("SELECT mac FROM head", (str,))]:
             raise InputError(f"{self.path}: records at the end were removed or added")
-        return found
+        return records
 
     def _add(self, name: str, version: int, mode: Mode) -> None:
         wrapped = aes_key_wrap(self._master, secrets.token_bytes(KEY_BYTES[mode]))
@@ -170,13 +170,13 @@ class Keyring:
 
     def _versions(self, name: str) -> dict[int, ColumnKey]:
         query = "SELECT version, mode, wrapped FROM columns WHERE name = ?"
-        found = {}
+        versions = {}
         for version, mode, wrapped in self._file.all(query, (int, str, bytes), [name]):
             key = self._unwrap(wrapped)
             if not 0 < version < 1 << 8 * VERSION_BYTES or len(key) != KEY_BYTES.get(mode):
                 raise self._file.damaged()
-            found[version] = ColumnKey(name, version, mode, cell_cipher(mode, key))
-        return found
+            versions[version] = ColumnKey(name, version, mode, cell_cipher(mode, key))
+        return versions
 
     def _tag(self, who: str) -> bytes:
         return hmac.digest(self._index_key, who.encode(), "sha256")
@@ -195,7 +195,7 @@ class Keyring:
 
 
 def refuse_existing(path: Path) -> None:
-    """`InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
+    """Raise `InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
     if os.path.lexists(path):
         raise InputError(f"{path} exists already; choose another name, or remove it first")
 

@@ -17,7 +17,7 @@ MOST_COUNTS = 1 << 27  # a gigabyte of them
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What stands in each column of counts: rows, then those of each value of each sensitive column, then public rows.
+    """The columns of counts: rows, then those of each value of each sensitive column, then public rows.
 
     `whole` int64[columns] are the counts of the whole table.
     """

@@ -23,7 +23,7 @@ Shares: TypeAlias = NDArray[np.float64]
 
 
 def variational(p: Shares, q: Shares) -> Measure:
-    """Half the sum of |p - q|. It is the earth mover's distance too if all values are equally far apart."""
+    """Return half the sum of |p - q|. It is the earth mover's distance too if all values are equally far apart."""
     distance: Measure = 0.5 * np.abs(p - q).sum(axis=1)
     return distance
 
@@ -92,7 +92,7 @@ class TCloseness(PrivacyModel):
         return DISTANCES[self.distance](p, q)
 
     def enough(self, measure: Measure) -> Fits:
-        """At most t."""
+        """Return whether it is at most t."""
         return measure <= self.t + ROUNDING
 
     @property

@@ -33,7 +33,7 @@ class PositiveDisclosure(PrivacyModel):
         return share
 
     def enough(self, measure: Measure) -> Fits:
-        """At most that."""
+        """Return whether it is at most that."""
         return measure <= self.most + ROUNDING
 
     @property
@@ -61,7 +61,7 @@ class NegativeDisclosure(PrivacyModel):
         return share
 
     def enough(self, measure: Measure) -> Fits:
-        """At least that."""
+        """Return whether it is at least that."""
         return measure >= self.least - ROUNDING
 
     @property

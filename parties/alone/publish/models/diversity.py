@@ -26,11 +26,11 @@ class LDiversity(PrivacyModel):
             raise InputError(f"l-diversity: l must be >= 1, not {self.l}")
 
     def measure(self, classes: Classes) -> Measure:
-        """Values that occur."""
+        """Count the values that occur."""
         return np.count_nonzero(classes.histogram(self.column), axis=1).astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
-        """At least l."""
+        """Return whether it is at least l."""
         return measure >= self.l
 
     @property
@@ -52,13 +52,13 @@ class EntropyLDiversity(PrivacyModel):
             raise InputError(f"entropy-l-diversity: l must be >= 1, not {self.l}")
 
     def measure(self, classes: Classes) -> Measure:
-        """e to the entropy: l if l values are equally frequent."""
+        """Return e to the entropy: l if l values are equally frequent."""
         p = shares(classes.histogram(self.column))
         entropy: Measure = np.exp(-np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
         return entropy
 
     def enough(self, measure: Measure) -> Fits:
-        """At least l."""
+        """Return whether it is at least l."""
         return measure >= self.l * (1 - ROUNDING)
 
     @property
@@ -82,14 +82,13 @@ class RecursiveLDiversity(PrivacyModel):
             raise InputError(f"recursive-l-diversity: needs l >= 1 and c > 0, not l = {self.l} and c = {self.c:g}")
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the most frequent value's rows over those of the l-th and rarer; infinite if there are fewer than
-        l."""
+        """Return the most frequent value's rows over those of the l-th and rarer; infinite if fewer than l."""
         rows = -np.sort(-classes.histogram(self.column), axis=1)
         rest = rows[:, self.l - 1 :].sum(axis=1)
         return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
-        """Below c."""
+        """Return whether it is below c."""
         return measure < self.c
 
     @property

@@ -77,11 +77,11 @@ class KAnonymity(PrivacyModel):
             raise InputError(f"k-anonymity: k must be >= 1, not {self.k}")
 
     def measure(self, classes: Classes) -> Measure:
-        """Rows."""
+        """Count the rows."""
         return classes.sizes.astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
-        """At least k."""
+        """Return whether it is at least k."""
         return measure >= self.k
 
     @property
@@ -110,13 +110,12 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
 
 
 def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
-    """Return those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be
-    suppressed."""
+    """Return the models whose suppressed rows only get fewer as classes are joined, `most` being suppressed."""
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)
     return [model for model in models if model.lifts]
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Histograms int64[classes, values] as distributions."""
+    """Return histograms int64[classes, values] as distributions."""
     return counts / counts.sum(axis=1, keepdims=True)

@@ -35,16 +35,16 @@ class Presence(PrivacyModel):
         return self.least > 0
 
     def fits(self, classes: Classes) -> Fits:
-        """Also a class without rows has to fit: its people are known not to be there."""
+        """Return whether classes fit, also those without rows: their people are known not to be there."""
         return self.enough(self.measure(classes))
 
     def measure(self, classes: Classes) -> Measure:
-        """Rows over public rows; infinite if there are none of these."""
+        """Return rows over public rows; infinite if there are none of these."""
         public = classes.public
         return np.where(public > 0, classes.sizes / np.maximum(public, 1), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
-        """Between least and most."""
+        """Return whether it is between least and most."""
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:

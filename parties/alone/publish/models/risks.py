@@ -22,7 +22,7 @@ def risks(classes: Classes) -> dict[str, Any]:
     present = Classes(classes.counts[classes.sizes > 0], classes.layout)
     sizes = present.sizes
     rows = int(sizes.sum())
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "linkage": {
             "prosecutor_highest": 1 / int(sizes.min()),
             "prosecutor_average": len(sizes) / rows,
@@ -33,8 +33,8 @@ def risks(classes: Classes) -> dict[str, Any]:
     }
     if classes.layout.public:
         presence = classes.sizes / np.maximum(classes.public, 1)
-        found["membership"] = {"least": float(presence.min()), "most": float(presence.max())}
-    return found
+        figures["membership"] = {"least": float(presence.min()), "most": float(presence.max())}
+    return figures
 
 
 def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
     p, q = shares(rows), shares(whole[None])
     lift = np.where(q > 0, p / np.where(q > 0, q, 1.0), 0.0)
     hierarchy = classes.layout.hierarchy(column)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "homogeneity": {
             "classes": int((np.count_nonzero(rows, axis=1) == 1).sum()),
             "rows_share": float(sizes[np.count_nonzero(rows, axis=1) == 1].sum() / total),
@@ -62,5 +62,5 @@ def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
             "rows_in_one_subtree": float(sizes[share == 1].sum() / total),
         }
     if similar:
-        found["similarity"] = similar
-    return found
+        figures["similarity"] = similar
+    return figures

@@ -30,7 +30,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is published: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
+    """A published table: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
 
     cells: Cells
     partition: Partition
@@ -58,17 +58,17 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
             partition = mondrian(cells, models, numeric, plan.algorithm == "mondrian-relaxed")
     else:
         search = Search(cells, models, most)
-        found = search.best(plan.algorithm, plan.utility)
-        partition = at_node(cells, search.rollup, found.node, fitting(search.rollup.classes(found.node), models))
-        levels = found.node
+        result = search.best(plan.algorithm, plan.utility)
+        partition = at_node(cells, search.rollup, result.node, fitting(search.rollup.classes(result.node), models))
+        levels = result.node
         if plan.local:
             partition, levels = recoded_locally(cells, partition, models, plan.algorithm, plan.utility), None
         about |= {
             "lattice": search.lattice.size,
-            "counted": found.counted,
-            "minimal": [list(node) for node in found.minimal],
-            "levels": {h.column: level for h, level in zip(cells.hierarchies, found.node, strict=True)},
-            plan.utility: found.loss,
+            "counted": result.counted,
+            "minimal": [list(node) for node in result.minimal],
+            "levels": {h.column: level for h, level in zip(cells.hierarchies, result.node, strict=True)},
+            plan.utility: result.loss,
         }
     return Outcome(cells, partition, levels, about | report(cells, partition, models))
 
@@ -117,27 +117,34 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
 
 def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
     """Return whether classes satisfy the models, what they reach, and what could be done with them."""
-    found = []
+    verdicts = []
     for model in models:
         if model.name == "presence" and not classes.layout.public:
             continue
         holds = bool(model.fits(classes).all())
-        found.append({"model": model.words, "holds": holds, "reached": model.reached(classes)})
+        verdicts.append({"model": model.words, "holds": holds, "reached": model.reached(classes)})
     return {
-        "models": found,
+        "models": verdicts,
         "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
         "risks": risks(classes) if len(classes) and classes.sizes.sum() else {},
     }
 
 
 def _by_size(sizes: Counts) -> list[dict[str, int]]:
-    """Return how many classes there are between one power of two and the next, the least and the most rows of these."""
-    found = []
+    """Count the classes between one power of two and the next, the least and the most rows of these."""
+    groups = []
     bits = np.frexp(sizes)[1]
     for group in np.unique(bits):
-        own = sizes[bits == group]
-        found.append({"least": int(own.min()), "most": int(own.max()), "classes": len(own), "rows": int(own.sum())})
-    return found
+        in_group = sizes[bits == group]
+        groups.append(
+            {
+                "least": int(in_group.min()),
+                "most": int(in_group.max()),
+                "classes": len(in_group),
+                "rows": int(in_group.sum()),
+            }
+        )
+    return groups
 
 
 def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
@@ -147,11 +154,11 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
     """
     rows = opened.enter_context(open_rows(plan))
     public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
-    kept = _kept(rows)
-    cells = read(kept, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
+    published = _kept(rows)
+    cells = read(published, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
     others = [name for name in plan.named("other") if plan.columns[name].mask is None]
-    _refuse_identifiers(kept, others, cells.rows)
-    return kept, cells
+    _refuse_identifiers(published, others, cells.rows)
+    return published, cells
 
 
 def _kept(rows: RowQuery) -> RowQuery:
@@ -161,7 +168,7 @@ def _kept(rows: RowQuery) -> RowQuery:
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:
-    """`InputError` if a column that is published as it is has another value in each row."""
+    """Raise `InputError` if a column that is published as it is has another value in each row."""
     if not others or number < 2:
         return
     distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]
@@ -177,8 +184,11 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
     """Return the columns that are published, in the order of the table: identifiers only if they are masked."""
-    kept = {name for name, column in columns.items() if column.shown}
-    return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
+    published = {name for name, column in columns.items() if column.shown}
+    return [
+        *(name for name in rows.types if name in published),
+        *(name for name in published if name not in rows.types),
+    ]
 
 
 def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:

@@ -29,14 +29,14 @@ class Boxes:
         return np.diff(self.starts, append=len(self.members))
 
     def of(self, those: Counts) -> Boxes:
-        """Some of the boxes, in this order."""
+        """Take some of the boxes, in this order."""
         sizes = self.sizes[those]
         starts = np.cumsum(sizes) - sizes
         places = np.repeat(self.starts[those] - starts, sizes) + np.arange(int(sizes.sum()))
         return self.at(places, starts)
 
     def at(self, places: Counts, starts: Counts, counts: Counts | None = None) -> Boxes:
-        """Pieces from these places, in boxes that start here."""
+        """Take pieces from these places, in boxes that start here."""
         numbers = None if self.numbers is None else self.numbers[:, places]
         return Boxes(self.members[places], self.counts[places] if counts is None else counts, starts, numbers)
 
@@ -52,10 +52,12 @@ class Boxes:
 
 def joined(boxes: Sequence[Boxes]) -> Boxes:
     """Return the boxes of all, one after the other."""
-    before = np.cumsum([0, *(len(one.members) for one in boxes)])
+    before = np.cumsum([0, *(len(part.members) for part in boxes)])
     return Boxes(
-        np.concatenate([one.members for one in boxes]),
-        np.concatenate([one.counts for one in boxes]),
-        np.concatenate([one.starts + start for one, start in zip(boxes, before, strict=False)]),
-        None if any(one.numbers is None for one in boxes) else np.concatenate([one.numbers for one in boxes], axis=1),
+        np.concatenate([part.members for part in boxes]),
+        np.concatenate([part.counts for part in boxes]),
+        np.concatenate([part.starts + start for part, start in zip(boxes, before, strict=False)]),
+        None
+        if any(part.numbers is None for part in boxes)
+        else np.concatenate([part.numbers for part in boxes], axis=1),
     )

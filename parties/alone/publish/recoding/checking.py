@@ -42,32 +42,36 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
         classes = rollup.classes(bottom)
         if data is not None and public is not None:
             others = texts(public, quasi)
-            made = hierarchies(quasi, plan.columns, others.values)
+            built = hierarchies(quasi, plan.columns, others.values)
             pairs = zip(cells.hierarchies, rollup.groups(bottom), strict=True)
-            said = [[h.values[code] for code in codes] for h, codes in pairs]
-            classes = counted_among(classes, said, made, recode(others, made), others.counts)
+            labels = [[h.values[code] for code in codes] for h, codes in pairs]
+            classes = counted_among(classes, labels, built, recode(others, built), others.counts)
     sizes = classes.sizes[classes.sizes > 0]
-    found = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
-    return found | {"average_class": float(sizes.mean())} | checked(classes, models)
+    report = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
+    return report | {"average_class": float(sizes.mean())} | checked(classes, models)
 
 
 def counted_among(
-    classes: Classes, said: Sequence[Sequence[str]], made: Sequence[Hierarchy], codes: ValueCodes, counts: Counts
+    classes: Classes,
+    labels: Sequence[Sequence[str]],
+    hierarchies: Sequence[Hierarchy],
+    codes: ValueCodes,
+    counts: Counts,
 ) -> Classes:
-    """Published classes with how many of the public rows each may stand for, and a class of those in none of them.
+    """Add to published classes how many of the public rows each may stand for, and a class of those in none of them.
 
     `said[i]` is what the classes say in a quasi-identifier, `made[i]` its hierarchy, which holds the public values.
     `InputError` if a label is nothing that the hierarchy knows and no range, or if classes overlap.
     """
-    columns = [spans_of(h, labels) for h, labels in zip(made, said, strict=True)]
-    places = place_in(list(zip(*columns, strict=True)), made, codes, alone=True)
+    columns = [spans_of(h, labels) for h, labels in zip(hierarchies, labels, strict=True)]
+    places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, alone=True)
     places = np.where(places == SUPPRESSED, len(classes), places)
     public = np.bincount(places, weights=counts, minlength=len(classes) + 1).astype(np.int64)
-    own = np.concatenate([classes.counts, np.zeros((1, classes.layout.width), dtype=np.int64)])
+    published = np.concatenate([classes.counts, np.zeros((1, classes.layout.width), dtype=np.int64)])
     whole = np.append(classes.layout.whole, public.sum())
     layout = replace(classes.layout, public=True, whole=whole)
-    found = np.concatenate([own, public[:, None]], axis=1)
-    return Classes(found if public[-1] else found[:-1], layout)
+    table = np.concatenate([published, public[:, None]], axis=1)
+    return Classes(table if public[-1] else table[:-1], layout)
 
 
 def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
@@ -77,16 +81,16 @@ def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
     """
     known = [set(names) for names in hierarchy.labels]
     common = next((level for level, names in enumerate(known) if names.issuperset(labels)), None)
-    found = []
+    spans = []
     for label in labels:
         levels = [level for level, names in enumerate(known) if label in names]
         match = re.fullmatch(r"\[(.+), (.+)\]", label)
         if levels:
-            found.append(Span(label, levels[-1] if common is None else common))
+            spans.append(Span(label, levels[-1] if common is None else common))
         elif match is not None and (low := number(match[1])) is not None and (high := number(match[2])) is not None:
-            found.append(Span(label, 0, low, high, True))
+            spans.append(Span(label, 0, low, high, True))
         else:
             raise InputError(
                 f"column {quoted(hierarchy.column)}: nobody in the public table can be meant by {quoted(label)}"
             )
-    return found
+    return spans

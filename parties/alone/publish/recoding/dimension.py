@@ -43,9 +43,9 @@ class Dimension:
         self._numbers = codes if same else numbers.astype(codes.dtype)[codes]
 
     def numbers(self, boxes: Boxes) -> ValueCodes:
-        """Of each piece, its cell's number."""
-        found: ValueCodes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
-        return found
+        """Return the number of each piece's cell."""
+        numbers: ValueCodes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
+        return numbers
 
     def extents(self, boxes: Boxes) -> tuple[ValueCodes, ValueCodes]:
         """Return the lowest and the highest number in each box, both [boxes]."""
@@ -55,8 +55,8 @@ class Dimension:
     def widths(self, low: ValueCodes, high: ValueCodes) -> Measure:
         """Return the share of the dimension that each box takes up, float64[boxes]."""
         if self.values is not None:
-            found: Measure = (self.values[high] - self.values[low]) / self._width
-            return found
+            shares: Measure = (self.values[high] - self.values[low]) / self._width
+            return shares
         levels = self._levels(low, high)
         groups = self._groups[levels, low]
         widths = np.zeros(len(low))
@@ -66,8 +66,7 @@ class Dimension:
         return widths
 
     def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
-        """Return what the pieces of boxes with these extents are divided by: values, or groups below the one holding
-        all."""
+        """Return the keys that divide boxes with these extents: values, or groups below the one holding all."""
         numbers = self.numbers(boxes)
         if self.values is not None:
             return numbers
@@ -81,13 +80,13 @@ class Dimension:
         pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
         lows, highs = pairs // len(size), pairs % len(size)
         if self.values is not None:
-            made = [range_of(float(a), float(b)) for a, b in zip(self.values[lows], self.values[highs], strict=True)]
+            spans = [range_of(float(a), float(b)) for a, b in zip(self.values[lows], self.values[highs], strict=True)]
         else:
             levels = self._levels(lows, highs)
             groups = self._groups[levels, lows]
             labels = self._hierarchy.labels
-            made = [Span(labels[n][g], n) for n, g in zip(levels.tolist(), groups.tolist(), strict=True)]
-        return [made[place] for place in places.tolist()]
+            spans = [Span(labels[n][g], n) for n, g in zip(levels.tolist(), groups.tolist(), strict=True)]
+        return [spans[place] for place in places.tolist()]
 
     def _levels(self, low: ValueCodes, high: ValueCodes) -> NDArray[np.int64]:
         """Return the lowest level at which each pair of numbers is in one group."""

@@ -29,15 +29,15 @@ def curve(
     many searches as there are quasi-identifiers, less one.
     """
     names = [h.column for h in cells.hierarchies]
-    found: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     for number in range(1, len(names)):
         try:
             part = anonymised(first(cells, number), plan, models).report["lost"]
         except InputError:
-            found.append({"column": names[number - 1], "lost": None})
+            points.append({"column": names[number - 1], "lost": None})
             continue
-        found.append({"column": names[number - 1], "lost": float(np.mean(list(part.values())))})
-    return [*found, {"column": names[-1], "lost": float(np.mean(list(lost.values())))}]
+        points.append({"column": names[number - 1], "lost": float(np.mean(list(part.values())))})
+    return [*points, {"column": names[-1], "lost": float(np.mean(list(lost.values())))}]
 
 
 def first(cells: Cells, number: int) -> Cells:

@@ -12,18 +12,18 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def flash(lattice: Lattice, passes: Test) -> Solutions:
-    """Return which nodes pass a monotone test."""
+    """Find the nodes that pass a monotone test."""
     known = np.zeros(lattice.shape, dtype=bool)
-    found = np.zeros(lattice.shape, dtype=bool)
+    solutions = np.zeros(lattice.shape, dtype=bool)
     for nodes in lattice.by_height():
         for node in nodes:
             while not known[node]:
-                _search(_path(lattice, known, node), known, found, passes)
-    return found
+                _search(_path(lattice, known, node), known, solutions, passes)
+    return solutions
 
 
 def _path(lattice: Lattice, known: Solutions, node: Node) -> list[Node]:
-    """Nodes that are not known yet, each one step above the one before: what is least generalised goes up first."""
+    """Find nodes that are not known yet, each one step above the one before: the least generalised goes up first."""
     path = [node]
     while True:
         open_ = [upper for upper in lattice.successors(path[-1]) if not known[upper]]
@@ -38,13 +38,13 @@ def _share(upper: Node, lower: Node, heights: Node) -> float:
     return next(b / h for a, b, h in zip(lower, upper, heights, strict=True) if a != b)
 
 
-def _search(path: list[Node], known: Solutions, found: Solutions, passes: Test) -> None:
+def _search(path: list[Node], known: Solutions, solutions: Solutions, passes: Test) -> None:
     low, high = 0, len(path) - 1
     while low <= high:
         middle = (low + high) // 2
         node = path[middle]
         if passes(node):
-            known[above(node)] = found[above(node)] = True
+            known[above(node)] = solutions[above(node)] = True
             high = middle - 1
         else:
             known[below(node)] = True

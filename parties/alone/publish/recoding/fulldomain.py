@@ -62,11 +62,11 @@ class Search:
     def solutions(self, algorithm: Literal["flash", "incognito"] = "flash") -> Solutions:
         """Return which nodes are solutions. What is not monotone is asked of each node where the rest passes."""
         search = flash if algorithm == "flash" else incognito
-        found = search(self.lattice, self.passes)
+        solutions = search(self.lattice, self.passes)
         if len(self._monotone) < len(self.models):
-            for node in nodes_of(found):
-                found[node] = self.holds(node)
-        return found
+            for node in nodes_of(solutions):
+                solutions[node] = self.holds(node)
+        return solutions
 
     def lowest(self) -> list[Node]:
         """Return the solutions of the least height, by Samarati's algorithm."""

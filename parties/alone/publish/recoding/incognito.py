@@ -14,8 +14,7 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Return which nodes pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say
-    nothing."""
+    """Find the nodes that pass a monotone test. Those outside a subset stand at their top, and say nothing."""
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
     for size in range(1, number + 1):
@@ -32,13 +31,13 @@ def incognito(lattice: Lattice, passes: Test) -> Solutions:
 def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
-    """Return which candidates pass; what lies above one that does is not tried."""
-    found = np.zeros(part.shape, dtype=bool)
+    """Find the candidates that pass; what lies above one that does is not tried."""
+    passing = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:
-            if candidates[node] and not found[node] and passes(_whole(lattice, subset, node)):
-                found[above(node)] = True
-    return found
+            if candidates[node] and not passing[node] and passes(_whole(lattice, subset, node)):
+                passing[above(node)] = True
+    return passing
 
 
 def _whole(lattice: Lattice, subset: tuple[int, ...], node: Node) -> Node:

@@ -40,10 +40,10 @@ class Lattice:
 
     def by_height(self) -> list[list[Node]]:
         """Return the nodes by the sum of their levels; in lexical order."""
-        found: list[list[Node]] = [[] for _ in range(sum(self.heights) + 1)]
+        heights: list[list[Node]] = [[] for _ in range(sum(self.heights) + 1)]
         for node in np.ndindex(*self.shape):
-            found[sum(node)].append(node)
-        return found
+            heights[sum(node)].append(node)
+        return heights
 
     def successors(self, node: Node) -> Iterator[Node]:
         """Yield the nodes one step above."""

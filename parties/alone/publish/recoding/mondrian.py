@@ -71,14 +71,13 @@ class _Cutter:
             closed.append(replace(done, numbers=None))
             if len(cut.starts):
                 open_ += cut.batches(most, PIECES)
-        found = joined(closed)
-        spans = [dimension.spans(*dimension.extents(found)) for dimension in self._dimensions]
-        classes = np.repeat(np.arange(len(found.starts)), found.sizes)
-        return self._space.partition(found.members, found.counts, classes, list(zip(*spans, strict=True)))
+        final = joined(closed)
+        spans = [dimension.spans(*dimension.extents(final)) for dimension in self._dimensions]
+        classes = np.repeat(np.arange(len(final.starts)), final.sizes)
+        return self._space.partition(final.members, final.counts, classes, list(zip(*spans, strict=True)))
 
     def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:
-        """Return the boxes that cannot be cut, and the parts of the others. Each is cut where it is widest and can
-        be."""
+        """Return boxes that cannot be cut, and the parts of the others, each cut where it is widest and can be."""
         extents = [dimension.extents(boxes) for dimension in self._dimensions]
         widths = np.stack([d.widths(*extent) for d, extent in zip(self._dimensions, extents, strict=True)])
         order = np.argsort(-widths, axis=0, kind="stable")
@@ -92,8 +91,8 @@ class _Cutter:
                 those = left[(chosen == i) & (widths[i, left] > 0)]
                 if len(those):
                     low, high = (end[those] for end in extents[i])
-                    found, failed = self._cut_at(dimension, boxes.of(those), low, high)
-                    parts.append(found)
+                    cut_parts, failed = self._cut_at(dimension, boxes.of(those), low, high)
+                    parts.append(cut_parts)
                     left_now.append(those[failed])
             left = np.concatenate(left_now)
         none = boxes.of(np.zeros(0, dtype=np.int64))
@@ -113,18 +112,17 @@ class _Cutter:
             return self._keep(ranked, box, begins)
         if self._relaxed:
             return self._keep(*_halved(ranked, box))
-        found, failed = self._keep(ranked, box, _after_median(ranked, keys, box))
+        cut_parts, failed = self._keep(ranked, box, _after_median(ranked, keys, box))
         some = np.flatnonzero(failed)
         again = np.isin(box, some)
         others, box = ranked.of(some), (np.cumsum(np.isin(np.arange(len(failed)), some)) - 1)[box[again]]
         if len(some):
             more, still = self._keep(others, box, _before_median(others, keys[again], box))
-            found, failed[some] = joined([found, more]), still
-        return found, failed
+            cut_parts, failed[some] = joined([cut_parts, more]), still
+        return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts, which begin at these pieces, of boxes with several that all fit, and which boxes have
-        none."""
+        """Return the parts, begun at these pieces, of boxes with several that all fit, and which boxes have none."""
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
         group = np.cumsum(group) - 1
@@ -138,8 +136,7 @@ class _Cutter:
 
 
 def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """Return the order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than
-    ranked."""
+    """Sort by box, then by key; equal ones stay in theirs. Numbers are sorted much faster than ranked."""
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
         return np.lexsort((keys, box))
@@ -154,7 +151,7 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Of each piece the rows before it in its box, and of each box all rows."""
+    """Count for each piece the rows before it in its box, and for each box all rows."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
@@ -164,8 +161,8 @@ def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
     """Return the value of each box where half of its rows are reached, by number; the least, if it has none."""
     before, rows = _before(boxes)
     short = 2 * (before + boxes.counts) < rows[box]
-    found: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
-    return found
+    medians: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
+    return medians
 
 
 def _after_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
@@ -183,7 +180,7 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
+    """Return boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
     before, rows = _before(boxes)
     left = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
     divided = (left > 0) & (left < boxes.counts)

@@ -34,7 +34,7 @@ def to_html(report: Mapping[str, Any], name: str) -> str:
     points = report.get("dimensions", [])
     drawn = sum(point["lost"] is not None for point in points) > 1
     sizes = report["class_sizes"]
-    found: str = _template().render(
+    page: str = _template().render(
         name=name,
         report=report,
         particulars=list(particulars(report)),
@@ -46,4 +46,4 @@ def to_html(report: Mapping[str, Any], name: str) -> str:
         points=points,
         curve=curve_svg(points) if drawn else "",
     )
-    return found
+    return page

@@ -22,7 +22,7 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True)
 class Span:
-    """What a class may say in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
+    """A class in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
 
     label: str
     level: int = 0
@@ -42,8 +42,7 @@ class Span:
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
     def share(self, hierarchy: Hierarchy, width: float) -> float:
-        """Return its normalised certainty penalty: the share of the column that it stands for. All numbers span
-        `width`."""
+        """Return its normalised certainty penalty: its share of the column. All numbers span `width`."""
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
         if self.values:
@@ -72,22 +71,22 @@ class Partition:
 
     def count(self, cells: Cells, layout: Layout) -> Classes:
         """Return the classes with their counts, the suppressed rows left out."""
-        kept = self.classes != SUPPRESSED
+        published = self.classes != SUPPRESSED
         part = Cells(
             cells.hierarchies,
             cells.sensitive_hierarchies,
-            cells.quasi[:, self.cells[kept]],
-            cells.sensitive[:, self.cells[kept]],
-            self.counts[kept],
+            cells.quasi[:, self.cells[published]],
+            cells.sensitive[:, self.cells[published]],
+            self.counts[published],
         )
-        found = counted(part, layout, self.classes[kept], len(self.boxes))
+        classes = counted(part, layout, self.classes[published], len(self.boxes))
         if self.public is not None:
-            found.counts[:, -1] = self.public
-        return found
+            classes.counts[:, -1] = self.public
+        return classes
 
     @property
     def suppressed(self) -> int:
-        """How many rows are left out."""
+        """The number of rows left out."""
         return int(self.counts[self.classes == SUPPRESSED].sum())
 
 
@@ -120,7 +119,10 @@ def tightened(cells: Cells, partition: Partition) -> Partition:
     for cell, place in zip(partition.cells.tolist(), partition.classes.tolist(), strict=True):
         if place != SUPPRESSED:
             members[place].append(cell)
-    boxes = [around(cells, np.array(own, dtype=np.int64), [None] * len(cells.hierarchies)) for own in members]
+    boxes = [
+        around(cells, np.array(class_members, dtype=np.int64), [None] * len(cells.hierarchies))
+        for class_members in members
+    ]
     return Partition(partition.cells, partition.classes, partition.counts, boxes)
 
 
@@ -129,12 +131,12 @@ def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) 
     numbers."""
     spans = []
     for hierarchy, codes, values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
-        own = codes[members]
+        member_codes = codes[members]
         if values is None:
-            level, group = hierarchy.common(own)
+            level, group = hierarchy.common(member_codes)
             spans.append(Span(hierarchy.labels[level][group], level))
             continue
-        spans.append(range_of(float(values[own].min()), float(values[own].max())))
+        spans.append(range_of(float(values[member_codes].min()), float(values[member_codes].max())))
     return tuple(spans)
 
 
@@ -145,18 +147,18 @@ def range_of(low: float, high: float) -> Span:
 
 
 def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Of each column that is wanted as numbers what its values are, float64[values]; None if some are no numbers."""
-    found: list[np.ndarray | None] = []
+    """Parse the values of each column that is wanted as numbers, float64[values]; None if some are no numbers."""
+    numbers: list[np.ndarray | None] = []
     for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
         values = [number(value) for value in hierarchy.values] if want else [None]
-        found.append(None if None in values else np.array(values, dtype=np.float64))
-    return found
+        numbers.append(None if None in values else np.array(values, dtype=np.float64))
+    return numbers
 
 
 def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
     """Return the average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
     sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
-    found = {}
+    penalties_by_column = {}
     for i, hierarchy in enumerate(cells.hierarchies):
         spans = {id(box[i]): box[i] for box in partition.boxes}
         numeric = any(span.numeric for span in spans.values())
@@ -164,5 +166,5 @@ def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
         width = max(used) - min(used)
         shares = {place: span.share(hierarchy, width) for place, span in spans.items()}
         penalties = [1.0, *(shares[id(box[i])] for box in partition.boxes)]
-        found[hierarchy.column] = float(np.dot(penalties, sizes) / max(1.0, sizes.sum()))
-    return found
+        penalties_by_column[hierarchy.column] = float(np.dot(penalties, sizes) / max(1.0, sizes.sum()))
+    return penalties_by_column

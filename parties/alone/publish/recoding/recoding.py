@@ -46,10 +46,10 @@ class Recoding:
         """Return what a plan has led to."""
         columns = {}
         for name, column in plan.columns.items():
-            kept = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
+            settings = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
             if column.tree is not None:
-                kept["paths"] = read_tree(column.tree)
-            columns[name] = kept
+                settings["paths"] = read_tree(column.tree)
+            columns[name] = settings
         models = [model.model_dump(exclude_none=True) for model in plan.models]
         return cls(columns, models, plan.max_suppressed, None if levels is None else list(levels), boxes)
 
@@ -77,23 +77,22 @@ class Recoding:
         }
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
-        """Return a column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the
-        rule."""
+        """Return a column's hierarchy for these values. `InputError` if one does not fit its tree or rule."""
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:
             return hierarchy(name, validated(ColumnPlan, column), values)
-        found = build(name, paths)
+        built = build(name, paths)
         for value in values:
-            found.code(value)
-        return found
+            built.code(value)
+        return built
 
     def partition(self, cells: Cells, models: Sequence[PrivacyModel]) -> Partition:
         """Return the classes of other rows: those in no box, or in a class that does not fit, are suppressed.
 
         If there is a public table, whoever of it is in no box is in a class of their own, of which no row is published.
         """
-        own, quasi = len(cells.counts), cells.quasi
+        number, quasi = len(cells.counts), cells.quasi
         if cells.public is not None:
             quasi = np.concatenate([quasi, cells.public[0]], axis=1)
         if self.levels is not None:
@@ -104,16 +103,16 @@ class Recoding:
             boxes, classes = list(self.boxes or []), place_in(self.boxes or [], cells.hierarchies, quasi)
         public = None
         if cells.public is not None:
-            outside = classes[own:] == SUPPRESSED
+            outside = classes[number:] == SUPPRESSED
             if outside.any():
-                classes[own:][outside] = len(boxes)
+                classes[number:][outside] = len(boxes)
                 boxes.append(tuple(Span(h.labels[-1][0], h.height) for h in cells.hierarchies))
             weights = cells.public[1]
-            public = np.bincount(classes[own:], weights=weights, minlength=len(boxes)).astype(np.int64)
-        classes, places = classes[:own], np.arange(own, dtype=np.int64)
-        found = Partition(places, classes, cells.counts, boxes, public)
-        fits = np.append(fitting(found.count(cells, layout_of(cells)), models), False)
-        return replace(found, classes=np.where((classes >= 0) & fits[classes], classes, SUPPRESSED))
+            public = np.bincount(classes[number:], weights=weights, minlength=len(boxes)).astype(np.int64)
+        classes, places = classes[:number], np.arange(number, dtype=np.int64)
+        partition = Partition(places, classes, cells.counts, boxes, public)
+        fits = np.append(fitting(partition.count(cells, layout_of(cells)), models), False)
+        return replace(partition, classes=np.where((classes >= 0) & fits[classes], classes, SUPPRESSED))
 
     def _by_level(self, hierarchies: Sequence[Hierarchy], quasi: ValueCodes) -> tuple[list[Box], Counts]:
         assert self.levels is not None
@@ -142,8 +141,7 @@ class Recoding:
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
-    """Return the first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is
-    not."""
+    """Return the first box with each cell, int64[cells], or none. `InputError` if not alone where it shall be."""
     holds = [
         np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
         for i, h in enumerate(hierarchies)
@@ -203,7 +201,7 @@ class _File(BaseModel):
         number = sum(column.role == "quasi-identifier" for column in self.columns.values())
         if (self.levels is None) == (self.boxes is None):
             raise ValueError("must have either levels or boxes")
-        if any(len(one) != number for one in ([self.levels] if self.levels is not None else self.boxes or [])):
+        if any(len(box) != number for box in ([self.levels] if self.levels is not None else self.boxes or [])):
             raise ValueError(f"must have a level, and boxes a span, for each of the {number} quasi-identifiers")
         return self
 
@@ -215,11 +213,11 @@ def load(path: Path) -> Recoding:
     if not isinstance(content, dict) or "smc_recoding" not in content:
         raise InputError(what)
     if content["smc_recoding"] != FORMAT:
-        given = quoted(str(content["smc_recoding"]))
-        raise InputError(f"{path}: format {given} of a recoding, and this program knows {FORMAT}")
+        version = quoted(str(content["smc_recoding"]))
+        raise InputError(f"{path}: format {version} of a recoding, and this program knows {FORMAT}")
     try:
         file = _File.model_validate(content)
-        found = Recoding(
+        recoding = Recoding(
             content["columns"],
             content["models"],
             file.max_suppressed,
@@ -227,19 +225,19 @@ def load(path: Path) -> Recoding:
             None if file.boxes is None else [tuple(Span(**dict(span)) for span in box) for box in file.boxes],
             content.get("of_both", []),
         )
-        found.made()
-        found.unchecked()
+        recoding.made()
+        recoding.unchecked()
     except ValidationError as error:
         raise InputError(f"{what}: {explained(error, _File)}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return found
+    return recoding
 
 
 def _plain(span: Span) -> dict[str, Any]:
-    found = asdict(span)
+    fields = asdict(span)
     if span.numeric:
-        return {name: found[name] for name in ("label", "level", "low", "high", "numeric")}
+        return {name: fields[name] for name in ("label", "level", "low", "high", "numeric")}
     if span.values:
         return {"label": span.label, "values": list(span.values)}
     return {"label": span.label, "level": span.level}

@@ -42,8 +42,8 @@ def attacks(risks: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         if attack != "sensitive":
             yield from _figures(attack, figures)
             continue
-        for column, found in figures.items():
-            for name, part in found.items():
+        for column, by_name in figures.items():
+            for name, part in by_name.items():
                 yield from _figures(f"{name} ({column})", part)
 
 

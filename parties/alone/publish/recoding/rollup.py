@@ -45,10 +45,10 @@ class Rollup:
         groups[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
         if len(starts) * self.layout.width > MOST_COUNTS:
             raise InputError(f"{len(starts)} distinct rows with {self.layout.width} counts each are too many to keep")
-        found = counted(cells, self.layout, groups[: len(counts)], len(starts)).counts
+        classes = counted(cells, self.layout, groups[: len(counts)], len(starts)).counts
         if cells.public is not None:
-            np.add.at(found[:, -1], groups[len(counts) :], cells.public[1])
-        return quasi[:, order[starts]], found
+            np.add.at(classes[:, -1], groups[len(counts) :], cells.public[1])
+        return quasi[:, order[starts]], classes
 
     def _at(self, node: Node) -> tuple[ValueCodes, Counts]:
         if node in self._kept:
@@ -65,21 +65,21 @@ class Rollup:
             ]
         )
         order, starts = grouped(codes, [len(h.labels[level]) for h, level in zip(self._hierarchies, node, strict=True)])
-        found = codes[:, order[starts]], np.add.reduceat(counts[order], starts, axis=0)
-        self._keep(node, found)
-        return found
+        merged = codes[:, order[starts]], np.add.reduceat(counts[order], starts, axis=0)
+        self._keep(node, merged)
+        return merged
 
     def _start(self, node: Node) -> tuple[Node, tuple[ValueCodes, Counts]]:
         """Return the node with the fewest classes that is known and lies below."""
-        best, found = tuple(0 for _ in node), self._bottom
+        best, fewest = tuple(0 for _ in node), self._bottom
         for other, classes in self._kept.items():
-            if len(classes[1]) < len(found[1]) and all(a <= b for a, b in zip(other, node, strict=True)):
-                best, found = other, classes
-        return best, found
+            if len(classes[1]) < len(fewest[1]) and all(a <= b for a, b in zip(other, node, strict=True)):
+                best, fewest = other, classes
+        return best, fewest
 
-    def _keep(self, node: Node, found: tuple[ValueCodes, Counts]) -> None:
-        self._kept[node] = found
-        self._bytes += sum(part.nbytes for part in found)
+    def _keep(self, node: Node, classes: tuple[ValueCodes, Counts]) -> None:
+        self._kept[node] = classes
+        self._bytes += sum(part.nbytes for part in classes)
         while self._bytes > KEPT_BYTES and len(self._kept) > 1:
             _, (codes, counts) = self._kept.popitem(last=False)
             self._bytes -= codes.nbytes + counts.nbytes

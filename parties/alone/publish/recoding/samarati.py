@@ -31,13 +31,13 @@ def samarati(lattice: Lattice, passes: Test, holds: Test) -> list[Node]:
         else:
             low = middle + 1
     for nodes in heights[low:]:
-        if found := [node for node in nodes if passes(node) and holds(node)]:
-            return found
+        if solutions := [node for node in nodes if passes(node) and holds(node)]:
+            return solutions
     return []
 
 
 class DistanceVectors:
-    """How many rows k-anonymity suppresses at each node, without a generalised table being computed.
+    """The rows that k-anonymity suppresses at each node, without a generalised table being computed.
 
     Of two cells the distance vector has, for each quasi-identifier, the lowest level at which they are one group: at a
     node they are one class if no entry is above it. The matrix has a row a cell with fewer than k rows, the outliers,

@@ -30,9 +30,9 @@ class Space:
             quasi = np.concatenate([quasi, public[0]], axis=1)
             sensitive = np.concatenate([sensitive, np.zeros((len(places), others), dtype=sensitive.dtype)], axis=1)
             counts = np.concatenate([counts, np.zeros(others, dtype=np.int64)])
-        kept = tuple(cells.sensitive_hierarchies[i] for i in places)
-        self.layout: Layout = layout_of(Cells(cells.hierarchies, kept, quasi, sensitive, counts, public))
-        self.cells = Cells(cells.hierarchies, kept, quasi, sensitive, counts)
+        hierarchies = tuple(cells.sensitive_hierarchies[i] for i in places)
+        self.layout: Layout = layout_of(Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts, public))
+        self.cells = Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts)
         self.public = np.zeros(len(counts) if public is not None else 0, dtype=np.int64)
         if public is not None:
             self.public[self.own :] = public[1]
@@ -45,7 +45,7 @@ class Space:
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
-        """Pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
+        """Count pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
         cells = Cells(
             self.cells.hierarchies,
             self.cells.sensitive_hierarchies,
@@ -53,29 +53,29 @@ class Space:
             self.cells.sensitive[:, members],
             counts,
         )
-        found = counted(cells, self.layout, groups, number)
+        classes = counted(cells, self.layout, groups, number)
         if self.layout.public:
-            found.counts[:, -1] = np.bincount(groups, weights=self.public[members], minlength=number)
-        return found
+            classes.counts[:, -1] = np.bincount(groups, weights=self.public[members], minlength=number)
+        return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
-        """Parts as classes."""
+        """Count parts as classes."""
         return self.classes(*_joined(parts), len(parts))
 
     def around(self, parts: Sequence[Part]) -> Partition:
-        """Parts as the classes of a partition, each in the smallest box around it."""
+        """Return parts as the classes of a partition, each in the smallest box around it."""
         boxes = [around(self.cells, part[0], self.numbers) for part in parts]
         return self.partition(*_joined(parts), boxes)
 
     def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
-        """Pieces of cells in their classes as a partition of the table's own rows."""
+        """Return pieces of cells in their classes as a partition of the table's own rows."""
         public = None
         if self.layout.public:
             weights = self.public[members]
             public = np.bincount(classes, weights=weights, minlength=len(boxes)).astype(np.int64)
-        kept = np.flatnonzero((members < self.own) & (counts > 0))
-        kept = kept[np.argsort(members[kept], kind="stable")]
-        return Partition(members[kept].astype(np.int64), classes[kept], counts[kept], boxes, public)
+        published = np.flatnonzero((members < self.own) & (counts > 0))
+        published = published[np.argsort(members[published], kind="stable")]
+        return Partition(members[published].astype(np.int64), classes[published], counts[published], boxes, public)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
@@ -84,8 +84,7 @@ def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
 
 
 def halves(part: Part, order: Counts, rows: int) -> list[Part]:
-    """Return the first `rows` rows of a part in an order of its cells, and the others; the cell where they meet is
-    divided."""
+    """Split a part after `rows` rows in an order of its cells; the cell where both meet is divided."""
     cells, counts = part[0][order], part[1][order]
     before = np.cumsum(counts) - counts
     left = np.clip(rows - before, 0, counts)

@@ -62,18 +62,18 @@ def _bisected(space: Space, part: Part, k: int) -> list[Part]:
 
 def _penalties(space: Space, part: Part, member: int) -> NDArray[np.float64]:
     """Return the penalty of a class of one member of a part and each other one, float64[members]."""
-    found = np.zeros(len(part[0]))
+    penalties = np.zeros(len(part[0]))
     for hierarchy, column, values, width in zip(
         space.cells.hierarchies, space.cells.quasi, space.numbers, space.widths, strict=True
     ):
         codes = column[part[0]]
         if values is not None and width is not None:
-            found += np.abs(values[codes] - values[codes[member]]) / width
+            penalties += np.abs(values[codes] - values[codes[member]]) / width
             continue
         apart = np.ones(len(codes), dtype=bool)
         for level, group in enumerate(hierarchy.groups):
             groups = group[codes]
             meet = apart & (groups == groups[member])
-            found[meet] += hierarchy.penalties[level][groups[member]]
+            penalties[meet] += hierarchy.penalties[level][groups[member]]
             apart &= ~meet
-    return found
+    return penalties

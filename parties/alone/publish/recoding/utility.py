@@ -57,7 +57,7 @@ class Discernibility(Utility):
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Rows squared."""
+        """Return rows squared."""
         sizes = classes.sizes.astype(np.float64)
         return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
 
@@ -68,11 +68,11 @@ class AverageClass(Utility):
     name: ClassVar[str] = "class-size"
 
     def bound(self, classes: Classes) -> float:
-        """Classes only get fewer."""
+        """Return a bound: classes only get fewer."""
         return (self.rows - self.most) / max(len(classes), 1)
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Rows a class; as many as there are if none is published."""
+        """Return rows a class; as many as there are if none is published."""
         fits = fits & (classes.sizes > 0)
         return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
 
@@ -95,7 +95,7 @@ class _ByCell(Utility):
         """Return what a cell costs, by the level and number of its group: float64[groups] a level."""
 
     def ahead(self, node: Node) -> float:
-        """Their sum over the rows only rises with the level, and a suppressed row costs no less than any other."""
+        """Return the sum over the rows: it only rises with the level, and a suppressed row costs no less."""
         return sum(totals[level] for totals, level in zip(self._totals, node, strict=True)) / self._scale
 
     @property
@@ -103,7 +103,7 @@ class _ByCell(Utility):
         return max(1, self.rows * len(self.hierarchies))
 
     def bound(self, classes: Classes) -> float:
-        """Return nothing beyond `ahead`."""
+        """Add nothing beyond `ahead`."""
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
@@ -136,15 +136,17 @@ class Entropy(_ByCell):
         """Return the entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
-        found = []
+        prices = []
         for group in hierarchy.groups:
             total = np.bincount(group, weights=rows)
             inside = np.bincount(group, weights=bits)
-            found.append(np.where(total > 0, np.log2(np.maximum(total, 1)) - inside / np.maximum(total, 1), 0.0))
-        return found
+            prices.append(np.where(total > 0, np.log2(np.maximum(total, 1)) - inside / np.maximum(total, 1), 0.0))
+        return prices
 
 
-UTILITIES: dict[str, type[Utility]] = {one.name: one for one in (Discernibility, Certainty, AverageClass, Entropy)}
+UTILITIES: dict[str, type[Utility]] = {
+    utility.name: utility for utility in (Discernibility, Certainty, AverageClass, Entropy)
+}
 
 
 def utility_of(name: str, cells: Cells, most: int) -> Utility:

@@ -31,7 +31,7 @@ BitMatrix = NDArray[np.uint8]
 
 
 class Units(BaseModel):
-    """What a number is worth: `factor` times 10^-digits."""
+    """The unit of a number: `factor` times 10^-digits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -95,7 +95,7 @@ def packed(bits: BitMatrix) -> bytes:
 
 
 def packed_bytes(width: int, numbers: int) -> int:
-    """Return how many bytes that takes."""
+    """Count the bytes that it takes."""
     return (width * numbers + 7) // 8
 
 

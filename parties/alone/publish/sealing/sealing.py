@@ -68,7 +68,7 @@ def _shared(exchanged: bytes, point: bytes, recipient: bytes) -> bytes:
 
 
 def _schedule(shared: bytes, info: bytes) -> tuple[AESGCM, bytes]:
-    """Key and nonce of the one message (RFC 9180, 5.1, mode_base)."""
+    """Return key and nonce of the one message (RFC 9180, 5.1, mode_base)."""
     context = b"\0" + _extract(_SUITE, b"", b"psk_id_hash", b"") + _extract(_SUITE, b"", b"info_hash", info)
     secret = _extract(_SUITE, shared, b"secret", b"")
     key = _expand(_SUITE, secret, b"key", context, _KEY_BYTES)
@@ -76,14 +76,14 @@ def _schedule(shared: bytes, info: bytes) -> tuple[AESGCM, bytes]:
 
 
 def _extract(suite: bytes, salt: bytes, label: bytes, data: bytes) -> bytes:
-    """LabeledExtract: HKDF-Extract is HMAC under the salt."""
+    """Compute LabeledExtract: HKDF-Extract is HMAC under the salt."""
     mac = hmac.HMAC(salt or bytes(_SECRET_BYTES), hashes.SHA256())
     mac.update(b"HPKE-v1" + suite + label + data)
     return mac.finalize()
 
 
 def _expand(suite: bytes, secret: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    """LabeledExpand."""
+    """Compute LabeledExpand."""
     labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
     return HKDFExpand(hashes.SHA256(), length, labelled).derive(secret)
 

@@ -16,7 +16,7 @@ def test_dependent_columns_lose_their_noise() -> None:
     hidden = rng.normal(0, 10, 20_000)
     true = np.stack([hidden * (1 + i / 10) for i in range(10)])
     found = filtered(true + rng.normal(0, 5, true.shape), np.full(10, 25.0))
-    assert found.kept == 1
+    assert found.strong == 1
     error = ((found.values - true) ** 2).mean()
     assert 1.5 < error < 4  # 25 as published
 
@@ -24,7 +24,7 @@ def test_dependent_columns_lose_their_noise() -> None:
 def test_noise_alone_is_all_removed() -> None:
     rng = np.random.default_rng(2)
     found = filtered(rng.uniform(-1, 1, (8, 50_000)), np.full(8, 1 / 3))
-    assert found.kept <= 1
+    assert found.strong <= 1
     assert np.abs(found.values).mean() < 0.1
 
 

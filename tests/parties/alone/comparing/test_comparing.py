@@ -52,7 +52,7 @@ def files(tmp_path: Path) -> Path:
 def test_the_columns_that_both_have(files: Path) -> None:
     pair = read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", None)
     assert pair.domain == {"sky": 2, "play": 2}
-    assert {name: codes.tolist() for name, codes in pair.own.items()} == {"sky": [0, 1], "play": [0, 1]}
+    assert {name: codes.tolist() for name, codes in pair.original.items()} == {"sky": [0, 1], "play": [0, 1]}
     assert {name: codes.tolist() for name, codes in pair.synthetic.items()} == {"sky": [1, 1, 0], "play": [1, 0, 0]}
     assert pair.target == "play"
     assert read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", "sky").target == "sky"
