@@ -27,21 +27,29 @@ def on_table(settings: AnyTabular, named: str | None, given: bool, tables: Mappi
     """
     if named is not None and given:
         raise InputError("--table: --data says already where the rows are; give one of them")
-    if named is not None and named not in tables:
-        raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
-    if named is None:
-        if given or settings.data is not None or not tables:
-            return settings
-        if len(tables) > 1:
-            raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
-    name = named or next(iter(tables))
-    table = tables[name]
+    if named is None and (given or settings.data is not None or not tables):
+        return settings
+    table = chosen(named, tables)
+    name = next(name for name in tables if tables[name] is table)
     _check_plain(name, table)
     found = {"schema_file": table.schema_file, "max_rows": table.max_rows}
     # A schema that stands beside `data` is that file's own.
     own = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
     unsaid = {key: value for key, value in found.items() if key in type(settings).model_fields and key not in own}
     return settings.model_copy(update={"data": Path(table.source), **unsaid})
+
+
+def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> TableSettings:
+    """Return the table that a flag names, or the only one. `InputError` if it is not clear which is meant."""
+    if named is not None and named not in tables:
+        raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
+    if named is None and len(tables) != 1:
+        raise InputError(
+            f"--config has several tables, {listed(tables)}: say which with --table"
+            if tables
+            else "--config has no table"
+        )
+    return tables[named] if named is not None else next(iter(tables.values()))
 
 
 def _check_plain(name: str, table: TableSettings) -> None:

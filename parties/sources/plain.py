@@ -39,10 +39,10 @@ class PlainSource(Source):
         super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
         self._spelling = settings.format
-        self._names, self._header = read_header(self._path, settings.format)
+        self.names, self._header = read_header(self._path, settings.format)
         for rule in rules:
-            self._require(rule, filter(None, self._names))
-            if (twins := [name for name in self._names if name.lower() == rule.column.lower()])[1:]:
+            self._require(rule, filter(None, self.names))
+            if (twins := [name for name in self.names if name.lower() == rule.column.lower()])[1:]:
                 raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
         self._codes = [_Codes(rule) for rule in rules]
         self._total: int | None = None
@@ -78,7 +78,7 @@ class PlainSource(Source):
 
     def _read(self) -> int:
         """Read the file; the number of its rows. Distinct rows are kept while all of them are fit."""
-        places = [self._names.index(rule.column) for rule in self._rules]
+        places = [self.names.index(rule.column) for rule in self._rules]
         distinct = _Distinct(len(places))
         total, fit = 0, True
         for block in self._blocks():
@@ -96,13 +96,13 @@ class PlainSource(Source):
         return total
 
     def _blocks(self) -> Iterator[list[list[str]]]:
-        records = self._records()
+        records = self.records()
         while block := list(islice(records, BLOCK)):
             yield block
 
-    def _records(self) -> Iterator[list[str]]:
+    def records(self) -> Iterator[list[str]]:
         """Yield the rows below the header."""
-        line, size = 1, len(self._names)
+        line, size = 1, len(self.names)
         try:
             with open_text(self._path, self._spelling) as stream:
                 separator, quote = self._spelling.separator, self._spelling.quote
