@@ -21,8 +21,9 @@ import numpy as np
 from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
 from parties.alone.sensitivity.draws import private
-from parties.alone.sensitivity.median import Numbers, Table
+from parties.alone.sensitivity.median import Table
 from parties.base import files, pictures
+from parties.base.arrays import Numbers
 from parties.bench.json_rows import json_rows
 
 LOW, HIGH, BOUND, BLOCK = 0, 100, 3, 10

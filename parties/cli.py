@@ -193,7 +193,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit code. Expected errors become one line on standard error."""
+    """Run the command line; return the exit code. Expected errors become one line on standard error."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         _check_text(words)
@@ -233,13 +233,13 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """`InputError` for an argument that is no text: it could stand in no file, report or record."""
-    for one in arguments:
+    """Raise `InputError` for an argument that is no text: it could stand in no file, report or record."""
+    for argument in arguments:
         try:
-            one.encode()
+            argument.encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"the argument {quoted(one)} is not UTF-8; a file of such a name has to be renamed"
+                f"the argument {quoted(argument)} is not UTF-8; a file of such a name has to be renamed"
             ) from None
 
 
@@ -247,8 +247,8 @@ def _by_flag(message: str, words: list[str]) -> str:
     """Return the message; one about a key of settings names the flag instead, if that is how its value was given."""
     key, colon, problem = message.partition(": ")
     flag = "--" + key.replace("_", "-")
-    given = any(word == flag or word.startswith(f"{flag}=") for word in words)
-    return f"{flag}: {problem}" if colon and given else message
+    is_given = any(word == flag or word.startswith(f"{flag}=") for word in words)
+    return f"{flag}: {problem}" if colon and is_given else message
 
 
 def _show_traceback() -> None:

@@ -37,7 +37,7 @@ from smc.errors import InputError
 
 
 class CommandTables(BaseModel):
-    """What single commands read of `party.toml`: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
+    """The tables of `party.toml` for commands: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -89,11 +89,11 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
 
 @cache
 def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
-    """Return the model with the tables of those kinds that are among the tables of a file: no other kind is loaded."""
+    """Add the tables of those kinds that are among the tables of a file to the model: no other kind is loaded."""
     named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
     fields = {name: kinds.find(name).Settings for name in named}
-    found = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
-    return create_model(model.__name__, __base__=model, **found)  # type: ignore[call-overload]
+    definitions = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
+    return create_model(model.__name__, __base__=model, **definitions)  # type: ignore[call-overload]
 
 
 def state_directory(path: Path) -> Path:
@@ -114,8 +114,8 @@ def peer_files(path: Path | None) -> list[Path]:
         return []
     peer = load(path).link.peer
     entries = files.read_toml(path).get("peers", [])
-    named = [one.get("certificate") for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
-    several = [path.parent / Path(one).expanduser() for one in named if isinstance(one, str) and one]
+    named = [peer.get("certificate") for peer in entries if isinstance(peer, dict)] if isinstance(entries, list) else []
+    several = [path.parent / Path(name).expanduser() for name in named if isinstance(name, str) and name]
     return [*([] if peer is None else [peer]), *several]
 
 

@@ -115,8 +115,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/release/top.py",
         (RELEASE + "test_places.py", *QUESTIONS),
         [
-            ("places = max(1, min(most, candidates - 1))", "places = 1"),
-            ("choice_law(epsilon, places + replaced, True,", "choice_law(epsilon, places, True,"),
+            ("return max(1, min(most, candidates - 1)) + replaced", "return 1 + replaced"),
+            ("return max(1, min(most, candidates - 1)) + replaced", "return max(1, min(most, candidates - 1))"),
             ("True, candidates * batch, security)", "True, candidates, security)"),
         ],
     ),
@@ -230,10 +230,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/triangles.py",
         ("tests/parties/jobs/release/test_triangles.py",),
         [
-            ("size, self.epsilon, self.delta, self.replaced))", "size, self.epsilon, self.delta))"),
-            ("size, self.epsilon, self.delta, self.replaced))", "size, 2 * self.epsilon, self.delta, self.replaced))"),
-            ("Spending(about, float(self.epsilon), delta", "Spending(about, float(self.epsilon / 2), delta"),
-            ("delta=float(self.delta), adjacency", "delta=float(self.delta / 2), adjacency"),
+            ("exact(self.settings.delta), self.replaced\n", "exact(self.settings.delta)\n"),
+            ("privacy = self.epsilon, exact", "privacy = 2 * self.epsilon, exact"),
+            (
+                "(private_bound(self.epsilon, exact(self.settings.delta),",
+                "(private_bound(self.epsilon / 2, exact(self.settings.delta),",
+            ),
+            (
+                "(private_bound(self.epsilon, exact(self.settings.delta),",
+                "(private_bound(self.epsilon, exact(self.settings.delta) / 2,",
+            ),
         ],
     ),
     (
@@ -296,10 +302,15 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/jobs/release/test_noise.py", *QUESTIONS),
         [
             ("scale = Fraction(change) / epsilon", "scale = 1 / epsilon"),
+            ('Noise("report noisy max", Fraction(change) / epsilon', 'Noise("report noisy max", 1 / epsilon'),
+            (
+                'Spending("report noisy max", float(epsilon), adjacency=adjacency)',
+                'Spending("report noisy max", float(epsilon))',
+            ),
             ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (1 / (2 * rho)).sqrt(context)"),
             ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (numbers / (4 * rho)).sqrt(context)"),
             ("sigma.adjusted() - 5), ROUND_CEILING)", "sigma.adjusted() - 5), 'ROUND_FLOOR')"),
-            ("rho=float(Fraction(numbers) / (2 * found**2))", "rho=float(1 / (2 * found**2))"),
+            ("rho=float(Fraction(numbers) / (2 * scale**2))", "rho=float(1 / (2 * scale**2))"),
             ("security_for(self.epsilon, numbers)", "security_for(self.epsilon)"),
             ("return discrete_gaussian(self.scale**2, security)", "return discrete_gaussian(self.scale, security)"),
         ],
@@ -310,75 +321,86 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("2 * near if self.replaced else near", "near"),
             ("near = max(sum(", "near = min(sum("),
-            ("vector_noise(self.settings, self.overlap)", "vector_noise(self.settings, 1)"),
+            ("self.noise(min(len(predicates), 2 * near if self.replaced else near))", "self.noise(1)"),
         ],
     ),
     (
         "parties/jobs/release/histogram.py",
         QUESTIONS,
-        [("min(many, 2) if self.replaced else 1, self.settings", "1, self.settings")],
+        [
+            ("self.noise(min(cells.number, 2) if self.replaced else 1)", "self.noise(1)"),
+        ],
     ),
     (
         "parties/jobs/release/sum.py",
         QUESTIONS,
         [
-            ("self.values.change(self.replaced, groups)", "self.values.change(False, groups)"),
-            ("self.values.change(self.replaced, groups)", "self.values.change(self.replaced, 1)"),
-            ("noise = laplace(self.epsilon, change, self", "noise = laplace(self.epsilon, 1, self"),
+            ("values.change(self.replaced, groups.number)", "values.change(False, groups.number)"),
+            ("values.change(self.replaced, groups.number)", "values.change(self.replaced, 1)"),
+            ("self.noise(max(1, values.change(self.replaced, groups.number)))", "self.noise(1)"),
         ],
     ),
     (
         "parties/jobs/release/mean.py",
         QUESTIONS,
         [
-            ("sums = laplace(self.epsilon / 2, change,", "sums = laplace(self.epsilon, change,"),
-            ("counts = laplace(self.epsilon / 2, min", "counts = laplace(self.epsilon, min"),
-            ("min(groups, 2) if self.replaced else 1, self", "1, self"),
-            ("self.values.centred.change(self.replaced, groups)", "self.values.centred.change(False, groups)"),
+            ("HALF = Fraction(1, 2)", "HALF = Fraction(1)"),
+            ("self.noise(min(many, 2) if self.replaced else 1, HALF)", "self.noise(1, HALF)"),
+            ("self.replaced else 1, HALF)", "self.replaced else 1)"),
+            ("values.centred.change(self.replaced, many)", "values.centred.change(False, many)"),
         ],
     ),
     (
         "parties/jobs/release/median.py",
         QUESTIONS,
         [
-            ("change = self.group_count, 2 if self.replaced else 1", "change = self.group_count, 1"),
-            ("change, True, len(self.candidates) * groups)", "change, True, 1)"),
+            ("self.noisy_max(2 if self.replaced else 1)", "self.noisy_max(1)"),
+            ("noise.law(len(candidates) * groups)", "noise.law(1)"),
         ],
     ),
     (
         "parties/jobs/release/top.py",
         QUESTIONS,
         [
-            ("self.settings.first, values, self.replaced, groups)", "self.settings.first, values, False, groups)"),
-            ("self.settings.first, values, self.replaced, groups)", "1, values, self.replaced, groups)"),
-            ("self.settings.first, values, self.replaced, groups)", "self.settings.first, values, self.replaced)"),
+            ("change(first, size, self.replaced)", "change(first, size)"),
+            ("change(first, size, self.replaced)", "change(1, size, self.replaced)"),
+            ("noise.law(size * groups)", "noise.law(size)"),
         ],
     ),
     (
         "parties/jobs/release/marginals.py",
         ("tests/parties/jobs/release/test_marginals.py", *QUESTIONS),
         [
-            ("changed = len(self.sets) * (2 if self.replaced else 1)", "changed = len(self.sets)"),
-            ("changed = len(self.sets) * (2 if self.replaced else 1)", "changed = 2 if self.replaced else 1"),
+            ("self.noise(len(sets) * (2 if self.replaced else 1))", "self.noise(len(sets))"),
+            ("self.noise(len(sets) * (2 if self.replaced else 1))", "self.noise(2 if self.replaced else 1)"),
         ],
     ),
     (
         "parties/jobs/release/naive_bayes.py",
         QUESTIONS,
         [
-            ("changed = (1 + len(self.using)) * (2", "changed = len(self.using) * (2"),
-            ("(1 + len(self.using)) * (2 if self.replaced else 1)", "1 + len(self.using)"),
+            ("self.noise((1 + len(columns)) * (2", "self.noise(len(columns) * (2"),
+            ("(1 + len(columns)) * (2 if self.replaced else 1)", "1 + len(columns)"),
         ],
     ),
     (
-        "parties/jobs/release/sums.py",
+        "parties/jobs/release/question.py",
         QUESTIONS,
         [
             (
-                "tuple(part.noise.spending for part in self.parts if part.noise is not None)",
-                "tuple(part.noise.spending for part in self.parts[:1] if part.noise is not None)",
+                "tuple(part.noise for part in parts if part.noise is not None)",
+                "tuple(part.noise for part in parts[:1] if part.noise is not None)",
             ),
             ("self.noise.law(self.numbers), self.signed).tolist()", "self.noise.law(1), self.signed).tolist()"),
+        ],
+    ),
+    (
+        "parties/jobs/release/variance.py",
+        ("tests/parties/jobs/release/test_variance.py",),
+        [
+            ("< n * q * denominator", "<= n * q * denominator"),
+            ("n * n * numerator", "n * numerator"),
+            ("x is not None for x", "True for x"),
         ],
     ),
     (
@@ -394,18 +416,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/choices.py",
-        QUESTIONS,
-        [("float(self.epsilon), adjacency=self.settings.adjacency)", "float(self.epsilon))")],
-    ),
-    (
         "parties/jobs/cluster/cluster.py",
         ("tests/parties/jobs/cluster/test_cluster.py",),
         [
-            ("laplace(self.epsilon, 2 if self.replaced else 1,", "laplace(self.epsilon, 1,"),
+            ("self.noise(2 if self.replaced else 1)", "self.noise(1)"),
             (
-                "for part in self.rounds if part.noise is not None)",
-                "for part in self.rounds[:1] if part.noise is not None)",
+                "part.noise for part in self.rounds if part.noise is not None)",
+                "part.noise for part in self.rounds[:1] if part.noise is not None)",
             ),
         ],
     ),
@@ -422,7 +439,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/jobs/publish/test_table.py",),
         [
             ("cells = 2 * len(self.axes)", "cells = len(self.axes)"),
-            ("change = 2 * (cells - 1) if self.replaced else cells", "change = cells"),
+            ('change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells', "change = cells"),
             ("change * greatest", "change"),
         ],
     ),
@@ -491,14 +508,17 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/synthesise/synthesise.py",
         ("tests/parties/jobs/synthesise/test_synthesise.py",),
         [
-            ("exact(spent),\n            self.replaced,", "exact(spent),\n            False,"),
-            ("rho=float(self.work.rho), adjacency", "rho=float(self.work.rho) / 2, adjacency"),
+            ("rho),\n            self.replaced,", "rho),\n            False,"),
+            (
+                "replace(noise.spending, mechanism=name)",
+                "replace(noise.spending, mechanism=name, rho=noise.spending.rho / 2)",
+            ),
             ("exact(self.settings.delta), 1, self", "exact(self.settings.delta), 4, self"),
         ],
     ),
     (
-        "parties/jobs/release/loss.py",
-        (*QUESTIONS, "tests/parties/jobs/publish/test_table.py"),
+        "parties/jobs/release/kind.py",
+        QUESTIONS,
         [('bool(self.settings.adjacency == "replace")', "False")],
     ),
     (

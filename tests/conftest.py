@@ -36,6 +36,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if slow.is_quick(config) and slow.says_slow(collection_path) else None
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if slow.starts(item):
+        item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if examples.EXPLORING:
         return

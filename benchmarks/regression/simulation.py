@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.private_trees.tables import Table, folds
 from parties.alone.regression.losses import Logistic
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Floats
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
@@ -30,7 +30,6 @@ FOLDS, SEED = 5, 1
 REPEATS = 3  # draws of the noise, of each fold
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01)
 
-Floats = NDArray[np.float64]
 Fit = Callable[[TrainingRows, TrainingRows, np.random.Generator], Floats]  # from both parties' rows to weights
 
 

@@ -96,6 +96,14 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def tell(as_json: bool, document: object, text: str) -> None:
+    """Print a result on standard output: as JSON, or as its text."""
+    if as_json:
+        print_json(document)
+    else:
+        _screen("out").print(text, end="", highlight=False)
+
+
 def show(table: Table, screen: Console | None = None) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal."""
     from rich.measure import Measurement

@@ -21,11 +21,13 @@ from smc.errors import InputError
 MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file (or pipe). `InputError` if there is none or it may not be read."""
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """Return the content of a file (or pipe), or its first bytes. `InputError` if there is none or it may not be
+    read."""
     try:
         refuse_device(path)
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return stream.read(most)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
 
@@ -144,6 +146,11 @@ def _real(digits: str) -> float:
 def write_text(path: Path, text: str, private: bool = False) -> None:
     """Write UTF-8 text, see `write_bytes`."""
     write_bytes(path, text.encode(), private)
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a JSON document for people, see `write_bytes`."""
+    write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:

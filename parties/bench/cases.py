@@ -76,16 +76,16 @@ class Case:
         return low <= (shape.rate or math.inf) <= high
 
     def forecast(self) -> Forecast:
-        """Exact costs of one run, and its time on any link."""
+        """Return exact costs of one run, and its time on any link."""
         count = self.workload.count or self.workload.play
         return forecast(lambda engine: count(engine, self.batch), self.profile)
 
     def play(self, engine: Engine) -> Result:
-        """Return this party's side of one run."""
+        """Play this party's side of one run."""
         return self.workload.play(engine, self.batch)
 
     def check(self, result: Result) -> None:
-        """`RuntimeError` if a run's result is wrong."""
+        """Raise `RuntimeError` if a run's result is wrong."""
         if not self.workload.right(result, self.batch):
             raise RuntimeError(f"wrong result in the bench: {self.title}")
 
@@ -156,12 +156,12 @@ def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
 
 
 def _x_log_x(engine: Engine, batch: int) -> Result:
-    """As `logarithm.open_logarithm`, in named phases; the opened bits and how many of them are a fraction."""
+    """Compute as `logarithm.open_logarithm`, in named phases; return the opened bits and how many are a fraction."""
     parameters = precision.derive(LOG_DELTA, LOG_BOUND, prices=engine.words.prices)
     width = parameters.count_width
-    own = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
+    counts = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
     with engine.session.phase("inputs"):
-        left, right = both_inputs(engine, own, width)
+        left, right = both_inputs(engine, counts, width)
     word = logarithm.x_log_x(engine, parameters, left, right)
     with engine.session.phase("opening"):
         return engine.reveal(engine.words.bits(word))[0], parameters.fraction
@@ -170,8 +170,8 @@ def _x_log_x(engine: Engine, batch: int) -> Result:
 def _x_log_x_is_right(result: Result, batch: int) -> bool:
     opened, fraction = result
     x = _integers(LOG_BOUND // 2, batch).sum(axis=0).astype(np.float64)
-    found = np.array(bitpack.to_integers(opened, signed=True), dtype=np.float64) / (1 << fraction)
-    return bool((np.abs(found - x * np.log(np.maximum(x, 1))) <= x * LOG_DELTA / 4 + 1e-8).all())
+    values = np.array(bitpack.to_integers(opened, signed=True), dtype=np.float64) / (1 << fraction)
+    return bool((np.abs(values - x * np.log(np.maximum(x, 1))) <= x * LOG_DELTA / 4 + 1e-8).all())
 
 
 @lru_cache
@@ -186,8 +186,8 @@ def _tables() -> tuple[id3.Problem, list[Table]]:
 def _tree(engine: Engine, batch: int) -> id3.Tree:
     del batch
     problem, halves = _tables()
-    own = halves[engine.party]
-    return id3.id3(engine, problem, RowCounts(problem.domains, problem.classes, own.rows, own.classes))
+    half = halves[engine.party]
+    return id3.id3(engine, problem, RowCounts(problem.domains, problem.classes, half.rows, half.classes))
 
 
 @lru_cache
@@ -255,13 +255,13 @@ def crossover_cases() -> list[Case]:
 
 
 def program_cases(program: str, arguments: Sequence[str], integers: bool) -> list[Case]:
-    """Any program, module:function, on the profiles that suit it; both parties give it the same arguments.
+    """Return any program, module:function, on the profiles that suit it; both parties give it the same arguments.
 
     Nothing says which result is right, only what a run may cost.
     """
-    found, own = load_program(program), arguments_of(arguments)
+    run, inputs = load_program(program), arguments_of(arguments)
     workload = Workload(
-        program, lambda engine, batch: found(engine, *own), lambda result, batch: True, call=(program, *arguments)
+        program, lambda engine, batch: run(engine, *inputs), lambda result, batch: True, call=(program, *arguments)
     )
     return _cases(workload, (*INTEGER, *BOOLEAN) if integers else BOOLEAN, 1)
 

@@ -96,7 +96,7 @@ class _Run:
 def measure(
     link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, on_progress: OnProgress
 ) -> tuple[list[Measurement], list[Skipped]]:
-    """Return all cases over one link, by one pair of processes; `on_progress` hears what is being done.
+    """Measure all cases over one link, by one pair of processes; `on_progress` hears what is being done.
 
     RuntimeError if a result or a forecast is wrong.
     """
@@ -104,12 +104,12 @@ def measure(
     skipped: list[Skipped] = []
     for case in cases:
         on_progress(f"{link}: forecast of {case.title}")
-        found = case.forecast()
-        predicted = found.seconds(shape)
+        forecast = case.forecast()
+        predicted = forecast.seconds(shape)
         if predicted > LONGEST_SECONDS:
             skipped.append(Skipped(link, case.workload.name, str(case.profile), case.batch, round(predicted, 1)))
         else:
-            todo.append((case, found))
+            todo.append((case, forecast))
     if not todo:
         return [], skipped
     rows = []
@@ -117,14 +117,14 @@ def measure(
     with _peer_session(shape, [case for case, _ in todo], repeats) as session:
         warm_up([case for case, _ in todo])
         session.receive("bench.ready", np.uint8, (0,))
-        for case, found in todo:
+        for case, forecast in todo:
             runs = []
             for turn in range(repeats):
                 on_progress(f"{link}: {case.title}, run {turn + 1} of {repeats}")
                 runs.append(_lead(session, shape, case, turn))
             for run in runs:
-                _compare(case, found, run)
-            rows.append(_row(link, shape, case, found, runs))
+                _compare(case, forecast, run)
+            rows.append(_row(link, shape, case, forecast, runs))
     return rows, skipped
 
 
@@ -139,7 +139,7 @@ def _play_one(case: Case, session: Session) -> None:
 
 
 def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
-    """Party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
+    """Run party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
     branch = session.branch(f"{case.title} {turn}")
     start = time.monotonic_ns() + round(1e9 * (LEAD_SECONDS + 2 * (shape.delay or 0.0)))
     session.send("bench.start", np.array([start], dtype=np.int64))
@@ -150,7 +150,7 @@ def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
 
 
 def _follow(session: Session, case: Case, turn: int) -> None:
-    """Party 1's side of one run."""
+    """Run party 1's side of one run."""
     branch = session.branch(f"{case.title} {turn}")
     (start,) = session.receive("bench.start", np.int64, (1,))
     ended = _play(branch, case, int(start))
@@ -159,7 +159,7 @@ def _follow(session: Session, case: Case, turn: int) -> None:
 
 
 def _play(session: Session, case: Case, start: int) -> int:
-    """Run the program at `start`, check its result; when it ended. Both in nanoseconds of the common clock."""
+    """Run the program at `start`, check its result; return when it ended. Both in nanoseconds of the common clock."""
     time.sleep(max(0, start - time.monotonic_ns()) / 1e9)
     result = case.play(engine_of(session, case.profile))
     ended = time.monotonic_ns()
@@ -167,17 +167,17 @@ def _play(session: Session, case: Case, start: int) -> int:
     return ended
 
 
-def _compare(case: Case, found: Forecast, run: _Run) -> None:
+def _compare(case: Case, forecast: Forecast, run: _Run) -> None:
     measured = run.meters[0].total, run.meters[1]
     for party in (0, 1):
         for name in COUNTS:
-            counted, real = getattr(found.costs[party], name), getattr(measured[party], name)
+            counted, real = getattr(forecast.costs[party], name), getattr(measured[party], name)
             if counted != real:
                 wrong = InputError if case.workload.call else RuntimeError  # what it opens may steer a program
                 raise wrong(f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}")
 
 
-def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequence[_Run]) -> Measurement:
+def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequence[_Run]) -> Measurement:
     seconds = sorted(run.seconds for run in runs)
     median = statistics.median(seconds)
     typical = min(runs, key=lambda run: abs(run.seconds - median))
@@ -195,10 +195,10 @@ def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequenc
         seconds=round(median, 6),
         seconds_min=round(seconds[0], 6),
         seconds_max=round(seconds[-1], 6),
-        predicted_seconds=round(found.seconds(shape), 6),
+        predicted_seconds=round(forecast.seconds(shape), 6),
         bytes_sent=meter.total.bytes_sent,
         bytes_received=meter.total.bytes_received,
-        predicted_bytes=found.bytes,
+        predicted_bytes=forecast.bytes,
         messages=meter.total.messages,
         rounds=meter.total.rounds,
         and_gates=meter.total.and_gates,
@@ -208,7 +208,7 @@ def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequenc
 
 
 def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
-    """Bytes (both ways) and seconds by the last name of each phase, without the phases inside; "other" is the rest."""
+    """Return bytes (both ways) and seconds by the last name of each phase, without inner ones; "other": the rest."""
     total = Cost(meter.total.bytes_sent, meter.total.bytes_received, seconds=seconds)
     every = {"": total, **meter.phases}
     shares: dict[str, dict[str, float]] = {}
@@ -231,7 +231,7 @@ def _bytes(cost: Cost) -> int:
 
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
-    """Give a session with a second process of this program, which will play the same cases."""
+    """Open a session with a second process of this program, which will play the same cases."""
     with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
@@ -246,7 +246,7 @@ def _slower(shape: LinkShape) -> LinkShape | None:
 
 
 def play_peer(directory: Path, address: str) -> None:
-    """The second process: party 1 of every case in the plan."""
+    """Play party 1 of every case in the plan, as the second process."""
     plan = json.loads((directory / "plan.json").read_text())
     shape = LinkShape.parse(plan["link"])
     cases = [find_case(*named) for named in plan["cases"]]

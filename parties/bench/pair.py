@@ -25,14 +25,14 @@ GRACE_SECONDS = 2.0
 
 @contextmanager
 def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None) -> Iterator[Session]:
-    """Party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, ended on the way out."""
-    own, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
+    """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both."""
+    ours, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
     children: list[subprocess.Popen[bytes]] = []
 
     def start_peer(address: str) -> None:
         children.append(subprocess.Popen([sys.executable, *arguments, str(directory), address]))
 
-    options = LinkOptions(own, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer)
+    options = LinkOptions(ours, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer)
     try:
         with open_link(options, JOB) as link:
             yield link.session()
@@ -47,8 +47,8 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 @contextmanager
 def join(directory: Path, address: str, shape: LinkShape | None = None) -> Iterator[Session]:
-    """Party 1's session, in the process that `lead` started."""
-    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
+    """Open party 1's session, in the process that `lead` started."""
+    ours = identity.load_identity(directory / "party1.key", directory / "party1.crt")
     peer = identity.load_certificate(directory / "party0.crt")
-    with open_link(LinkOptions(own, peer, connect=address, shape=shape), JOB) as link:
+    with open_link(LinkOptions(ours, peer, connect=address, shape=shape), JOB) as link:
         yield link.session()

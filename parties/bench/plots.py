@@ -88,7 +88,7 @@ def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
 
 
 def _batches(rows: Sequence[Row]) -> Figure:
-    """Seconds and bytes of a batch of comparisons against its size."""
+    """Draw seconds and bytes of a batch of comparisons against its size."""
     figure, (left, right) = _figure(9.0, 4.0, panels=2)
     for profile, (colour, marker) in LINES.items():
         mine = sorted((row for row in rows if row["profile"] == profile), key=lambda row: row["batch"])
@@ -115,7 +115,7 @@ def _batches(rows: Sequence[Row]) -> Figure:
 
 
 def _crossover(crossover: Row) -> Figure:
-    """Seconds against the round trip: predicted lines, measured points."""
+    """Draw seconds against the round trip: predicted lines, measured points."""
     figure, (axes,) = _figure(7.5, 4.4)
     for line in crossover["lines"]:
         profile = line["profile"]
@@ -143,7 +143,7 @@ def _crossover(crossover: Row) -> Figure:
 
 
 def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
-    """Costs by phase of the first link's x ln x and ID3, if it has both."""
+    """Draw costs by phase of the first link's x ln x and ID3, if it has both."""
     from matplotlib.figure import Figure
 
     link = next(iter(document["links"]), None)
@@ -168,7 +168,7 @@ def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _stack(axes: Axes, rows: Sequence[Row], key: str, unit: float, title: str) -> None:
-    """Horizontal bars, one a row, cut into phases, with the total at the end."""
+    """Draw horizontal bars, one a row, cut into phases, with the total at the end."""
     places = range(len(rows))
     starts = [0.0] * len(rows)
     for phase, colour in PHASES.items():
@@ -196,7 +196,7 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def _unit_ticks(axis: Any, unit: str, steps: Sequence[int] = (1,)) -> None:
-    """Tick labels such as 10 ms or 1 MB, at these multiples of the powers of ten."""
+    """Label ticks such as 10 ms or 1 MB, at these multiples of the powers of ten."""
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=steps))

@@ -22,7 +22,7 @@ PREDICTED_TRIPS = [10 ** (power / 10 - 4) for power in range(31)]  # 0.1 to 100 
 
 
 def parse_links(text: str) -> dict[str, LinkShape]:
-    """Links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
+    """Read links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
 
     "loopback,lan;100mbit,40ms" are three. `InputError` for anything else.
     """
@@ -40,7 +40,7 @@ def parse_links(text: str) -> dict[str, LinkShape]:
 def survey(
     links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, on_progress: OnProgress
 ) -> Document:
-    """Measure the cases on every link and, for `pictures`, more; the document that `write` takes."""
+    """Measure the cases on every link and, for `pictures`, more; return the document that `write` takes."""
     document: Document = {
         "machine": machine.facts(),
         "repeats": repeats,
@@ -51,7 +51,7 @@ def survey(
     for name, shape in links.items():
         rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, on_progress)
         document["rows"] += _fields(rows)
-        document["skipped"] += [one.as_dict() for one in skipped]
+        document["skipped"] += [case.as_dict() for case in skipped]
     if pictures:
         rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, on_progress)
         document["batches"] = _fields(rows)
@@ -60,13 +60,13 @@ def survey(
 
 
 def _crossover(repeats: int, on_progress: OnProgress) -> Document:
-    """Seconds against the round trip: predicted for many, measured for some."""
+    """Measure seconds against the round trip: predicted for many, measured for some."""
     cases = crossover_cases()
     lines = []
     for case in cases:
         on_progress(f"forecast of {case.title}")
-        found = case.forecast()
-        seconds = [found.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
+        forecast = case.forecast()
+        seconds = [forecast.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
         lines.append({"profile": str(case.profile), "round_trips": PREDICTED_TRIPS, "seconds": seconds})
     points = []
     for trip in CROSSOVER_TRIPS:
@@ -81,13 +81,13 @@ def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
 
 
 def write(document: Document, directory: Path) -> list[Path]:
-    """Write bench.json and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
+    """Write bench.json and the pictures, each whole or not at all; return the paths. `InputError` if one cannot be."""
     from parties.bench import plots  # matplotlib takes its time to load
 
-    found = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
-    for name, text in found.items():
+    texts = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
+    for name, text in texts.items():
         files.write_text(directory / name, text)
-    return [directory / name for name in found]
+    return [directory / name for name in texts]
 
 
 def prepare(directory: Path) -> None:

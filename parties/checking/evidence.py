@@ -8,12 +8,11 @@ the scale of the noise, the sums below.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parties.base.arrays import Numbers
 from parties.checking.statistics.losses import Outcomes
 
 ONE = 1 << 20
-Numbers = NDArray[np.int64]
 
 
 def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:

@@ -12,11 +12,10 @@ from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.spending import Adjacency, Spending, exact
 from parties.node.budget.composition import epsilon_at, rho_within
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.engines import Engine
 from smc.errors import InputError
 
-LEAST_EPSILON = Fraction(1, 1 << 20)
-GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
 SEEN = 0.01  # a delta that samples show
 _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
@@ -36,8 +35,8 @@ class Promise:
         for name, text in numbers.items():
             if not _DECIMAL.fullmatch(text):
                 raise InputError(f"{name} is {quoted(text)}, must be a decimal number")
-        if not LEAST_EPSILON <= Fraction(epsilon) <= GREATEST_EPSILON:
-            raise InputError(f"epsilon is {epsilon}, must be from 2^-20 to {GREATEST_EPSILON}")
+        if not LEAST_EPSILON <= Fraction(epsilon) <= MOST_EPSILON:
+            raise InputError(f"epsilon is {epsilon}, must be from 2^-20 to {MOST_EPSILON:g}")
         if not 0 < Fraction(delta) < 1:
             raise InputError(f"delta is {delta}, must be above 0 and below 1")
         return cls(Fraction(epsilon), float(delta), adjacency)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
@@ -18,19 +19,18 @@ from parties.checking.statistics.losses import Outcomes
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableSettings
-from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.kind import Release
 from parties.jobs.release.marginals import Marginals
 from parties.jobs.release.mean import Mean
 from parties.jobs.release.median import Median
 from parties.jobs.release.naive_bayes import NaiveBayes
-from parties.jobs.release.sums import Part
+from parties.jobs.release.question import Part
 from parties.jobs.release.top import Top
 from parties.jobs.release.triangles import Triangles
+from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.centroids import cluster_sums
-from protocols.release.median import noisy_median
-from protocols.release.top import noisy_top
 from protocols.release.triangles import answer_law, bound_law, bounded
 from smc.engines import Engine
 
@@ -48,9 +48,8 @@ def median(promise: Promise) -> Mechanism:
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        numbers = own_numbers(task, tables[table][engine.party :: 2]).reshape(2, -1, 1)
-        below, above = np.repeat(numbers, copies, axis=2)
-        return noisy_median(engine, below, above, task.width, task.law)
+        numbers = own_numbers(task, tables[table][engine.party :: 2])
+        return np.array(task.query.open(engine, np.repeat(numbers, copies)))
 
     return _mechanism("joint-median", tables, promise, draw)
 
@@ -61,8 +60,8 @@ def top(promise: Promise) -> Mechanism:
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        numbers = own_numbers(task, tables[table][engine.party :: 2]).reshape(-1, 1)
-        return noisy_top(engine, np.repeat(numbers, copies, axis=1), FIRST, task.width, task.law).T
+        numbers = own_numbers(task, tables[table][engine.party :: 2])
+        return np.array(task.query.open(engine, np.repeat(numbers, copies))).reshape(copies, FIRST)
 
     return _mechanism("top-places", tables, promise, draw)
 
@@ -71,21 +70,21 @@ def naive_bayes(promise: Promise) -> Mechanism:
     """Return a naive Bayes classifier of two columns: a row counts three times."""
     task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
-    return _mechanism("naive-bayes", tables, promise, sums(task.parts, wholes(task, tables), evidence.of_laplace))
+    return _mechanism("naive-bayes", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
 
 
 def mean(promise: Promise) -> Mechanism:
     """Release means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
     task = _task(Mean, promise, _schema(g=2, x=3), of="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
-    return _mechanism("mean", tables, promise, sums(task.parts, wholes(task, tables), weighted(task.parts)))
+    return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), weighted(task.query.parts)))
 
 
 def marginals(promise: Promise) -> Mechanism:
     """Return two marginals with Gaussian noise, examined at a delta that samples show."""
     task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
-    draw = sums(task.parts, wholes(task, tables), evidence.of_gaussian)
+    draw = sums(task.query.parts, wholes(task, tables), evidence.of_gaussian)
     return concentrated("marginals", words(tables), promise, draw, task.spends)
 
 
@@ -133,14 +132,13 @@ def triangles(promise: Promise) -> Mechanism:
     """Bound privately what an edge changes; count triangles with noise of that, at a delta that samples show."""
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
-    law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, task.delta)
+    delta = exact(SEEN)
+    law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, delta)
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         value, most = GRAPHS[table]
         noisy, of = np.unique(most + samples(law, (copies,), rng), return_inverse=True)
-        bounds = np.array([bounded(most_shared, VERTICES, task.epsilon, task.delta) for most_shared in noisy.tolist()])[
-            of
-        ]
+        bounds = np.array([bounded(most_shared, VERTICES, task.epsilon, delta) for most_shared in noisy.tolist()])[of]
         answers = np.full(copies, value, dtype=np.int64)
         for bound in np.unique(bounds).tolist():
             these = np.flatnonzero(bounds == bound)
@@ -189,7 +187,7 @@ def own_numbers(task: Release, lines: Lines) -> Numbers:
     order = [columns.index(name) for name in (*schema.features(target), target)]
     table = np.array(lines, dtype=np.int64).reshape(-1, len(columns))[:, order]
     *domains, classes = (len(schema.attributes[columns[place]]) for place in order)
-    return task.own_numbers(RowCounts(domains, classes, table[:, :-1], table[:, -1]))
+    return task.own_rows(RowCounts(domains, classes, table[:, :-1], table[:, -1]))
 
 
 def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> Any:

@@ -22,10 +22,11 @@ from parties.alone.regression.losses import Huber
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import GRID, left_epsilon, noises, sensitivity
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
-from parties.checking.samples import Numbers, Simulated, samples, simulated
+from parties.checking.samples import Simulated, samples, simulated
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient

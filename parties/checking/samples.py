@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parties.base.arrays import Numbers
 from parties.checking.statistics.losses import Outcomes
 from protocols.release.gaussian import ScaledSum
 from protocols.release.geometric import DigitLaw
@@ -18,7 +18,6 @@ from protocols.release.laws import Law
 from smc.engines import Engine
 
 SEED_WORDS = 4
-Numbers = NDArray[np.int64]
 Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # with randomness, of table 0 or 1, so many outcomes
 
 

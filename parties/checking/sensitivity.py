@@ -13,7 +13,8 @@ import numpy as np
 
 from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.draws import drawn
-from parties.alone.sensitivity.median import Numbers, Table
+from parties.alone.sensitivity.median import Table
+from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.samples import samples, simulated

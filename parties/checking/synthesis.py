@@ -14,11 +14,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from parties.base.arrays import Numbers
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise
 from parties.checking.questions import Lines, own_numbers, words
 from parties.checking.regressions import greatest
-from parties.checking.samples import Numbers, simulated
+from parties.checking.samples import simulated
 from parties.jobs.synthesise.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.release import aim, mst

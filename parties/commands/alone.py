@@ -12,7 +12,7 @@ from rich.table import Table
 
 from parties.base import console, files
 from parties.base.text import listed, quoted
-from parties.commands.options import FILE, check_proposal, json_option
+from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
@@ -42,7 +42,7 @@ MOST_NUMBERS = 10_000  # of a column, that are listed
     multiple=True,
     help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
 )
-@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+@proposal_option
 def schema_command(
     data: Path | None,
     own_file: Path | None,
@@ -66,30 +66,30 @@ def schema_command(
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
-            own = schema.propose(data, target, exclude, read=cells, numbers=dict(map(_bounded, numbers)))
+            proposal = schema.propose(data, target, exclude, read=cells, numbers=dict(map(_bounded, numbers)))
     else:
         assert own_file is not None
-        own = schema.Proposal(schema.load(own_file), ())
-    for note in own.notes:
+        proposal = schema.Proposal(schema.load(own_file), ())
+    for note in proposal.notes:
         console.err.print(note)
     if their_file is not None:
-        own = merge(own.schema, schema.load(their_file), target)
-        for note in own.notes:
+        proposal = merge(proposal.schema, schema.load(their_file), target)
+        for note in proposal.notes:
             console.err.print(note)
-    own.schema.save(out)
-    console.out.print(f"{out}: {len(own.schema.attributes)} attributes, digest {own.schema.digest()}")
+    proposal.schema.save(out)
+    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
 
 
 def _bounded(text: str) -> tuple[str, range]:
-    """COLUMN=LOW:HIGH as the column and its numbers."""
-    found = re.fullmatch(r"(.+)=(-?[0-9]{1,9}):(-?[0-9]{1,9})", text)
-    low, high = (0, 0) if found is None else (int(found[2]), int(found[3]))
-    if found is None or not low < high <= low + MOST_NUMBERS:
+    """Return COLUMN=LOW:HIGH as the column and its numbers."""
+    match = re.fullmatch(r"(.+)=(-?[0-9]{1,9}):(-?[0-9]{1,9})", text)
+    low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
+    if match is None or not low < high <= low + MOST_NUMBERS:
         raise InputError(
             f"--numbers: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
             "age=0:120 for example"
         )
-    return found[1], range(low, high + 1)
+    return match[1], range(low, high + 1)
 
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")

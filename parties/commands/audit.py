@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from cryptography import x509
@@ -15,30 +14,21 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
-from parties.commands.options import FILE, find_party_file, json_option
-from parties.link.identity import load_identity, read_certificate, short_fingerprint
+from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
+from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
-from parties.node.records.kinds import FIELDS
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
 from smc.errors import InputError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
-_STATE = click.option(
-    "--state",
-    "state_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The node's state directory  [as in --config]",
-)
+_STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
 
 def place_options(command: Command) -> Command:
     """Add --config and --state."""
-    return _CONFIG(_STATE(command))
+    return node_config(_STATE(command))
 
 
 @click.group("audit")
@@ -77,10 +67,10 @@ def verify_command(
     other = ""
     with console.progress("verifying"):
         if export_file is not None:
-            found = check(*export.read_lines(export_file), owner, peers)
+            checked = check(*export.read_lines(export_file), owner, peers)
         else:
             with database.reading(_database(config_file, state_directory)) as connection:
-                found = audit.verify(connection, owner, peers)
+                checked = audit.verify(connection, owner, peers)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
@@ -90,11 +80,11 @@ def verify_command(
             raise InputError(f"--against needs --peer-certificate{several}")
         peer = peers[0]
         theirs = check(*export.read_lines(against), peer, [owner])
-        found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
-        found.problems.extend(cross_check(found, owner, theirs, peer))
+        checked.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
+        checked.problems.extend(cross_check(checked, owner, theirs, peer))
     if other:
         console.err.print(other)
-    _tell(found, owner, as_json)
+    _tell(checked, owner, as_json)
     if against is not None and not as_json:
         console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
 
@@ -127,7 +117,7 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     default="jsonl",
     help="Lines of JSON, which can be checked, or CSV  [jsonl]",
 )
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
@@ -144,24 +134,20 @@ def export_command(config_file: Path | None, state_directory: Path | None, form:
 
 
 @group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")
-@_CONFIG
+@node_config
 @click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
 def renew_command(config_file: Path | None, former: Path) -> None:
     """Go on with a new certificate.
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        renewed = audit.AuditLog(connection, identity).renew(read_certificate(former))
+    with _writing(config_file) as (log, identity):
+        renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
-@_CONFIG
+@node_config
 @click.option("--peer", help="Only with this peer  [all]")
 def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     """Go on though records were rolled back.
@@ -169,21 +155,27 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
     may be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        log = audit.AuditLog(connection, identity)
+    with _writing(config_file) as (log, _):
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
-        found = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
-        open_ones = [fields for fields in found if peer in (None, fields["peer"])]
+        rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
+        open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
     for entry in entries:
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+
+
+@contextmanager
+def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, Identity]]:
+    """Give the log of a party.toml, to be written to, and who signs it."""
+    place, link = _database(config_file, None), load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    with database.reading(place):  # it must be there
+        pass
+    with database.usable(place), closing(database.connect(place)) as connection, connection:
+        yield audit.AuditLog(connection, identity), identity
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:
@@ -196,16 +188,16 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     return party_file.state_directory(file) / database.FILE_NAME
 
 
-def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
+def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
     """Print what a check has found. `InputError`, for the exit code, if it has found a problem."""
-    state = audit.state(found)
-    last = max(found.hashes, default=0)
+    state = audit.state(checked)
+    last = max(checked.hashes, default=0)
     if as_json:
-        head = {"number": last, "hash": found.hashes[last]} if last else None
-        console.print_json({**state.model_dump(), "head": head, "statements": len(found.statements)})
+        head = {"number": last, "hash": checked.hashes[last]} if last else None
+        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements)})
     elif state.ok:
-        console.out.print(f"whole: {state.entries} entries, {len(found.statements)} signed by both parties")
-        console.out.print(f"head:  entry {last}, hash {found.hashes[last]}, signed by {short_fingerprint(owner)}…")
+        console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+        console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     else:
         for problem in state.problems:
             console.out.print(printable(problem))
@@ -216,15 +208,5 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
-    fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
+    fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
     return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
-
-
-def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields in the order in which they were thought of."""
-    if entry.kind == "signed":
-        for party in ("ours", "theirs"):
-            yield party, f"after entry {entry.fields[party]['head']['number']}"
-        return
-    for name in FIELDS[entry.kind].model_fields:
-        yield name, in_words(entry.fields.get(name))

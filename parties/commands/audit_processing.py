@@ -12,7 +12,7 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import FILE, find_party_file, node_config, out_option
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
 from parties.party_file import files_of
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @click.command("processing", epilog="Example:  smc audit processing --config party.toml --dpia --report report.json")
-@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+@node_config
 @click.option("--format", "form", type=click.Choice(["md", "json"]), default="md", help="Markdown, or JSON  [md]")
 @click.option("--dpia", is_flag=True, help="Add a draft of the impact assessment, with the risks that were measured.")
 @click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None) -> None:
     """Write the record of processing (GDPR, article 30).
 
@@ -45,10 +45,10 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
     if reports and not dpia:
         raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
     files.check_outputs({"--out": out}, [*files_of(path), *reports])
-    found = _evidence(path)
-    document: dict[str, Any] = {"record": processing.record(found)}
+    evidence = _evidence(path)
+    document: dict[str, Any] = {"record": processing.record(evidence)}
     if dpia:
-        document["assessment"] = assessment.assess(found, {str(one): _json(one) for one in reports})
+        document["assessment"] = assessment.assess(evidence, {str(report): _json(report) for report in reports})
     if out is not None:
         written = to_markdown(document) if form == "md" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
         files.write_text(out, written)
@@ -57,8 +57,8 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
         print(to_markdown(document), end="")
     else:
         console.print_json(document)
-    if found.state is not None and not found.state.ok:
-        console.err.print(printable(f"the audit log is not whole: {found.state.problems[0]}"))
+    if evidence.state is not None and not evidence.state.ok:
+        console.err.print(printable(f"the audit log is not whole: {evidence.state.problems[0]}"))
 
 
 def _evidence(path: Path) -> Evidence:
@@ -87,9 +87,9 @@ def _evidence(path: Path) -> Evidence:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = files.read_json(path)
+        content = files.read_json(path)
     except InputError as error:
         raise InputError(f"--report: {path} is no report of smc publish ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"--report: {path} is no report of smc publish")
-    return found
+    return content

@@ -11,7 +11,7 @@ import click
 from parties.base import console
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
-from parties.commands.options import json_option
+from parties.commands.options import FOLDER, json_option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=click.IntRange(1, 100), default=3, help="Runs of each case  [3]")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write bench.json and pictures to this directory; measures more for the pictures.",
 )
 @json_option
@@ -79,10 +79,10 @@ def bench(
     for name, shape in document["links"].items():
         title = name if name == shape else f"{name} ({shape})"
         console.show(_table(f"{title}: median of {repeats}", _of(document["rows"], name)))
-        for one in _of(document["skipped"], name):
+        for skipped in _of(document["skipped"], name):
             console.out.print(
-                f" left out: {one['protocol']}, {one['profile']}, batch {one['batch']:,}: it would take "
-                f"{one['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
+                f" left out: {skipped['protocol']}, {skipped['profile']}, batch {skipped['batch']:,}: it would take "
+                f"{skipped['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
             )
         console.out.print()
 

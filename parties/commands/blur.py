@@ -64,11 +64,8 @@ def reconstruct_command(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
     with opened(data, table) as rows, console.progress("reconstructing"):
-        found = distributions(rows, plan, by)
-    if as_json:
-        console.print_json(found)
-    else:
-        console.out.print(distributions_text(found), end="")
+        document = distributions(rows, plan, by)
+    console.tell(as_json, document, distributions_text(document))
 
 
 @group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
@@ -92,11 +89,8 @@ def attack_command(
         rows = stack.enter_context(opened(data, table))
         true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
-        found = attack(rows, plan, true)
-    if as_json:
-        console.print_json(found)
-    else:
-        console.out.print(attack_text(found), end="")
+        document = attack(rows, plan, true)
+    console.tell(as_json, document, attack_text(document))
 
 
 def _needed(value: Any, flag: str) -> Any:

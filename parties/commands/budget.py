@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import FILE, find_party_file, out_option
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals
 from parties.party_file import files_of
@@ -39,17 +38,17 @@ def show_command(rows: int, config_file: Path | None, state: Path | None, as_jso
     A budget is for one row. With --group 4 the numbers are those of a family that has four: what one pays, they pay
     four times, and sixteen times in rho.
     """
-    found = node_of(config_file, state).budget(rows)
+    budgets = node_of(config_file, state).budget(rows)
     if as_json:
-        console.print_json([one.model_dump() for one in found])
+        console.print_json([budget.model_dump() for budget in budgets])
         return
-    if not found:
+    if not budgets:
         console.err.print("this node has no table: name one in party.toml, as [tables.NAME]")
-    for one in found:
-        for line in _lines(one):
+    for budget in budgets:
+        for line in _lines(budget):
             console.out.print(line)
-        if one.jobs:
-            console.show(_jobs(one), console.out)
+        if budget.jobs:
+            console.show(_jobs(budget), console.out)
 
 
 @group.command("simulate", epilog="Example:  smc budget simulate job.toml --config party.toml")
@@ -62,20 +61,20 @@ def simulate_command(file: Path, config_file: Path | None, state: Path | None, a
     """
     node, job = node_of(config_file, state), files.read_toml(file)
     try:
-        found = node.simulate(job)
+        simulation = node.simulate(job)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if as_json:
-        console.print_json(found.model_dump())
+        console.print_json(simulation.model_dump())
     else:
-        for line in _simulated(found):
+        for line in _simulated(simulation):
             console.out.print(job_text.shown(line))
-    if found.refused:
-        raise InputError(f"{file}: it would be refused: {job_text.shown(found.why)}")
+    if simulation.refused:
+        raise InputError(f"{file}: it would be refused: {job_text.shown(simulation.why)}")
 
 
 @group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 @node_options
 def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
@@ -85,76 +84,76 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
     files.check_outputs({"--out": out}, [*([] if file is None else files_of(file)), *node.state.glob("*")])
-    found = node.register().model_dump()
+    document = node.register().model_dump()
     if out is None:
-        console.print_json(found)
+        console.print_json(document)
     else:
-        files.write_text(out, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(out, document)
         console.err.print(f"written: {out}")
 
 
-def _lines(one: TableBudget) -> Iterator[str]:
+def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield a table's budget."""
-    yield f"table {job_text.shown(one.table)}" if one.table else "what operators typed"
-    window = "" if one.per == "ever" else f" per {one.per}"
-    rows = "" if one.group == 1 else f", for a group of {one.group} rows"
-    if one.budget is None:
-        yield f"  budget      none: nothing is refused; conversions at delta {one.fixed_delta:.3g}{rows}"
+    yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
+    window = "" if budget.per == "ever" else f" per {budget.per}"
+    rows = "" if budget.group == 1 else f", for a group of {budget.group} rows"
+    if budget.budget is None:
+        yield f"  budget      none: nothing is refused; conversions at delta {budget.fixed_delta:.3g}{rows}"
     else:
-        yield f"  budget      epsilon {one.budget:.6g}{window} at delta {one.delta:.3g}, {one.adjacency}{rows}"
-        yield f"  spent       epsilon {_number(one.spent)}   left {_number(one.left)}   {_bar(one)}"
-    yield f"  now         {_totals(one.now, one.fixed_delta)}"
-    yield f"  ever        {_totals(one.ever, one.fixed_delta)}"
-    for peer in one.peers:
+        yield f"  budget      epsilon {budget.budget:.6g}{window} at delta {budget.delta:.3g}, {budget.adjacency}{rows}"
+        yield f"  spent       epsilon {_number(budget.spent)}   left {_number(budget.left)}   {_bar(budget)}"
+    yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
+    yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
+    for peer in budget.peers:
         name = f"with {job_text.shown(peer.peer, 40)}"
         left = "" if peer.left is None else f"left {peer.left:.4g}; "
-        yield f"  {name:10}  {left}{_totals(peer.totals, one.fixed_delta)}"
+        yield f"  {name:10}  {left}{_totals(peer.totals, budget.fixed_delta)}"
 
 
-def _bar(one: TableBudget) -> str:
+def _bar(budget: TableBudget) -> str:
     """Return how much of a budget is used up."""
-    assert one.budget is not None
-    share = 1.0 if one.spent is None else min(1.0, one.spent / one.budget)
+    assert budget.budget is not None
+    share = 1.0 if budget.spent is None else min(1.0, budget.spent / budget.budget)
     full = round(BAR * share)
     return f"[{'#' * full}{'.' * (BAR - full)}]"
 
 
-def _totals(found: Totals, delta: float) -> str:
-    pure = "not pure" if found.epsilon is None else f"pure epsilon {found.epsilon:.4g}"
-    beside = "" if found.advanced is None else f" ({_number(found.advanced)} by advanced composition)"
-    fails = f", delta {found.delta:.3g} besides" if found.delta else ""
-    return f"{pure}{fails}; rho {found.rho:.4g}, epsilon {_number(found.at_delta)} at delta {delta:.3g}{beside}"
+def _totals(totals: Totals, delta: float) -> str:
+    pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"
+    beside = "" if totals.advanced is None else f" ({_number(totals.advanced)} by advanced composition)"
+    fails = f", delta {totals.delta:.3g} besides" if totals.delta else ""
+    return f"{pure}{fails}; rho {totals.rho:.4g}, epsilon {_number(totals.at_delta)} at delta {delta:.3g}{beside}"
 
 
-def _jobs(one: TableBudget) -> Table:
+def _jobs(budget: TableBudget) -> Table:
     """Return the last jobs, a line each."""
     from rich.table import Table
 
-    found = Table(box=None, padding=(0, 1))
+    table = Table(box=None, padding=(0, 1))
     for name in ("", "job", "at (UTC)", "epsilon", "peer", "spent by"):
-        found.add_column(name, no_wrap=name != "spent by")
-    for job in one.jobs[:MOST_JOBS]:
+        table.add_column(name, no_wrap=name != "spent by")
+    for job in budget.jobs[:MOST_JOBS]:
         at, uses = job_text.moment(job.at), "; ".join(job_text.shown(use) for use in job.uses)
         peer = job_text.shown(job.peer, 30)
-        found.add_row("" if job.counts else "over", job.job[:8], at, _number(job.epsilon), peer, uses)
-    return found
+        table.add_row("" if job.counts else "over", job.job[:8], at, _number(job.epsilon), peer, uses)
+    return table
 
 
-def _simulated(found: Simulation) -> Iterator[str]:
+def _simulated(simulation: Simulation) -> Iterator[str]:
     """Yield what a job would do."""
-    place = f"table {found.table}: " if found.table else ""
-    left = "no bound" if found.left is None else f"left {found.left:.4g}"
-    yield f"{place}{found.unit} spent {_number(found.spent)}, asked {_number(found.asked)}, {left}"
-    if found.price is not None:
-        yield from (f"  {use}" for use in found.price.uses)
-    if found.after is not None:
-        yield f"would be left: {found.after:.4g}"
-    if found.earlier:
+    place = f"table {simulation.table}: " if simulation.table else ""
+    left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}"
+    yield f"{place}{simulation.unit} spent {_number(simulation.spent)}, asked {_number(simulation.asked)}, {left}"
+    if simulation.price is not None:
+        yield from (f"  {use}" for use in simulation.price.uses)
+    if simulation.after is not None:
+        yield f"would be left: {simulation.after:.4g}"
+    if simulation.earlier:
         again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
-        yield f"job {found.earlier[:8]} asked the same: {again}"
-    if found.exact:
+        yield f"job {simulation.earlier[:8]} asked the same: {again}"
+    if simulation.exact:
         yield f"it opens a joint number without noise: {EXACT}"
-    yield "it would be refused" if found.refused else "it would not be refused here"
+    yield "it would be refused" if simulation.refused else "it would not be refused here"
 
 
 def _number(value: float | None) -> str:

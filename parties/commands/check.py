@@ -18,7 +18,7 @@ from parties.base import console
 from parties.base.address import parse_address
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import visible
-from parties.commands.options import FILE, Between, find_party_file, json_option
+from parties.commands.options import Between, find_party_file, json_option, party_config
 from parties.link import tls
 from parties.link.identity import (
     SOON,
@@ -42,7 +42,7 @@ WAIT = 5.0  # seconds for the peer to answer
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one check: `text` says what was found or what to do."""
+    """The outcome of one check: `text` says what was found or what to do."""
 
     ok: bool
     what: str
@@ -50,7 +50,7 @@ class Finding:
 
 
 @click.command("check", epilog="Example:  smc check --config party.toml")
-@click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+@party_config
 @click.option(
     "--wait", type=Between(0.1, MOST_SECONDS), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
 )
@@ -63,19 +63,19 @@ def check(config_file: Path | None, wait: float, as_json: bool) -> int:
     if path is None:
         raise InputError("give --config party.toml: there is none here; smc init writes one")
     file = settings.load(path)
-    found = []
+    results = []
     for finding in findings(file, path, wait):
-        found.append(finding)
+        results.append(finding)
         if not as_json:
             text = " ".join(visible(finding.text).split())
             console.out.print(f"{'ok' if finding.ok else 'NO':3} {visible(finding.what):18} {text}")
     if as_json:
-        console.print_json([{"check": one.what, "ok": one.ok, "text": one.text} for one in found])
-    return 0 if all(one.ok for one in found) else 2
+        console.print_json([{"check": finding.what, "ok": finding.ok, "text": finding.text} for finding in results])
+    return 0 if all(finding.ok for finding in results) else 2
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """Yield all checks, one after the other; each stands alone, whatever came of those before."""
+    """Make all checks, one after the other; each stands alone, whatever came of those before."""
     from parties.node.peers import entries
 
     identity: Identity | None = None
@@ -100,17 +100,17 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
-    """Return the certificate of a peer; None if it cannot be used."""
+    """Check and return the certificate of a peer; None if it cannot be used."""
     what = f"certificate {name}".strip()
     try:
         peer = load_certificate(required(link.peer, "link.peer"))
     except InputError as error:
         return None, Finding(False, what, f"of the peer: {error}")
-    own = identity is not None and peer == identity.certificate
+    is_ours = identity is not None and peer == identity.certificate
     return peer, Finding(
-        not own,
+        not is_ours,
         what,
-        "the peer's is our own; give the peer's" if own else _of(peer, "ask its owner for a new one soon"),
+        "the peer's is our own; give the peer's" if is_ours else _of(peer, "ask its owner for a new one soon"),
     )
 
 
@@ -127,7 +127,7 @@ def _of(certificate: x509.Certificate, what: str) -> str:
 
 
 def _clock(file: NodeFile) -> Finding:
-    """Certificates are made with an hour to spare: one of the future, whoever made it, says that a clock is wrong."""
+    """Compare the clock with certificates, made with an hour to spare: one of the future says that a clock is wrong."""
     from parties.node.peers import entries
 
     now = datetime.now(UTC)
@@ -143,7 +143,7 @@ def _clock(file: NodeFile) -> Finding:
 
 
 def _tables(file: NodeFile) -> Iterator[Finding]:
-    """Yield each table is opened and counted, as a session would."""
+    """Open and count each table, as a session would."""
     from parties.sources.opening import open_table
     from parties.tables import schema as schemas
 
@@ -161,7 +161,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
-    """Yield each port could be opened, or our own node has it."""
+    """Check that each port could be opened, or our own node has it."""
     shared = file.shared_ports()
     for key, text in file.ports().items():
         if key in shared:
@@ -185,7 +185,7 @@ def _taken(text: str) -> str | None:
 
 
 def _running(path: Path) -> NodeView | None:
-    """Our running node; None if none runs."""
+    """Return our running node; None if none runs."""
     from parties.operator.client import NodeClient
 
     with suppress(SmcError):
@@ -201,9 +201,9 @@ def _peer(
     running: NodeView | None,
     wait: float,
 ) -> Finding:
-    """Return whether a peer answers, is the pinned one and trusts us."""
+    """Check that a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
-    seen = None if running is None else next((one for one in running.peers if one.name == name), None)
+    seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:
         return _group(what, f"{name} is connected to our node", seen.group, link.classical)
     if seen is not None and seen.held:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def compare_command(
         except ValueError as error:
             raise InputError(str(error)) from None
     if report_file is not None:
-        files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(report_file, report)
     if page_file is not None:
         from parties.alone.comparing.page import to_html
 
@@ -57,9 +56,6 @@ def compare_command(
         from parties.alone.comparing.drawing import draw_svg
 
         files.write_text(svg_file, draw_svg(report))
-    if as_json:
-        console.print_json(report)
-    else:
-        console.out.print(to_text(report), end="")
+    console.tell(as_json, report, to_text(report))
     if written := [str(path) for path in outputs.values() if path is not None]:
         console.err.print("written: " + ", ".join(written))

@@ -31,10 +31,10 @@ def approve(
     of such a job, approve it once more.
     """
     node = node_of(config_file, state)
-    found = node.job(job)
-    if not yes and (more := more_than_usual(node, found)):
-        _ask_once_more(question(found), more)
-    tell(node.approve(found.id, read_inputs(found.protocol, inputs)), as_json)
+    view = node.job(job)
+    if not yes and (more := more_than_usual(node, view)):
+        _ask_once_more(question(view), more)
+    tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)
 
 
 @click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
@@ -56,7 +56,7 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 
 
 def _ask_once_more(what: str, more: list[str]) -> None:
-    """`InputError` unless the operator is sure."""
+    """Raise `InputError` unless the operator is sure."""
     what, *sentences = map(job_text.shown, (what, *more))
     if not console.is_asked():
         raise InputError(f"{what} {' '.join(sentences)} Give --yes if you are sure")

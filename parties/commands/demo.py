@@ -30,7 +30,7 @@ ANNOUNCEMENT = "listening on "
 
 
 @click.command(epilog="Example:  smc demo --svg tree.svg")
-@options_of([one for one in parameters(Id3Settings) if one.key in ENGINE])
+@options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
 @click.option("--svg", type=FILE, help="Draw the tree.")
 def demo(svg: Path | None, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
@@ -45,9 +45,9 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
-            made = identity.create(clinic, ["127.0.0.1"], directory)
-            shown = identity.short_fingerprint(made.certificate)
-            console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
+            party = identity.create(clinic, ["127.0.0.1"], directory)
+            print_ = identity.short_fingerprint(party.certificate)
+            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}")
         settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
         with console.progress("starting") as status:
             chosen = {name: getattr(settings, name) for name in ENGINE}
@@ -71,17 +71,17 @@ def demo(svg: Path | None, **flags: str | None) -> None:
                 dialler.kill()
         finally:
             listener.kill()
-        found = TreeFile.load(directory / "tree.json")
+        tree_file = TreeFile.load(directory / "tree.json")
         report = json.loads((directory / "cost.json").read_text())
-    console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n")
-    console.out.print(to_text(found.tree))
+    console.out.print(f"\nThe tree of both clinics' rows, target {tree_file.target}:\n")
+    console.out.print(to_text(tree_file.tree))
     console.show(console.cost_table(report), console.out)
     if svg is not None:
         console.out.print(f"\ndrawn in {svg}")
 
 
-def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
-    link = ["--identity", f"{directory / own}.key", "--certificate", f"{directory / own}.crt"]
+def _start(directory: Path, name: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
+    link = ["--identity", f"{directory / name}.key", "--certificate", f"{directory / name}.crt"]
     link += ["--peer", f"{directory / peer}.crt"]
     command = [sys.executable, "-m", "parties", "id3", "--data", str(data), *link, *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -26,7 +26,7 @@ _LINK = click.option(
 
 
 class _Estimates(click.Group):
-    """An estimate for each kind of job, and for any program."""
+    """A group with an estimate for each kind of job, and for any program."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*kinds.names(), *super().list_commands(ctx)]
@@ -39,7 +39,9 @@ class _Estimates(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = [(name, kinds.line(name)) for name in kinds.names()]
         with formatter.section("Commands"):
-            formatter.write_dl([*lines, *((name, found.get_short_help_str()) for name, found in self.commands.items())])
+            formatter.write_dl(
+                [*lines, *((name, command.get_short_help_str()) for name, command in self.commands.items())]
+            )
 
 
 @click.group("estimate", cls=_Estimates)
@@ -65,38 +67,38 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
 
     That is exact unless what is opened decides what follows.
     """
-    found, own = load_program(program), arguments_of(arguments)
-    counted = Counted(lambda engine: found(engine, *own), "typical", "a run that opens zeros")
+    run, inputs = load_program(program), arguments_of(arguments)
+    counted = Counted(lambda engine: run(engine, *inputs), "typical", "a run that opens zeros")
     _show(counted, profiles.profiles(integers), link, as_json)
 
 
 def _estimate_of(name: str) -> click.Command:
     """Return the command that counts a kind of job."""
     kind = kinds.find(name)
-    own = [one for one in parameters(kind.Settings) if _matters(one)]
+    chosen = [parameter for parameter in parameters(kind.Settings) if _matters(parameter)]
     extra = list(parameters(kind.Extra))
 
     @_LINK
     @json_option
     def estimate(link: str, as_json: bool, **flags: Any) -> None:
-        settings = merge(kind.Settings(), read_flags(own, {k: v for k, v in flags.items() if k in _names(own)}))
+        settings = merge(kind.Settings(), read_flags(chosen, {k: v for k, v in flags.items() if k in _names(chosen)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
-        with missing_by_flag(own):
+        with missing_by_flag(chosen):
             task = kind.planned(settings)
         _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
-    return click.command(name, help=help_, epilog=example)(options_of([*own, *extra])(estimate))
+    return click.command(name, help=help_, epilog=example)(options_of([*chosen, *extra])(estimate))
 
 
-def _matters(one: Parameter) -> bool:
+def _matters(parameter: Parameter) -> bool:
     """Return whether a parameter says what is counted: not how, and nothing private."""
-    return not (one.node or one.data or one.is_engine) and one.role in ("public", "file")
+    return not (parameter.node or parameter.data or parameter.is_engine) and parameter.role in ("public", "file")
 
 
-def _names(found: Sequence[Parameter]) -> set[str]:
-    return {one.variable for one in found}
+def _names(chosen: Sequence[Parameter]) -> set[str]:
+    return {parameter.variable for parameter in chosen}
 
 
 def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
@@ -128,18 +130,18 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     console.show(table)
 
 
-def _fields(one: Forecast, shape: LinkShape) -> dict[str, Any]:
-    profile, (own, peer) = one.profile, one.costs
+def _fields(forecast: Forecast, shape: LinkShape) -> dict[str, Any]:
+    profile, (ours, peer) = forecast.profile, forecast.costs
     return {
         "engine": profile.engine,
         "ot": profile.ot,
         "garbling": profile.garbling if profile.garbles else None,
         "form": profile.form,
-        "and_gates": own.and_gates,
-        "party0_sends": own.bytes_sent,
+        "and_gates": ours.and_gates,
+        "party0_sends": ours.bytes_sent,
         "party1_sends": peer.bytes_sent,
-        "messages": own.messages,
-        "party0_rounds": own.rounds,
+        "messages": ours.messages,
+        "party0_rounds": ours.rounds,
         "party1_rounds": peer.rounds,
-        "seconds": round(one.seconds(shape), 6),
+        "seconds": round(forecast.seconds(shape), 6),
     }

@@ -19,15 +19,15 @@ FOLLOW = (
 
 def follow(node: NodeClient, job: JobView) -> JobView:
     """Wait until the job has ended; until then, each new state and each level is a line that stays."""
-    said = ""
+    shown_line = ""
     with console.progress("asking the node") as progress:
 
         def changed(now: JobView) -> None:
-            nonlocal said
+            nonlocal shown_line
             line = job_text.standing(now)
-            if line != said and now.state not in ENDED:
+            if line != shown_line and now.state not in ENDED:
                 progress.say(f"job {job_text.short(now.id)}: {line}")
-            said = line
+            shown_line = line
             running = now.progress if now.state == "running" else None
             progress.doing(line if running is None else f"{line}: {job_text.advance(running)}")
 
@@ -35,7 +35,7 @@ def follow(node: NodeClient, job: JobView) -> JobView:
 
 
 def check_end(job: JobView) -> None:
-    """The error that a job has ended in, if so."""
+    """Raise the error that a job has ended in, if so."""
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, FOLDER, json_option
 from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate
 from smc.errors import InputError
@@ -26,9 +26,7 @@ def group() -> None:
     multiple=True,
     help="IP address or DNS name of this party, for people to see; may be repeated  [localhost]",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Directory for the two files  [.]"
-)
+@click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
 def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
     try:
@@ -51,5 +49,5 @@ def show_command(certificate: Path, as_json: bool) -> None:
         console.print_json(fields)
         return
     for key, value in fields.items():
-        shown = ", ".join(value) if isinstance(value, list) else value
-        console.out.print(f"{key.replace('_', ' '):12}  {shown}")
+        text = ", ".join(value) if isinstance(value, list) else value
+        console.out.print(f"{key.replace('_', ' '):12}  {text}")

@@ -15,12 +15,11 @@ from parties.base import console, files
 from parties.base.address import Address, parse_address
 from parties.base.settings import validated
 from parties.base.text import quoted
-from parties.commands.options import PARTY_FILE
+from parties.commands.options import FOLDER, PARTY_FILE
 from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
 from smc.errors import InputError
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 LINK_PORT, PAGE_PORT = 7001, 7080
 METRICS, HEALTH = 10, 11  # how far these ports are above the page's
 ANYWHERE = "0.0.0.0"
@@ -29,7 +28,7 @@ SCHEMA = "schema.toml"
 
 @dataclass(frozen=True)
 class PartyDraft:
-    """What is written for one party."""
+    """The files that are written for one party."""
 
     directory: Path
     name: str
@@ -65,7 +64,7 @@ class PartyDraft:
         return {"link": link, "node": node, **rest}
 
     def check(self) -> None:
-        """`InputError` if a node would not take it, or if there is a file already: nothing is ever written over."""
+        """Raise `InputError` if a node would not take it, or if there is a file already: none is ever written over."""
         validated(NodeFile, self.content())
         if os.path.lexists(self.path):
             raise InputError(f"{self.path} exists already, and nothing is written over it; choose another --out")
@@ -156,29 +155,29 @@ def init(
         console.err.print(line)
 
 
-def _asked(flag: str, given: str | None, question: str, default: str | None = None) -> str:
+def _asked(flag: str, value: str | None, question: str, default: str | None = None) -> str:
     """Return what the flag says, or the operator; `InputError` if there is nobody to ask."""
-    if given is not None:
-        return given
+    if value is not None:
+        return value
     if not console.is_asked():
         raise InputError(f"{flag} is missing, and there is no terminal to ask at")
     answer: str = click.prompt(question, default, err=True)
     return answer
 
 
-def _peers(texts: tuple[str, ...], own: str) -> dict[str, str]:
+def _peers(texts: tuple[str, ...], own_name: str) -> dict[str, str]:
     """Return where each peer is dialled, by name; empty for one who dials us, or if nothing is said of it."""
-    found: dict[str, str] = {}
+    peers: dict[str, str] = {}
     for text in texts:
         name, sign, there = text.partition("=")
-        if name == own:
+        if name == own_name:
             raise InputError("--peer-name: the two parties need different names")
-        if not name or name in found or (sign and not there):
+        if not name or name in peers or (sign and not there):
             raise InputError(f"--peer-name: must be NAME or NAME=HOST:PORT, each name once, not {text!r}")
         if there:
             parse_address(there)
-        found[name] = there
-    return found
+        peers[name] = there
+    return peers
 
 
 def _same(connect: str | None, there: str) -> str:
@@ -216,7 +215,7 @@ def _folder(directory: Path) -> None:
 
 
 def _make(plan: PartyDraft, host: str | None) -> None:
-    """The identity: the one that is there, or a new one."""
+    """Load the identity that is there, or make a new one."""
     _folder(plan.directory)
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():
@@ -229,14 +228,15 @@ def _make(plan: PartyDraft, host: str | None) -> None:
 
 def _next(plans: list[PartyDraft]) -> list[str]:
     """Return what is left to do."""
-    own = plans[0]
-    certificate = f"{own.directory / own.name}.crt"
+    plan = plans[0]
+    is_single = len(plan.peers) == len(plan.tables) == 1
+    certificate = f"{plan.directory / plan.name}.crt"
     return [
         "next:",
-        *(f"  give {certificate} to {peer}, put theirs at {own.directory / peer}.crt," for peer in own.peers),
+        *(f"  give {certificate} to {peer}, put theirs at {plan.directory / peer}.crt," for peer in plan.peers),
         "  and compare the fingerprints over the telephone: smc identity show FILE",
-        f"  agree on {own.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
-        f"  smc check --config {own.path}    says what is still missing",
-        f"  smc node --config {own.path}",
-        *([f"  or, for one question: smc id3 --config {own.path}"] if len(own.peers) == len(own.tables) == 1 else []),
+        f"  agree on {plan.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
+        f"  smc check --config {plan.path}    says what is still missing",
+        f"  smc node --config {plan.path}",
+        *([f"  or, for one question: smc id3 --config {plan.path}"] if is_single else []),
     ]

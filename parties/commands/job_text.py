@@ -20,14 +20,13 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return the text on one line, without gaps, without anything that a terminal would obey, cut to `limit`
-    characters."""
+    """Return the text on one line, without gaps or anything a terminal would obey, cut to `limit` characters."""
     line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
-    """As many first digits of an identifier as tell it from all other jobs."""
+    """Return as many first digits of an identifier as tell it from all other jobs."""
     others = {job.id for job in jobs} - {identifier}
     length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
     return identifier[:length]
@@ -53,7 +52,7 @@ def advance(progress: Progress) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
+    """Return seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -103,7 +102,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.price is not None:
         yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
     if job.asked:
-        yield "asks for", [f"{one.name}: {one.help}" for one in job.asked]
+        yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:
         volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
         yield (
@@ -139,12 +138,12 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     """Return a line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
     from rich.table import Table
 
-    found = Table(box=None, padding=(0, 1))
+    table = Table(box=None, padding=(0, 1))
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
-        found.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
         state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
-        found.add_row(
+        table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),
             state,
@@ -155,15 +154,15 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             moment(job.ended_at or job.proposed_at),
             style="bold" if job.needs_us else None,
         )
-    return found
+    return table
 
 
 def _parameters(job: JobView) -> Iterator[str]:
     """Yield each parameter with its value in words; without those that are left to the engine."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
-    known = {one.key: one for one in public_parameters(settings)}
+    known = {parameter.key: parameter for parameter in public_parameters(settings)}
     for name, value in job.parameters.items():
-        one = known.get(name)
-        left_to_engine = one is not None and one.is_engine and value is None
-        if words := "" if left_to_engine else in_words(value, "" if one is None else one.none):
+        parameter = known.get(name)
+        left_to_engine = parameter is not None and parameter.is_engine and value is None
+        if words := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
             yield f"{name} {words}"

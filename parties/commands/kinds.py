@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, json_option, link_options, settings, typed_line
+from parties.commands.options import FILE, Command, json_option, link_options, settings, typed_line
 from parties.commands.outputs import Outputs
 from parties.commands.own_table import TABLE, on_table
 from parties.jobs import kinds
@@ -23,7 +23,6 @@ from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import PartyFile
 from smc.errors import InputError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 PLAIN = {int: int, float: float, str: str}
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
@@ -40,101 +39,104 @@ def command_of(name: str) -> click.Command:
     def run(config_file: Path | None, as_json: bool, table: str | None = None, **flags: Any) -> None:
         _run(kind, config_file, as_json, table, flags)
 
-    found = [one for one in parameters(kind.Settings) if not one.node]
-    secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
+    chosen = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
+    secret = f"\n\n{SEEN}" if any(parameter.role == "private" for parameter in chosen) else ""
     example = f"Example:  smc {kinds.command(name)} {kind.example or '--config party.toml'}"
-    whole = options_of(found)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
+    whole = options_of(chosen)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(whole)
 
 
-def options_of(found: list[Parameter]) -> Callable[[Command], Command]:
-    """Options, or arguments, for these parameters."""
+def options_of(chosen: list[Parameter]) -> Callable[[Command], Command]:
+    """Add options, or arguments, for these parameters."""
 
     def decorate(command: Command) -> Command:
-        for one in reversed(found):
-            command = _option(one)(command)
+        for parameter in reversed(chosen):
+            command = _option(parameter)(command)
         return command
 
     return decorate
 
 
-def read_flags(found: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
+def read_flags(chosen: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Read flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
     read = dict(flags)
-    for one in found:
-        value = read.get(one.variable)
-        if isinstance(value, str) and one.role == "private":
-            value = read_private(one, value)
+    for parameter in chosen:
+        value = read.get(parameter.variable)
+        if isinstance(value, str) and parameter.role == "private":
+            value = read_private(parameter, value)
         elif isinstance(value, tuple):
-            value = one.joined.join(value) or None
-        elif isinstance(value, str) and one.type is tuple:
+            value = parameter.joined.join(value) or None
+        elif isinstance(value, str) and parameter.type is tuple:
             value = tuple(part.strip() for part in value.split(",") if part.strip())
-        read.pop(one.variable, None)
-        read[one.key] = value
+        read.pop(parameter.variable, None)
+        read[parameter.key] = value
     return read
 
 
-def read_private(one: Parameter, text: str) -> Any:
-    """Return a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
+def read_private(parameter: Parameter, text: str) -> Any:
+    """Read a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
     if text == "-":
         text = typed_line("the private input")
-    if one.type is not int:
+    if parameter.type is not int:
         return text
     if not re.fullmatch("[0-9]+", text):
-        raise InputError(f"{one.flag}: must be a whole number from 0 up")
+        raise InputError(f"{parameter.flag}: must be a whole number from 0 up")
     return int(text)
 
 
 @contextmanager
-def missing_by_flag(found: Sequence[Parameter]) -> Iterator[None]:
-    """Give a setting that a kind finds to be missing is named by the flag that gives it."""
+def missing_by_flag(chosen: Sequence[Parameter]) -> Iterator[None]:
+    """Name a setting that a kind finds to be missing by the flag that gives it."""
     try:
         yield
     except InputError as error:
         key, colon, problem = str(error).partition(": is missing")
-        flag = next((one.flag for one in found if one.key == key), None)
+        flag = next((parameter.flag for parameter in chosen if parameter.key == key), None)
         if not colon or flag is None:
             raise
         raise InputError(f"{flag}{colon}{problem}") from None
 
 
-def _option(one: Parameter) -> Callable[[Command], Command]:
-    if one.argument:
-        return click.argument(one.variable, metavar=one.key.upper(), type=FILE, required=False)
-    help_ = one.help
-    if one.role == "private":
+def _option(parameter: Parameter) -> Callable[[Command], Command]:
+    if parameter.argument:
+        return click.argument(parameter.variable, metavar=parameter.key.upper(), type=FILE, required=False)
+    help_ = parameter.help
+    if parameter.role == "private":
         help_ += "; '-' reads it from standard input."
-    elif one.role == "public" and one.shown_default() and one.type is not bool:
-        help_ += f"  [{one.shown_default()}]"
-    elif one.is_needed:
-        help_ += f"  [required, unless --{one.unless}]" if one.unless else "  [required]"
-    if one.type is bool:
-        return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
-    kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
-    if one.role == "private":
+    elif parameter.role == "public" and parameter.shown_default() and parameter.type is not bool:
+        help_ += f"  [{parameter.shown_default()}]"
+    elif parameter.is_needed:
+        help_ += f"  [required, unless --{parameter.unless}]" if parameter.unless else "  [required]"
+    if parameter.type is bool:
+        return click.option(parameter.flag, parameter.variable, is_flag=True, default=None, help=help_)
+    plain = FILE if parameter.type is Path else PLAIN.get(parameter.type, str)
+    kind: Any = click.Choice(parameter.choices) if parameter.choices else plain
+    if parameter.role == "private":
         kind = str  # '-' must be possible, and what is wrong is said in one way
-    column = one.metavar or ("LIST" if one.type is tuple else "COLUMN" if one.column else None)
-    return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_, multiple=bool(one.joined))
+    column = parameter.metavar or ("LIST" if parameter.type is tuple else "COLUMN" if parameter.column else None)
+    return click.option(
+        parameter.flag, parameter.variable, type=kind, metavar=column, help=help_, multiple=bool(parameter.joined)
+    )
 
 
 def _run(
     kind: type[Kind], config_file: Path | None, as_json: bool, table: str | None, flags: Mapping[str, Any]
 ) -> None:
-    found = [one for one in parameters(kind.Settings) if not one.node]
-    read = read_flags(found, flags)
+    chosen = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
+    read = read_flags(chosen, flags)
 
     def in_file(file: PartyFile) -> KindSettings:
-        said = file.of_kind(kind.name)
-        if isinstance(said, TabularSettings):
-            return on_table(said, table, read.get("data") is not None, file.tables)
-        return said
+        in_table = file.of_kind(kind.name)
+        if isinstance(in_table, TabularSettings):
+            return on_table(in_table, table, read.get("data") is not None, file.tables)
+        return in_table
 
-    link, own = settings(in_file, config_file, read)
+    link, kind_settings = settings(in_file, config_file, read)
     party = 0 if link.listen is not None else 1
-    with missing_by_flag(found):
-        task, data, remarks = kind.alone(own, party)
-    outputs = Outputs.of(kind, own)
-    inputs = [kind.value(own, one) for one in found if one.role == "file"]
+    with missing_by_flag(chosen):
+        task, data, remarks = kind.alone(kind_settings, party)
+    outputs = Outputs.of(kind, kind_settings)
+    inputs = [kind.value(kind_settings, parameter) for parameter in chosen if parameter.role == "file"]
     outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
     connection = Connection(link)
     for remark in remarks:

@@ -71,19 +71,19 @@ def report_command(
     files.check_outputs({"--out": out}, [plan_file, key_file, *([] if data is None else paths(data))])
     key = device.load(key_file) if plan.memoise and key_file is not None else None
     if data is None or column is None:
-        made = iter([_one(plan, mechanism, value or "", key)])
+        batches = iter([_one(plan, mechanism, value or "", key)])
     else:
-        made = _many(plan, mechanism, data, table, column, person, key)
+        batches = _many(plan, mechanism, data, table, column, person, key)
     if out is None:
-        first = next(made)  # what cannot be answered is told before anything is printed
+        first = next(batches)  # what cannot be answered is told before anything is printed
         click.echo((reports.header(plan) + reports.lines(first)).decode(), nl=False)
-        for part in made:
+        for part in batches:
             click.echo(reports.lines(part).decode(), nl=False)
         return
     written = 0
     with files.replacing(out) as stream, console.progress("answering") as line:
         stream.write(reports.header(plan))
-        for part in made:
+        for part in batches:
             stream.write(reports.lines(part))
             written += len(part)
             line.doing(f"answering, {written:,} reports so far")
@@ -127,7 +127,7 @@ def decode_command(
         raise InputError(
             f"--candidates is missing: mechanism {plan.mechanism} answers about texts that you name"
             if candidate_file is None
-            else f"--candidates is for rappor and sketch; the plan says all that {plan.mechanism} answers about"
+            else f"--candidates is for mechanisms about texts; the plan says all that {plan.mechanism} answers about"
         )
     files.check_outputs({"--page": page}, [plan_file, candidate_file, *sources])
     candidates = () if candidate_file is None else reports.candidates(candidate_file)
@@ -138,13 +138,13 @@ def decode_command(
         count = mechanism.count(tally)
         if not count:
             raise InputError("there are no reports")
-        found = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count)
+        document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count)
     if page is not None:
-        files.write_text(page, decoded.page(found))
+        files.write_text(page, decoded.page(document))
     if as_json:
-        console.print_json(found)
+        console.print_json(document)
     else:
-        console.out.print(decoded.text(found), end="")
+        console.out.print(decoded.text(document), end="")
     if page is not None:
         console.err.print(f"written: {page}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import find_party_file, party_config
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("node", epilog="Example:  smc node --config party.toml")
-@click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+@party_config
 @click.option(
     "--log-level",
     type=click.Choice(["info", "warning", "error"]),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option
 from parties.operator.client import NodeClient
 from smc.errors import InputError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def node_options(command: Command) -> Command:
@@ -20,8 +16,7 @@ def node_options(command: Command) -> Command:
     config = click.option(
         "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
     )
-    directory = click.Path(path_type=Path, file_okay=False)
-    state = click.option("--state", type=directory, help="The node's state directory, instead of --config.")
+    state = click.option("--state", type=FOLDER, help="The node's state directory, instead of --config.")
     return config(state(json_option(command)))
 
 

@@ -78,8 +78,8 @@ def jobs(
 ) -> None:
     """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
     node = node_of(config_file, state)
-    found = node.jobs(last + 1, before, () if only is None else (only,))
-    chosen = found[:last]
+    views = node.jobs(last + 1, before, () if only is None else (only,))
+    chosen = views[:last]
     if as_json:
         _print_json([job.model_dump() for job in chosen])
     elif chosen:
@@ -88,7 +88,7 @@ def jobs(
         console.err.print("no job yet: propose one with smc submit JOB.toml")
     else:
         console.err.print("no such job")
-    if len(found) > last:
+    if len(views) > last:
         console.err.print(f"there are older ones: --before {chosen[-1].id[:8]}, or --last {2 * last}")
     _mention_link(node)
 
@@ -103,24 +103,24 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
     JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
     """
     node = node_of(config_file, state)
-    found = node.job(job)
+    view = node.job(job)
     if watch:
-        found = follow(node, found)
+        view = follow(node, view)
     if as_json:
-        _print_json(found.model_dump())
+        _print_json(view.model_dump())
     else:
-        for line in job_text.sheet(found, console.out.width if console.out.is_terminal else None):
+        for line in job_text.sheet(view, console.out.width if console.out.is_terminal else None):
             console.out.print(line)
-        name = job_text.short(found.id)
-        typed = "".join(f" --input {one.name}=-" for one in found.asked)
-        if found.waits_for_us:
+        name = job_text.short(view.id)
+        typed = "".join(f" --input {field.name}=-" for field in view.asked)
+        if view.waits_for_us:
             console.err.print(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT")
-        elif found.waits_for_input:
+        elif view.waits_for_input:
             console.err.print(f"type what it asks for:  smc approve {name}{typed}")
-        if found.state not in ENDED:
-            _mention_link(node, found)
+        if view.state not in ENDED:
+            _mention_link(node, view)
     if watch:
-        check_end(found)
+        check_end(view)
 
 
 @click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
@@ -143,15 +143,15 @@ def result(
         ended = follow(node, node.job(job))
         check_end(ended)
         job = ended.id
-    found = node.result(job)
-    kind = kinds.find(found.protocol)
+    brought = node.result(job)
+    kind = kinds.find(brought.protocol)
     outputs = outputs.for_kind(kind)
-    outputs.write(found.document, found.cost)
+    outputs.write(brought.document, brought.cost)
     if as_json:
-        _print_json(found.fields())
+        _print_json(brought.fields())
         return
-    outputs.tell(kind.text(found.document, found.party), found.cost)
-    opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in found.opened.items())
+    outputs.tell(kind.text(brought.document, brought.party), brought.cost)
+    opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in brought.opened.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 
 
@@ -173,17 +173,17 @@ def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool
 
 
 def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Private inputs as they were typed. `InputError` names the one that is wrong."""
+    """Read private inputs as they were typed. `InputError` names the one that is wrong."""
     if not texts:
         return {}
-    known = {one.key: one for one in private_parameters(kinds.find(str(protocol)).Settings)}
-    found: dict[str, Any] = {}
+    known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}
+    typed: dict[str, Any] = {}
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
             raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
-        found[name] = read_private(known[name], value)
-    return found
+        typed[name] = read_private(known[name], value)
+    return typed
 
 
 def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
@@ -191,9 +191,9 @@ def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
 
     With a job, only of that job's peer.
     """
-    found = node.node()
-    peers = found.peers
-    for warning in found.warnings:
+    state = node.node()
+    peers = state.peers
+    for warning in state.warnings:
         console.err.print(job_text.shown(warning))
     for peer in peers:
         if job is not None and peer.name != job.peer:
@@ -208,7 +208,7 @@ def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
 
 
 def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
-    """Tell where the job stands now; an error if it has ended otherwise than wanted."""
+    """Print where the job stands now; raise an error if it has ended otherwise than wanted."""
     if as_json:
         _print_json(job.model_dump())
     if job.state != wanted:
@@ -218,5 +218,5 @@ def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
 
 
 def _print_json(value: object) -> None:
-    """One JSON document on standard output, in ASCII: what the peer wrote may be meant for the terminal."""
+    """Print one JSON document on standard output, in ASCII: what the peer wrote may be meant for the terminal."""
     print(json.dumps(value, indent=2))

@@ -22,7 +22,7 @@ class _File(click.Path):
     """A file's name. An empty one, of a variable that is not set, would be taken for the directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click does it, but for the empty name."""
+        """Convert as click does, but for the empty name."""
         if value == "":
             self.fail("the name of the file is empty", param, ctx)
         return super().convert(value, param, ctx)
@@ -32,28 +32,36 @@ class Between(click.FloatRange):
     """A finite number in a range: click's own takes NaN for one in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As click does it, and then once more."""
-        found: float = super().convert(value, param, ctx)
-        if not math.isfinite(found):
+        """Convert as click does, and then check once more."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             name = "" if param is None else f"{param.opts[0]}: "
             raise InputError(f"{name}must be a number, not {value}")
-        return found
+        return number
 
 
 FILE = _File(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+# Options that several commands have.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+node_config = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+party_config = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+out_option = click.option("--out", type=FILE, help="Where to  [standard output]")
+proposal_option = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 
 PARTY_FILE = Path("party.toml")
 
 
 def check_proposal(out: Path) -> None:
-    """`InputError` if there is such a file: a proposal is completed by hand, and the next one would undo that."""
+    """Raise `InputError` if there is such a file: a proposal is completed by hand, the next one would undo that."""
     if out.is_file():
         raise InputError(f"--out: {out} is there already, and may have been completed by hand: give another name")
 
 
-def find_party_file(given: Path | None) -> Path | None:
+def find_party_file(path: Path | None) -> Path | None:
     """Return the party's file: the one given, or else ./party.toml if there is one."""
-    return given or (PARTY_FILE if PARTY_FILE.exists() else None)
+    return path or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
 _LINK = (
@@ -92,14 +100,11 @@ def typed_line(what: str) -> str:
     return text
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-
-
 def settings(
     table: Callable[[PartyFile], AnySettings], config_file: Path | None, flags: Mapping[str, Any]
 ) -> tuple[LinkSettings, AnySettings]:
     """Return the link's settings and those of the command's table: the file's, with the flags over them."""
     file = load(config_file)
     link = {name: flags[name] for name in LinkSettings.model_fields}
-    own = {name: value for name, value in flags.items() if name not in link}
-    return merge(file.link, link), merge(table(file), own)
+    kind_flags = {name: value for name, value in flags.items() if name not in link}
+    return merge(file.link, link), merge(table(file), kind_flags)

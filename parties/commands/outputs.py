@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE
+from parties.commands.options import FILE, Command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
@@ -37,7 +36,7 @@ def output_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where each form of the result goes, by the option that names it, if it was asked for."""
+    """The places for each form of the result, by the option that names it, if it was asked for."""
 
     kind: type[Kind] | None
     paths: Mapping[str, Path | None]
@@ -47,8 +46,8 @@ class Outputs:
         """Return those that a command's settings name."""
         from parties.jobs.settings import parameters
 
-        wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
-        return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
+        wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
+        return cls(kind, {parameter.key: kind.value(settings, parameter) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
         """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""
@@ -59,7 +58,7 @@ class Outputs:
         return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None]) -> None:
-        """`InputError` if a file cannot be written, is an input, or needs what is not installed: before all else."""
+        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed."""
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
@@ -77,7 +76,7 @@ class Outputs:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
     def tell(self, text: str, report: Mapping[str, Any]) -> None:
-        """The result on standard output; what was written, and what it cost, on standard error."""
+        """Print the result on standard output; what was written, and what it cost, on standard error."""
         console.out.print(text, end="")
         written = [str(path) for path in self.paths.values() if path is not None]
         if written:

@@ -12,7 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, find_party_file, json_option, node_config
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions, remarks
@@ -27,7 +27,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 
 
 @click.command("policy", epilog="Example:  smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
-@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+@node_config
 @click.option("--job", "job_file", type=FILE, help="Try the rules on this job, as it is given to smc submit.")
 @click.option(
     "--proposed-by",
@@ -106,10 +106,10 @@ def _request(
     job = proposal.read_job(fields)
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
     inputs = Offers.of(file).inputs(0, name)
-    made = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
+    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
     peer = peers.acquainted(file, job.peer)
     around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, post_quantum=post_quantum)
-    return gate.request(made, 0, proposed_by, file, peer, around)
+    return gate.request(proposed, 0, proposed_by, file, peer, around)
 
 
 def _moment(text: str | None) -> datetime:
@@ -129,14 +129,14 @@ def _checked(address: str | None) -> str | None:
 
 def _document(rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine) -> dict[str, Any]:
     """Return the answer as JSON; what concerns the job is there only if one is given."""
-    shown = []
+    rows = []
     for rule in rules:
-        found: dict[str, Any] = {"name": rule.name, "effect": rule.effect, "words": rule.words()}
+        row: dict[str, Any] = {"name": rule.name, "effect": rule.effect, "words": rule.words()}
         if request is not None:
-            found["applies"] = rule.applies(request)
-            found["conditions"] = [{"words": c.words, "holds": c.holds(request)} for c in conditions(rule)]
-        shown.append(found)
-    document: dict[str, Any] = {"rules": shown, "notes": notes}
+            row["applies"] = rule.applies(request)
+            row["conditions"] = [{"words": c.words, "holds": c.holds(request)} for c in conditions(rule)]
+        rows.append(row)
+    document: dict[str, Any] = {"rules": rows, "notes": notes}
     if request is not None:
         decision = decide(rules, request, combine)
         document["decision"] = {"effect": decision.effect, "rules": decision.rules, "reason": decision.reason}

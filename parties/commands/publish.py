@@ -13,7 +13,7 @@ import click
 from parties.base import console, files
 from parties.base.text import listed
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, check_proposal, json_option
+from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
@@ -42,7 +42,7 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
 @TABLE
-@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+@proposal_option
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""
@@ -53,10 +53,7 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
     with opened(source, table) as rows, console.progress("reading"):
         proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
-    if as_json:
-        console.print_json({"notes": proposal.notes})
-    else:
-        console.out.print("\n".join(proposal.notes))
+    console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
 
@@ -172,12 +169,12 @@ def apply_command(
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
     check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
-    own = place(data, table)
+    source = place(data, table)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, own, target, max_suppressed, register, escape_formulas)
-        log.published(own, recoding.published(), [model["model"] for model in report["models"]], target)
+        report = apply(recoding, source, target, max_suppressed, register, escape_formulas)
+        log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"
@@ -194,8 +191,8 @@ def _target(out: Path | None, into: str | None) -> Path | str:
 
 def _written(table: str | None, paths: Iterable[Path | None]) -> None:
     """Say what there is now."""
-    made = [f"table {table}"] if table else []
-    console.err.print("written: " + ", ".join([*made, *(str(path) for path in paths if path is not None)]))
+    places = [f"table {table}"] if table else []
+    console.err.print("written: " + ", ".join([*places, *(str(path) for path in paths if path is not None)]))
 
 
 def _from(plan: Path, source: str) -> str:

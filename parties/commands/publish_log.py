@@ -6,19 +6,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import files
-from parties.commands.options import FILE
+from parties.commands.options import FILE, Command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.sources import PlaceSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log.")
 _PURPOSE = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
 
@@ -29,14 +28,14 @@ def log_options(command: Command) -> Command:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """`files.check_outputs`, where party.toml and all that it names are inputs, too."""
+    """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
     from parties.party_file import files_of
 
     files.check_outputs(outputs, [*inputs, *([] if config_file is None else files_of(config_file))])
 
 
 class PublicationLog:
-    """Where a command's entry goes; nowhere without party.toml."""
+    """A place for a command's entry; nowhere without party.toml."""
 
     def __init__(self, append: Callable[[dict[str, Any]], None], name: Callable[[PlaceSettings], str]) -> None:
         self._append = append
@@ -46,7 +45,7 @@ class PublicationLog:
         self,
         where: PlaceSettings | str,
         columns: Iterable[str] = (),
-        kept: Iterable[str] = (),
+        protection: Iterable[str] = (),
         out: Path | str | None = None,
     ) -> None:
         """Put on record that these columns of a table (or of the one of this name) were written, and what was kept.
@@ -54,7 +53,7 @@ class PublicationLog:
         `out`: the file, whose digest is kept, or the name of a table of the same database.
         """
         entry: dict[str, Any] = {"table": where if isinstance(where, str) else self._name(where)}
-        entry |= {"columns": list(columns), "protection": list(kept)}
+        entry |= {"columns": list(columns), "protection": list(protection)}
         if isinstance(out, str):
             entry["into"] = out
         elif out is not None:
@@ -65,7 +64,7 @@ class PublicationLog:
 
 @contextmanager
 def recording(config_file: Path | None, what: str, purpose: str | None, table: str = "") -> Iterator[PublicationLog]:
-    """Give the log for one command, which can be written to when this begins. The node may be running.
+    """Open the log for one command, which can be written to when this begins. The node may be running.
 
     `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
     """

@@ -35,8 +35,8 @@ def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | 
     with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         with open_rows(plan) as rows:
             written = write(rows, plan, None, out, escape_formulas)
-        masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]
-        log.published(plan, [name for name, one in plan.columns.items() if one.shown], masks, out)
+        masks = [f"{name}: {column.mask.kind} mask" for name, column in plan.columns.items() if column.mask is not None]
+        log.published(plan, [name for name, column in plan.columns.items() if column.shown], masks, out)
     console.err.print(f"written: {out} ({written.rows} rows)")
 
 

@@ -28,14 +28,14 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
     from parties.alone.publish.sealing import sealed
 
     files.check_outputs({"--out": out}, [*sealed_files, key])
-    own = load_key(key)
+    private_key = load_key(key)
     first, *others = [sealed.load(path) for path in sealed_files]
     for path, other in zip(sealed_files[1:], others, strict=True):
         if other.job != first.job:
             raise InputError(f"{sealed_files[0]} and {path} are not of one job")
         if other != first:
             raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
-    opened = sealed.open_table(sealed_files[0], first, own)
+    opened = sealed.open_table(sealed_files[0], first, private_key)
     units, mask = first.units, first.mask
     texts = [
         [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]
@@ -44,8 +44,6 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
     files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
     about |= {"cells": mask.size, "hidden": int(mask.sum())}
-    if as_json:
-        console.print_json(about)
-    else:
-        console.out.print("\n".join(f"{name:28}{value}" for name, value in about.items() if value is not None))
+    lines = (f"{name:28}{value}\n" for name, value in about.items() if value is not None)
+    console.tell(as_json, about, "".join(lines))
     console.err.print(f"written: {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -24,7 +23,7 @@ _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as
 
 @dataclass(frozen=True)
 class Telling:
-    """Where the report goes besides standard output, and whether it is JSON there."""
+    """The places for the report besides standard output, and whether it is JSON there."""
 
     report: Path | None
     page: Path | None
@@ -36,19 +35,16 @@ class Telling:
         return {"--report": self.report, "--page": self.page}
 
     def tell(self, report: dict[str, Any], name: str) -> None:
-        """The report on the rows of this name, on standard output and in its files."""
+        """Write the report on the rows of this name, on standard output and in its files."""
         from parties.alone.publish.recoding.report import to_text
 
         if self.report is not None:
-            files.write_text(self.report, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+            files.write_json(self.report, report)
         if self.page is not None:
             from parties.alone.publish.recoding.page import to_html
 
             files.write_text(self.page, to_html(report, name))
-        if self.as_json:
-            console.print_json(report)
-        else:
-            console.out.print(to_text(report), end="")
+        console.tell(self.as_json, report, to_text(report))
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -34,12 +34,12 @@ def keys(master: Path, keys: Path) -> None:
 
     files.check_outputs({"--keys": keys}, [master])
     refuse_existing(keys)
-    made = not master.exists()
-    key = make_master(master) if made else read_master(master)
+    is_new = not master.exists()
+    key = make_master(master) if is_new else read_master(master)
     try:
         make_keyring(keys, key)
     except BaseException:
-        if made:
+        if is_new:
             master.unlink(missing_ok=True)
         raise
     console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
@@ -83,9 +83,10 @@ def pseudonyms(
         for warning in Pseudonyms(plan, ring).guessable(rows):
             console.err.print(f"warning: {warning}")
         written = write(rows, plan, ring, out, escape_formulas)
-        made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
-        told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
-        log.published(plan, told, made, out)
+        columns = plan.columns.items()
+        protection = [f"{name}: {column.pseudonym} pseudonyms" for name, column in columns if column.pseudonym]
+        shown_names = [name for name, column in columns if column.shown or column.pseudonym]
+        log.published(plan, shown_names, protection, out)
     console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
 
 
@@ -179,10 +180,12 @@ def records(master: Path, keys: Path, as_json: bool) -> None:
     from parties.base.text import visible
 
     with opened(keys, read_master(master)) as ring:
-        found = ring.records()
+        records = ring.records()
     if as_json:
-        console.print_json(found)
+        console.print_json(records)
         return
-    for one in found:
-        fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in one["fields"].items())
-        console.out.print(visible(f"{one['number']}  {one['at']}  {one['what']}" + (f": {fields}" if fields else "")))
+    for entry in records:
+        fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in entry["fields"].items())
+        console.out.print(
+            visible(f"{entry['number']}  {entry['at']}  {entry['what']}" + (f": {fields}" if fields else ""))
+        )

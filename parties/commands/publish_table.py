@@ -79,44 +79,43 @@ def table_command(
     where = place(source, table)
     with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
         with open_rows(where) as rows:
-            made = tabulate(rows, by, across, summed, rules.largest)
+            tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, report = _told(made, rules, base, rounding, summed is not None)
-        files.write_text(out, as_csv(by, made.column_names, made.row_names, texts, escape_formulas))
+        texts, report = _told(tabulated, rules, base, rounding, summed is not None)
+        files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, indent=2) + "\n")
-    if as_json:
-        console.print_json(report)
-    else:
-        console.out.print("\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in report.items()))
+    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
+    console.tell(as_json, report, "".join(lines))
     console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
 
 
 def _told(
-    made: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
+    table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
     """Return the cells as they are published, and what the report says of them."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import HIDDEN, spelled
 
-    report: dict[str, Any] = {"cells": made.values.size}
+    report: dict[str, Any] = {"cells": table.values.size}
     if base is not None:
-        values = rounded.randomly(made.values, base) if rounding == "random" else rounded.controlled(made.values, base)
-        report |= {"base": base, "rounding": rounding or "controlled", "changed": int((values != made.values).sum())}
+        rounder = rounded.randomly if rounding == "random" else rounded.controlled
+        values = rounder(table.values, base)
+        report |= {"base": base, "rounding": rounding or "controlled", "changed": int((values != table.values).sum())}
         texts = [[str(x) for x in line] for line in values]
     else:
-        needs = rules.needs(made, sums)
-        hidden = hide(made.values, made.counts, needs)
+        needs = rules.needs(table, sums)
+        hidden = hide(table.values, table.counts, needs)
         report |= {
             "by_the_rules": int(needs.sensitive.sum()),
             "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
             "hidden": int(hidden.sum()),
         }
         texts = [
-            [HIDDEN if covered else spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
-            for line, over in zip(made.values, hidden, strict=True)
+            [HIDDEN if covered else spelled(int(x), table.digits) for x, covered in zip(line, over, strict=True)]
+            for line, over in zip(table.values, hidden, strict=True)
         ]
     return texts, report

@@ -14,16 +14,14 @@ from parties.base.randomness import private
 from parties.commands.options import FILE, Between, json_option
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
-from parties.jobs.result_files import json_text
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
 from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
-
-MOST_EPSILON = 16.0
 
 
 @click.command(
@@ -62,7 +60,7 @@ MOST_EPSILON = 16.0
     required=True,
     help="Regularisation, chosen without a look at the rows",
 )
-@click.option("--epsilon", type=Between(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row.")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
 @json_option
@@ -91,23 +89,23 @@ def alone(
     features, used = features_of(schema, label, _listed(columns), _listed(numeric))
     with console.progress("fitting"):
         rows = rows_of(_source(data, used, label), used, label, features)
-        found = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
+        fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
     document: dict[str, Any] = {
         "method": method,
         "loss": named,
         **({"huber": huber} if named == "huber" else {}),
         "lambda": regularisation,
         "epsilon": epsilon,
-        "epsilon_of_noise": found.epsilon,
+        "epsilon_of_noise": fit.epsilon,
         "adjacency": "replace",
-        "rows": found.rows,
-        "gradient": found.gradient,
-        **result.noise(features, found.weights, found.spread),
+        "rows": fit.rows,
+        "gradient": fit.gradient,
+        **result.noise(features, fit.weights, fit.spread),
         "schema_digest": used.digest(),
-        **result.model(label, classes_of(used, label), features, found.weights),
+        **result.model(label, classes_of(used, label), features, fit.weights),
     }
     if out is not None:
-        files.write_text(out, json_text(document))
+        files.write_json(out, document)
     if svg is not None:
         files.write_text(svg, result.picture(document))
     if as_json:
@@ -127,7 +125,7 @@ def _source(data: Path, schema: Schema, target: str) -> RowCounts:
 def _listed(words: str | None) -> tuple[str, ...] | None:
     if words is None:
         return None
-    found = tuple(part.strip() for part in words.split(",") if part.strip())
-    if not found:
+    names = tuple(part.strip() for part in words.split(",") if part.strip())
+    if not names:
         raise InputError("columns, numeric: name at least one column, with commas between them")
-    return found
+    return names

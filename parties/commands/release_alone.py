@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -19,12 +18,12 @@ from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, Between, json_option
 from parties.jobs.release.noise import laplace
-from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
 from parties.tables.delimited import columns
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
 WAYS = {  # what each needs besides epsilon
@@ -47,8 +46,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option("--low", type=int, help="The least that a number can be, which is public; lesser ones count as this.")
 @click.option("--high", type=int, help="The greatest that a number can be.")
 @click.option("--way", type=click.Choice([*WAYS]), default="choice", help="How the noise is chosen  [choice]")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss of a row.")
-@click.option("--delta", type=float, help="The chance that epsilon does not hold (propose, bound, smooth, blocks)")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
+@click.option(
+    "--delta",
+    type=Between(0, 1, min_open=True, max_open=True),
+    help="The chance that epsilon does not hold (propose, bound, smooth, blocks)",
+)
 @click.option("--bound", type=int, help="The local sensitivity that is proposed (propose)")
 @click.option("--blocks", type=int, help="How many blocks the rows are dealt to (blocks)")
 @click.option(
@@ -59,7 +62,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option("--out", type=FILE, help="Write the result as JSON.")
 @json_option
 def alone(
-    data: Path, column: str, low: int | None, high: int | None, way: str, out: Path | None, as_json: bool, **given: Any
+    data: Path, column: str, low: int | None, high: int | None, way: str, out: Path | None, as_json: bool, **flags: Any
 ) -> None:
     """Tell the median of one's own numbers with noise; no second party.
 
@@ -72,65 +75,45 @@ def alone(
     """
     if low is None or high is None:
         raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
-    epsilon = _epsilon(given["epsilon"])
-    _check(way, given)
+    _check(way, flags)
+    epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
     files.check_outputs({"--out": out}, [data])
     with console.progress("reading") as status:
         numbers = _numbers(data, column)
         table = Table(numbers, low, high)
-        delta = _delta(given["delta"], len(table))
-        if way == "propose" and not 1 <= given["bound"] < table.most:
-            raise InputError(f"bound: is {given['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
+        check_delta(flags["delta"] or 0, max(len(table), 2))
+        if way == "propose" and not 1 <= flags["bound"] < table.most:
+            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
         if way == "blocks":
-            table = block_table(numbers, _function(given["function"]), given["blocks"], low, high)
+            table = block_table(numbers, _function(flags["function"]), flags["blocks"], low, high)
         status.doing("adding noise")
-        found = _answer(table, way, epsilon, delta, given)
-    about = {name: given[name] for name in WAYS[way] if name != "delta"}
+        answer = _answer(table, way, epsilon, delta, flags)
+    about = {name: flags[name] for name in WAYS[way] if name != "delta"}
     document = {
-        "question": "median" if way != "blocks" else given["function"],
+        "question": "median" if way != "blocks" else flags["function"],
         "of": column,
         "way": way,
         **about,
-        "epsilon": given["epsilon"],
-        "delta": given["delta"] or 0.0,
+        "epsilon": flags["epsilon"],
+        "delta": flags["delta"] or 0.0,
         "adjacency": "replace",
         "rows": len(numbers),
         "bounds": [low, high],
-        **found,
+        **answer,
     }
     if out is not None:
-        files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(out, document)
     console.err.print(YOURS)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(_text(document), end="", highlight=False)
+    console.tell(as_json, document, _text(document))
 
 
-def _epsilon(given: float) -> Fraction:
-    if not LEAST_EPSILON <= given <= MOST_EPSILON:
-        raise InputError(f"epsilon: is {given:g}, must be from 2^-20 to {MOST_EPSILON:g}")
-    return exact(given)
-
-
-def _check(way: str, given: Mapping[str, Any]) -> None:
-    """`InputError` for what the way lacks, or has no use for."""
+def _check(way: str, flags: Mapping[str, Any]) -> None:
+    """Raise `InputError` for what the way lacks, or has no use for."""
     for name in ("delta", "bound", "blocks", "function"):
-        if name in WAYS[way] and given[name] is None:
+        if name in WAYS[way] and flags[name] is None:
             raise InputError(f"{name}: is missing: the way {way} needs it")
-        if name not in WAYS[way] and given[name] is not None:
+        if name not in WAYS[way] and flags[name] is not None:
             raise InputError(f"{name}: the way {way} has none: leave it out")
-
-
-def _delta(given: float | None, rows: int) -> Fraction:
-    if given is None:
-        return Fraction(0)
-    if not 0 < given < 1 or exact(given) * max(rows, 2) >= 1:
-        raise InputError(
-            f"delta: is {given:g}, must be above 0 and less than one over the number of rows, 1 / {rows}, and better "
-            "far less: it would allow to give whole rows away"
-        )
-    return exact(given)
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:
@@ -148,9 +131,8 @@ def _function(name: str) -> Any:
     return FUNCTIONS[name] if name in FUNCTIONS else load_program(name)
 
 
-def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is told: the value within the bounds, as noise made it, and how far that reaches if that is
-    public."""
+def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value within the bounds, as noise made it, and how far that reaches if that is public."""
     if way == "choice":
         return {"value": int(ways.by_choice(table, epsilon, private)[0])}
     if way == "global":
@@ -158,10 +140,10 @@ def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, given: M
             table, ways.by_global(table, epsilon, private)[0], laplace(epsilon, table.most, "replace").reach()
         )
     if way == "propose":
-        passed, answers = ways.by_propose(table, given["bound"], epsilon, delta, private)
+        passed, answers = ways.by_propose(table, flags["bound"], epsilon, delta, private)
         if not passed[0]:
             return {"passed": False, "value": None}
-        reach = laplace(epsilon / 2, given["bound"], "replace").reach()
+        reach = laplace(epsilon / 2, flags["bound"], "replace").reach()
         return {"passed": True, **_noisy(table, answers[0], reach)}
     if way == "bound":
         bounds, answers = ways.by_bound(table, epsilon, delta, private)
@@ -175,10 +157,10 @@ def _noisy(table: Table, answer: np.int64, reach: int | None) -> dict[str, Any]:
         return min(max(number, table.low), table.high)
 
     noisy = int(answer)
-    found = {"value": within(noisy), "noisy": noisy}
+    numbers = {"value": within(noisy), "noisy": noisy}
     if reach is not None:
-        found |= {"low": within(noisy - reach), "high": within(noisy + reach)}
-    return found
+        numbers |= {"low": within(noisy - reach), "high": within(noisy + reach)}
+    return numbers
 
 
 def _text(document: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.checking.statistics.losses import Finding
+from parties.commands.options import json_option
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
@@ -33,7 +34,7 @@ EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 @click.option(
     "--samples", type=click.IntRange(1000, MOST_SAMPLES), default=SAMPLES, help=f"From either table  [{SAMPLES:,}]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def check_command(
     mechanisms: Sequence[str], epsilon: str, delta: str, adjacency: Any, samples: int, as_json: bool
 ) -> int:
@@ -59,37 +60,37 @@ def check_command(
     with console.progress("starting") as status:
         for mechanism in chosen:
 
-            def on_progress(done: int, asked: Mechanism = mechanism) -> None:
-                status.doing(f"{asked.name}: {done:,} of {2 * (samples // asked.cost):,} samples")
+            def on_progress(done: int, mechanism: Mechanism = mechanism) -> None:
+                status.doing(f"{mechanism.name}: {done:,} of {2 * (samples // mechanism.cost):,} samples")
 
             results.append(check(mechanism, samples, on_progress=on_progress))
     if as_json:
-        console.print_json([_document(one, found) for one, found in zip(chosen, results, strict=True)])
+        console.print_json([_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)])
     else:
         _tell(chosen, results)
         if not mechanisms:
             console.out.print(
                 "Not checked so: " + "; ".join(f"{name} ({why})" for name, why in UNCHECKED.items()) + "."
             )
-    return 0 if all(found.holds for found in results) else EXIT_BROKEN
+    return 0 if all(finding.holds for finding in results) else EXIT_BROKEN
 
 
-def _document(mechanism: Mechanism, found: Finding) -> dict[str, Any]:
+def _document(mechanism: Mechanism, finding: Finding) -> dict[str, Any]:
     return {
         "mechanism": mechanism.name,
         "tables": mechanism.tables,
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "samples": found.samples,
-        "false_alarm": found.error,
-        "loss_at_least": found.loss,
+        "epsilon": finding.epsilon,
+        "delta": finding.delta,
+        "samples": finding.samples,
+        "false_alarm": finding.error,
+        "loss_at_least": finding.loss,
         "attacker": {
-            "p": found.guess.recognised,
-            "q": found.guess.rejected,
-            "sum_at_least": found.guess.least,
-            "sum_allowed": found.guess.allowed,
+            "p": finding.guess.recognised,
+            "q": finding.guess.rejected,
+            "sum_at_least": finding.guess.least,
+            "sum_allowed": finding.guess.allowed,
         },
-        "kept": found.holds,
+        "kept": finding.holds,
     }
 
 
@@ -99,16 +100,16 @@ def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
     table = Table(box=None, padding=(0, 1))
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in ("mechanism", "", "tables") else "right")
-    for mechanism, found in zip(mechanisms, results, strict=True):
+    for mechanism, finding in zip(mechanisms, results, strict=True):
         table.add_row(
             mechanism.name,
-            f"{found.samples:,}",
-            f"{found.epsilon:.4g}" + (f", {found.delta:g}" if found.delta else ""),
-            f"{found.loss:.3f}",
-            f"{found.guess.recognised + found.guess.rejected:.4f}",
-            f"{found.guess.least:.4f}",
-            f"{found.guess.allowed:.4f}",
-            "kept" if found.holds else "BROKEN",
+            f"{finding.samples:,}",
+            f"{finding.epsilon:.4g}" + (f", {finding.delta:g}" if finding.delta else ""),
+            f"{finding.loss:.3f}",
+            f"{finding.guess.recognised + finding.guess.rejected:.4f}",
+            f"{finding.guess.least:.4f}",
+            f"{finding.guess.allowed:.4f}",
+            "kept" if finding.holds else "BROKEN",
             mechanism.tables,
         )
     console.show(table)

@@ -22,8 +22,7 @@ def paths(source: str) -> list[Path]:
 
 
 def opened(source: str, table: str | None) -> RowQuery:
-    """Return the rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be
-    read."""
+    """Open the rows of a source, for `with`. `InputError` if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 
     return open_rows(place(source, table))
@@ -34,16 +33,16 @@ def place(source: str, table: str | None) -> PlaceSettings:
     from parties.base.settings import validated
     from parties.sources import PlaceSettings
 
-    given = {"source": source, "table": table}
+    place = {"source": source, "table": table}
     try:
-        return validated(PlaceSettings, given)
+        return validated(PlaceSettings, place)
     except InputError as error:
         key, _, problem = str(error).partition(": ")
-        raise InputError(f"{_named(given[key])}: {problem}") from None
+        raise InputError(f"{_named(place[key])}: {problem}") from None
 
 
 def _named(value: str | None) -> str:
     """Return what the command calls the flag or argument that has this value."""
     context = click.get_current_context()
-    found = next(one for one in context.command.params if one.name and context.params.get(one.name) == value)
-    return found.opts[0] if isinstance(found, click.Option) else found.human_readable_name
+    param = next(param for param in context.command.params if param.name and context.params.get(param.name) == value)
+    return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name

@@ -17,7 +17,7 @@ from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from smc.errors import InputError
 
-OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]
+OWN = [parameter for parameter in parameters(KindSettings) if parameter.key in ENGINE]
 
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
@@ -34,17 +34,17 @@ def run(
     The arguments are this party's own, read as Python reads them (5, or 1,2,3, or a text); the result is printed. Both
     must name the same program and have the same code: what it reveals is its own affair.
     """
-    link, own = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
-    found, given = load_program(program), arguments_of(arguments)
-    engine = {"engine": "auto"} if own.engine == "auto" else {name: getattr(own, name) for name in ENGINE}
+    link, chosen = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
+    run, inputs = load_program(program), arguments_of(arguments)
+    engine = {"engine": "auto"} if chosen.engine == "auto" else {name: getattr(chosen, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
     connection = Connection(link)
     with console.progress("starting") as status:
         result, report = connection.run(
             specification,
-            lambda engine: found(engine, *given),
+            lambda engine: run(engine, *inputs),
             status,
-            lambda: lambda engine: found(engine, *given),
+            lambda: lambda engine: run(engine, *inputs),
             integers,
         )
     if as_json:
@@ -63,5 +63,5 @@ def _as_json(result: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, anything else as text."""
+    """Return arrays as lists, anything else as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

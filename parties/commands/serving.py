@@ -20,7 +20,7 @@ from parties.web.server import WebServer
 
 
 class Page:
-    """Serves the page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
+    """The page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
 
     def __init__(self, settings: NodeSettings, notify: NotifySettings | None = None) -> None:
         self._settings = settings
@@ -32,7 +32,7 @@ class Page:
         self._metrics: WebServer | None = None
 
     def start(self, operator: Operator, events: Events) -> dict[str, str]:
-        """Begin to serve; the URLs of the page and of the figures."""
+        """Begin to serve; return the URLs of the page and of the figures."""
         key = secrets.token_urlsafe(32)
         app = make_app(operator, self._logins, routes(operator, key, self.login_link))
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)

@@ -3,24 +3,28 @@
     [project.entry-points."smc.kinds"]
     overlap = "their_package.overlap:Overlap"
 
-Nothing of a kind is loaded before it is asked for: to list names costs no time. A name of ours stays ours, whatever
-other packages call theirs; of one that two others give nobody could say whose it is, and it is refused.
+Nothing of a kind is loaded before it is asked for: to list names costs no time.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parties.base.text import did_you_mean, printable, quoted
+from parties.base import plugins
+from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind
 
 GROUP = "smc.kinds"
+WHAT = "kind of job"
+_NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9-]+)"', re.MULTILINE)
 DEFAULT = "id3"  # of a job file that names no protocol
 
 BUILT_IN = {  # where each is, and its line in the list of commands
@@ -70,6 +74,27 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "Find one level of public hierarchies for the rows of both parties.",
     ),
 }
+
+
+def _in_files() -> dict[str, tuple[str, str]]:
+    """Return the kinds of this package that the table does not name, by their files: a class with a `name` of its own.
+
+    No file is loaded; the line is the first sentence of the class's docstring.
+    """
+    listed = {place.partition(":")[0] for place, _ in BUILT_IN.values()}
+    kinds_found: dict[str, tuple[str, str]] = {}
+    for file in sorted(Path(__file__).parent.glob("*/*.py")):
+        module = f"parties.jobs.{file.parent.name}.{file.stem}"
+        if module in listed or not _NAMED.search(text := file.read_text(encoding="utf-8")):
+            continue
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef) and (named := _NAMED.search(ast.get_source_segment(text, node) or "")):
+                line = re.split(r"(?<=[.?]) ", ast.get_docstring(node) or node.name)[0]
+                kinds_found[named[1]] = f"{module}:{node.name}", line
+    return kinds_found
+
+
+BUILT_IN |= _in_files()
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
@@ -77,19 +102,9 @@ GROUPS = {  # a kind GROUP-X is `smc GROUP X`
 }
 
 
-@cache
-def _others() -> dict[str, dict[str, EntryPoint]]:
-    """Return the entry points of other packages: by name, and by the place that they name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
-    for point in entry_points(group=GROUP):
-        if point.name not in BUILT_IN:
-            found.setdefault(point.name, {})[point.value] = point
-    return found
-
-
 def names() -> tuple[str, ...]:
     """Return all kinds, the built-in ones first."""
-    return (*BUILT_IN, *sorted(_others()))
+    return (*BUILT_IN, *sorted(plugins.offered(GROUP).keys() - BUILT_IN.keys()))
 
 
 def group(name: str) -> str | None:
@@ -105,7 +120,7 @@ def command(name: str) -> str:
 
 def is_known(name: str) -> bool:
     """Return whether there is such a kind."""
-    return name in BUILT_IN or name in _others()
+    return name in BUILT_IN or name in plugins.offered(GROUP)
 
 
 def line(name: str) -> str:
@@ -128,31 +143,20 @@ def find(name: str) -> type[Kind]:
         module, attribute = BUILT_IN[name][0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
         return kind
-    if name not in _others():
+    if name not in plugins.offered(GROUP):
         raise InputError(f"there is no kind of job {quoted(name)}{did_you_mean(name, names())}")
-    place, *more = _others()[name]
-    if more:
-        raise InputError(f"the kind of job {quoted(name)} is there more than once: {', '.join([place, *more])}")
-    point = _others()[name][place]
-    try:
-        kind = point.load()
-    except Exception as error:  # whatever the other package does when it is loaded
-        why = printable(f"{type(error).__name__}: {error}")
-        raise InputError(f"the kind of job {quoted(name)} ({place}) cannot be loaded: {why}") from None
-    return checked(kind, name, place)
+    return plugins.loaded(GROUP, name, _base(), WHAT)
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:
     """Return an object as a kind. `InputError` says what it lacks."""
+    return plugins.checked(kind, name, place, _base(), WHAT)
+
+
+def _base() -> type[Kind]:
     from parties.jobs.kind import Kind
 
-    if not isinstance(kind, type) or not issubclass(kind, Kind):
-        raise InputError(f"{place} is no kind of job: it must be a class made from parties.jobs.kind.Kind")
-    if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
-        raise InputError(f"{place}: the kind of job {quoted(name)} lacks {', '.join(lacking)}")
-    if getattr(kind, "name", None) != name:
-        raise InputError(f"{place}: the kind calls itself {getattr(kind, 'name', None)!r}, its entry point {name!r}")
-    return kind
+    return Kind
 
 
 def every() -> tuple[type[Kind], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,51 +13,23 @@ from typing_extensions import override
 from parties.base.text import listed
 from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
-from parties.jobs.tabular_settings import file_of
+from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from protocols.counts import RowCounts, Rows
+    from protocols.counts import Rows
 
 Own = TypeVar("Own", bound="BySchema")
 
 
-class Tabular(Kind):
-    """A task on rows of both parties; `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`."""
+class BySchema(Kind):
+    """A task on rows of both parties: its specification is its settings and the schema of the columns that they name.
+
+    `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`.
+    """
 
     settings: Any
-    schema: Schema
-
-    @property
-    @override
-    def reads_table(self) -> bool:
-        return True
-
-    @override
-    def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
-        table, schema = inputs.required()
-        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
-            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
-
-    def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
-        """Return this party's rows from the file in the settings, by this schema; and the columns that it does not
-        know."""
-        from parties.sources.cells import cells
-        from parties.tables import rows
-        from protocols.counts import RowCounts
-
-        table = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
-        sizes = {name: len(values) for name, values in schema.attributes.items()}
-        domains = [sizes[name] for name in schema.features(target)]
-        return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
-
-
-class BySchema(Tabular):
-    """One whose specification is its settings and the schema of the columns that they name."""
-
     unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
@@ -80,10 +53,41 @@ class BySchema(Tabular):
         """The column by whose values a source counts."""
         return self.columns[0]
 
-    def own_rows(self, source: Rows) -> Any:
+    @abstractmethod
+    def own_rows(self, source: Any) -> Any:
         """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
         one."""
-        raise NotImplementedError
+
+    @property
+    @override
+    def reads_table(self) -> bool:
+        return True
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
+        table, schema = inputs.required()
+        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
+            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
+        return schema.misfit(self.schema)
+
+    def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
+        """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""
+        from parties.sources.cells import cells
+        from parties.sources.opening import is_plain, open_table
+        from parties.tables import rows
+        from protocols.counts import RowCounts
+
+        table = self.settings.own_table or own_table(self.settings)
+        if not is_plain(table, schema):
+            source = open_table(table.model_copy(update={"max_rows": self.settings.max_rows}), schema, target)
+            atexit.register(source.close)  # a tree asks it level by level, to the end of the command
+            source.check()
+            return source, []
+        encoded = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
+        sizes = {name: len(values) for name, values in schema.attributes.items()}
+        domains = [sizes[name] for name in schema.features(target)]
+        return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
 
     @classmethod
     @override
@@ -97,7 +101,7 @@ class BySchema(Tabular):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
             yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod

@@ -29,14 +29,14 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a session begins: the job that has answered it before, and why it cannot be paid, if so."""
+    """The terms on which a session begins: the job that has answered it before, and why it cannot be paid, if so."""
 
     earlier: Earlier | None = None
     refusal: str = ""
 
 
 class Accounts:
-    """Those of a node's tables, as its jobs have used them.
+    """The accounts of a node's tables, as its jobs have used them.
 
     A peer may spend its share of a table's budget (`peers.Who.share`), and is told of its own spending only. Shares
     come to 1 at most, so peers that talk to each other have the budget at most.
@@ -56,18 +56,16 @@ class Accounts:
 
     def share(self, table: str, peer: str) -> Account:
         """Return what one peer has spent by now of its share of a table's budget."""
-        who = self._peers.get(peer)
-        mine = [charge for charge in self._all_charges() if charge.peer == peer]
-        return self._account(table, mine, share=1.0 if who is None else who.share)
+        return self._share(table, peer, self._all_charges())
 
     def price(self, record: Record) -> Price | None:
         """Return what a job spends of our table, or has spent; None if nothing."""
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
-        found = shown.price(self._account(record.table, ()), uses)
+        price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.at
-        return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
+        return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
@@ -77,33 +75,34 @@ class Accounts:
         spends = record.ours.proposal.task.spends
         if not spends:
             return ""
-        others = [one for one in besides if one.charged is None and one.table == record.table]
-        own = [use for one in others if one.peer == record.peer for use in one.ours.proposal.task.spends]
-        if refusal := self.share(record.table, record.peer).refusal((*own, *spends)):
+        others = [other for other in besides if other.charged is None and other.table == record.table]
+        peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
+        charges = self._all_charges()
+        if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
             return refusal
-        every = [use for one in others for use in one.ours.proposal.task.spends]
-        if self._kept_by_shares(record.table) or self.account(record.table).fits((*every, *spends)):
+        every = [use for other in others for use in other.ours.proposal.task.spends]
+        whole = self._account(record.table, charges)
+        if self._kept_by_shares(whole) or whole.fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
-    def _kept_by_shares(self, table: str) -> bool:
+    def _kept_by_shares(self, whole: Account) -> bool:
         """Return whether all that counts now was spent by peers of our file, each within its share.
 
         Then the whole budget holds by basic composition as long as each keeps its share, and nobody hears of others.
         """
         names = {who.peer_name for who in self._peers}
-        if any(charge.peer not in names for charge in self.account(table).counted):
+        if any(charge.peer not in names for charge in whole.counted):
             return False
-        return all(self.share(table, name).fits(()) for name in names)
+        return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return the same; but what was asked before may be for nothing: whether it is, is known when it starts."""
+        """Return the same; but what was asked before may be for nothing: that is known when it starts."""
         refusal = self.refusal(record)
         return "" if refusal and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
-        """Return why a job that fits by itself does not beside those under way; another one is repeated or refused
-        later."""
+        """Return why a job that fits by itself does not beside those under way; others repeat or refuse it later."""
         return "" if self.refusal(record) else self.refusal(record, running)
 
     def simulated(self, record: Record, why: str) -> Simulation:
@@ -114,31 +113,35 @@ class Accounts:
         return shown.simulation(account, task.spends, why, known, task.exact)
 
     def terms(self, record: Record) -> Terms:
-        """On which terms a session of a job begins."""
+        """Return the terms on which a session of a job begins."""
         if record.charged is not None or not record.ours.proposal.task.spends:
             return Terms()
         return Terms(self.earlier(record), self.refusal(record))
 
     def earlier(self, record: Record) -> Earlier | None:
-        """Return the last job with the same peer that is done and asked the same of the same version of the same
-        tables.
+        """Return the last job that is done and asked the same peer the same of the same version of the same tables.
 
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
         job, version = record.ours.proposal, self._offers.version(record.table)
-        found = (
-            one
-            for one in self._jobs.all()
+        candidates = (
+            candidate
+            for candidate in self._jobs.all()
             if version
-            and one.version == version
-            and one.id != job.id
-            and one.peer == record.peer
-            and record.repeats in ("", one.id)
-            and one.ours.proposal.tables == job.tables
-            and one.ours.proposal.specification == job.specification
-            and self._jobs.state(one) == "done"
+            and candidate.version == version
+            and candidate.id != job.id
+            and candidate.peer == record.peer
+            and record.repeats in ("", candidate.id)
+            and candidate.ours.proposal.tables == job.tables
+            and candidate.ours.proposal.specification == job.specification
+            and self._jobs.state(candidate) == "done"
         )
-        return next((Earlier(one.ours.proposal, one.tree) for one in found), None)
+        return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
+
+    def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
+        who = self._peers.get(peer)
+        mine = [charge for charge in charges if charge.peer == peer]
+        return self._account(table, mine, share=1.0 if who is None else who.share)
 
     def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
         at, offer = self._clock.now(), self._offers.tables.get(table)

@@ -20,7 +20,7 @@ from smc.errors import InputError
 
 
 def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, identity: Identity, state: Path) -> None:
-    """A node does not go on with records that somebody has changed: to go on would cover it up.
+    """Refuse to go on with records that somebody has changed: to go on would cover it up.
 
     `InputError` if they were; then the ledger is closed. `state` is the directory of the records.
     """

@@ -23,8 +23,8 @@ def common(session: Session, task: Kind, own: State, stored: Stored) -> tuple[St
     """
     steps = task.steps(own)
     with session.phase("checkpoint"):
-        told = steps, stored.step, len(stored.shares), stored.left
-        session.send("checkpoint.levels", np.array(told, dtype=np.int64))
+        levels = steps, stored.step, len(stored.shares), stored.left
+        session.send("checkpoint.levels", np.array(levels, dtype=np.int64))
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         if abs(theirs - steps) > 1:
             raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")

@@ -52,9 +52,9 @@ def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -
     return Commitments(ours, Committed(rows=received[:DIGEST_BYTES].hex(), signature=received[DIGEST_BYTES:].hex()))
 
 
-def check(found: Commitments, known: str, job: Proposal, peer: x509.Certificate) -> None:
-    """`ProtocolError` if the peer has not signed its commitment, or has committed to other rows before."""
-    if not found.theirs.is_signed_by(peer, job.digest):
+def check(commitments: Commitments, known: str, job: Proposal, peer: x509.Certificate) -> None:
+    """Raise `ProtocolError` if the peer has not signed its commitment, or has committed to other rows before."""
+    if not commitments.theirs.is_signed_by(peer, job.digest):
         raise ProtocolError("the peer's signature under the commitment to its rows is wrong")
-    if known not in ("", found.theirs.rows):
+    if known not in ("", commitments.theirs.rows):
         raise ProtocolError("the peer's rows have changed since the job began: it cannot go on")

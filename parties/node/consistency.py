@@ -20,7 +20,7 @@ Public = Callable[[Record], Fields]
 
 
 class _Logged:
-    """What the log says of one job."""
+    """The log's account of one job."""
 
     def __init__(self) -> None:
         self.proposed: Fields | None = None
@@ -31,7 +31,7 @@ class _Logged:
         self.spent: list[AuditEntry] = []
 
     def add(self, entry: AuditEntry) -> None:
-        """One more entry, in their order."""
+        """Add one more entry, in their order."""
         fields = entry.fields
         match entry.kind:
             case "proposed":
@@ -63,8 +63,8 @@ def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], publi
     for identifier, record in known.items():
         for field in _different(record, logged[identifier], public):
             return f"job {identifier[:8]}: {field} is not what the audit log says"
-    for identifier, one in logged.items():
-        if identifier not in known and one.proposed is not None:
+    for identifier, logged_job in logged.items():
+        if identifier not in known and logged_job.proposed is not None:
             return f"job {identifier[:8]}: the audit log knows it, and its row is gone"
     return None
 
@@ -106,7 +106,7 @@ def _is_result(record: Record, logged: _Logged) -> bool:
             return False
         if logged.finished is None:
             return True
-        found = outcome.result(record.ours.proposal, state)
-        return bool(found[task.noun] == logged.finished["outcome"])
+        result = outcome.result(record.ours.proposal, state)
+        return bool(result[task.noun] == logged.finished["outcome"])
     except Exception:  # whatever a state that nobody wrote does to the code that reads it
         return False

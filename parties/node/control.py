@@ -89,7 +89,7 @@ class Control:
             self._dialler.start()
 
     def admit(self) -> tuple[Outbox, Take]:
-        """For the listening node's port: what the peer's stream will be given, and who takes it."""
+        """Return what the peer's stream will be given, and who takes it, for the listening node's port."""
         hello = make_hello(0, JOB)
 
         def take(stream: Stream) -> None:

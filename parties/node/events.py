@@ -83,15 +83,15 @@ class Events:
         """Write now what is counted of repeats."""
         self._folding.flush()
 
-    def _repeats(self, key: tuple[str, str], found: Repeats) -> None:
-        self._write(key[0], {**found.fields, "times": found.times, "first": found.first, "last": found.last})
+    def _repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
+        self._write(key[0], {**repeats.fields, "times": repeats.times, "first": repeats.first, "last": repeats.last})
 
     def _write(self, event: str, fields: Mapping[str, str | int | bool]) -> None:
         if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
             self._logger.msg(event, **fields)
 
     def jobs(self, states: list[str]) -> None:
-        """The present states of all jobs."""
+        """Set the present states of all jobs."""
         for state in get_args(State):
             self._jobs.labels(state).set(states.count(state))
 
@@ -104,12 +104,12 @@ class Events:
 
 
 def _for_programs() -> list[Processor]:
-    """JSON lines."""
+    """Return the processors for JSON lines."""
     return [structlog.processors.TimeStamper(fmt="iso", utc=True), structlog.processors.JSONRenderer()]
 
 
 def _for_people() -> list[Processor]:
-    """Lines at the machine's own time, coloured unless NO_COLOR is set; what others wrote is made harmless."""
+    """Return those for lines at the machine's time, coloured unless NO_COLOR is set; foreign text is made harmless."""
 
     def harmless(logger: object, method: str, event: EventDict) -> EventDict:
         return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
@@ -122,7 +122,7 @@ def _for_people() -> list[Processor]:
 
 
 class _Unexpected(logging.Handler):
-    """Turns what our modules log of unexpected errors into such lines: where it was, and the kind of the error.
+    """A handler that turns what our modules log of unexpected errors into such lines: where, and the kind of error.
 
     What repeats itself is told once in `QUIET_SECONDS`, with how often it was left out since: whoever can cause an
     error at will cannot fill the disk with it.
@@ -134,7 +134,7 @@ class _Unexpected(logging.Handler):
         self._told: dict[tuple[str, str], tuple[float, int]] = {}  # when last, and how often left out since
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Never the message of an error: it may quote anything."""
+        """Write the line, never the message of an error: it may quote anything."""
         kind = record.exc_info[0] if record.exc_info else None
         where, error = record.name, kind.__name__ if kind else "none"
         last, left_out = self._told.get((where, error), (-math.inf, 0))

@@ -36,7 +36,7 @@ from smc.session import Session
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker needs to know. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
+    """A worker's order. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
 
     `identity` makes and signs commitments to private rows, `stored` is what sessions before have opened of a step.
     """
@@ -151,7 +151,7 @@ class Worker:
 
 
 def run(link: Link, order: Order, tell: Tell) -> Finished:
-    """Return the session: agree on the last common step, go on from there to the end.
+    """Run the session: agree on the last common step, go on from there to the end.
 
     The data are opened only if there is anything left to decide.
     """
@@ -182,7 +182,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
-    """Before each step: the event, and then what the step contributes to joint randomness."""
+    """Return what is called before each step: it tells the event, then the step contributes to joint randomness."""
 
     def on_step(step: Step) -> None:
         tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total))
@@ -193,7 +193,7 @@ def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell)
 
 @contextmanager
 def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str]]:
-    """Our data and their fingerprint; the peer's data are there too.
+    """Open our data, and give them with their fingerprint once the peer's are there too.
 
     `AwayError` if our table is away, which the peer is told, without the reason; `PeerAwayError` if the peer's is.
     """
@@ -203,26 +203,26 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
         if not task.reads_table:
             yield stack.enter_context(opened(order))
             return
-        own: tuple[Opened, str] | AwayError
+        ours: tuple[Opened, str] | AwayError
         with session.phase("checkpoint"):
             tell(Preparing("opening its table"))
             with readiness.telling(session):
                 try:
-                    own = stack.enter_context(opened(order))
+                    ours = stack.enter_context(opened(order))
                 except AwayError as error:
-                    own = error
-            ready = not isinstance(own, AwayError)
+                    ours = error
+            ready = not isinstance(ours, AwayError)
             theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))
-        if isinstance(own, AwayError) or not theirs:
+        if isinstance(ours, AwayError) or not theirs:
             with suppress(LinkError):  # part in order: this is no accident
                 link.finish()
-            raise own if isinstance(own, AwayError) else PeerAwayError("the peer's table is away")
-        yield own
+            raise ours if isinstance(ours, AwayError) else PeerAwayError("the peer's table is away")
+        yield ours
 
 
 @contextmanager
 def opened(order: Order) -> Iterator[tuple[Opened, str]]:
-    """Our data, checked, and their keyed fingerprint.
+    """Open our data, checked, and give them with their keyed fingerprint.
 
     `AwayError` if a table's rows are away, or not fit: the peer must not see which it is. `InputError` if they are not
     those of sessions before any more, or if the job does not fit our public bounds any more.
@@ -233,16 +233,16 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     with ExitStack() as stack:
         try:
             ours = stack.enter_context(task.open(replace(order.inputs, secret=secret)))
-            found = _fingerprint(order, ours)
+            fingerprint = _fingerprint(order, ours)
         except AwayError:
             raise
         except InputError as error:
             if not task.reads_table:
                 raise
             raise AwayError(without_cells(error)) from None
-        if order.fingerprint and order.fingerprint != found:
+        if order.fingerprint and order.fingerprint != fingerprint:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
-        yield ours, found
+        yield ours, fingerprint
 
 
 def _fingerprint(order: Order, ours: Opened) -> str:
@@ -252,17 +252,16 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 
 
 def _profile(link: Link, order: Order) -> Profile:
-    """Return the profile of the job. What the engine "auto" has chosen once is kept: another one may decide near-ties
-    else."""
+    """Return the profile of the job. What "auto" has chosen is kept: another may decide near-ties else."""
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.integers)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         session, none = link.session(), len(contenders)
-        own = names.index(order.profile) if order.profile in names else none
-        session.send("checkpoint.profile", np.array([own], dtype=np.uint8))
+        ours = names.index(order.profile) if order.profile in names else none
+        session.send("checkpoint.profile", np.array([ours], dtype=np.uint8))
         theirs = int(session.receive("checkpoint.profile", np.uint8, (1,))[0])
-        before = {own, theirs} - {none}
+        before = {ours, theirs} - {none}
         if len(before) > 1 or max(before, default=0) > none:
             raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
         if before:

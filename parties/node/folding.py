@@ -19,7 +19,7 @@ LONGEST_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Repeats:
-    """What was not told one by one: how often, when first and last (ISO 8601, UTC), and the last one's fields."""
+    """The events not told one by one: how often, when first and last (ISO 8601, UTC), and the last one's fields."""
 
     times: int
     first: str
@@ -39,7 +39,7 @@ class _Window:
 
 
 class Folding:
-    """Folds what has the same key; there must be few keys. `tell` is called from a thread of its own, or by `flush`."""
+    """Events of few keys, folded by them. `tell` is called from a thread of its own, or by `flush`."""
 
     def __init__(self, tell: Callable[[tuple[str, str], Repeats], None], free: int, seconds: float) -> None:
         self._tell, self._free, self._seconds = tell, free, seconds
@@ -47,7 +47,7 @@ class Folding:
         self._windows: dict[tuple[str, str], _Window] = {}
 
     def add(self, key: tuple[str, str], fields: Mapping[str, Any]) -> bool:
-        """Return whether the caller tells this one; if not, it is told later with its repeats."""
+        """Count an event and return whether the caller tells it; if not, it is told later with its repeats."""
         with self._lock:
             now = time.monotonic()
             window = self._windows.get(key)

@@ -23,7 +23,7 @@ MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What counts beside the job: what is there already, when it is, and the peer's address if that is known."""
+    """The state beside the job: what is there already, when it is, and the peer's address if that is known."""
 
     runs_today: int  # with this peer, of our table
     waiting: int  # jobs with this peer
@@ -44,27 +44,27 @@ class Judgement:
 
 
 class Gate:
-    """Judges jobs by what this party offers and by its rules."""
+    """The judge of jobs by what this party offers and by its rules."""
 
     def __init__(self, file: NodeFile, offers: Offers) -> None:
         self._file, self._offers = file, offers
 
     def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
-        """Our verdict on a job with this peer before the operator is asked.
+        """Return our verdict on a job with this peer before the operator is asked.
 
         The rules come first. What fits here and what does not is for those whom a rule permits the job; all others are
         told one thing, and what no rule decides waits for the operator whether it fits or not.
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer says that we proposed it
-        asked = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
-        decision = self._decision(asked)
+        question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        decision = self._decision(question)
         if proposed_by == "us":
             return self._of_ours(decision, self.misfit(job, who.party), around)
-        if decision.is_past_consent and self._decision(replace(asked, past_budget=False)).effect == "ask":
+        if decision.is_past_consent and self._decision(replace(question, past_budget=False)).effect == "ask":
             decision = Decision("ask", (), decision.reason)  # a budget is no news for whom no rule permits the job
         if decision.effect == "deny":
-            if not any(serves(rule, asked) for rule in self._file.policy):
+            if not any(serves(rule, question) for rule in self._file.policy):
                 return _refused(BY_NODE, decision.reason, NO)
             unsaid = "" if job.purpose else "; the job states no purpose"
             by = decision.by or "no rule"
@@ -103,8 +103,8 @@ class Gate:
             return _refused(BUDGET, around.budget)
         return Judgement("approved", "proposer", "proposed here")
 
-    def _decision(self, asked: Request) -> Decision:
-        return decide(self._file.policy, asked, self._file.combine(asked.table))
+    def _decision(self, request: Request) -> Decision:
+        return decide(self._file.policy, request, self._file.combine(request.table))
 
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:
@@ -124,7 +124,7 @@ def request(
     return request_for(
         peer=peer.name,
         fingerprint=None if peer.certificate is None else fingerprint(peer.certificate),
-        roles=peer.said.roles,
+        roles=peer.settings.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
         columns=job.task.columns,
@@ -138,7 +138,7 @@ def request(
         joint_number=job.task.exact,
         past_budget=table is not None and table.budget is not None and not job.task.spends,
         analyst=job.task.analyst,
-        attributes=peer.said.attributes,
+        attributes=peer.settings.attributes,
         rights=None if table is None else table.rights,
         post_quantum=around.post_quantum,
     )

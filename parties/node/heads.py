@@ -42,7 +42,7 @@ class RolledBackError(LinkError):
 
 
 class Message(BaseModel):
-    """What is exchanged."""
+    """A message of the exchange."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -55,14 +55,14 @@ class Shown(Message):
 
 
 class Found(Message):
-    """What a party's own log lacks; whether its operator has accepted that."""
+    """A party's own log's loss; `accepted` if its operator has accepted that."""
 
     lost: Head | None
     accepted: bool = False
 
 
 class Accepted(Message):
-    """Whether a party's operator has accepted what the other's log lacks."""
+    """True if a party's operator has accepted what the other's log lacks."""
 
     accepted: bool
 
@@ -71,7 +71,7 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """What a node holds of its peers' logs, and what it finds of its own. The caller holds the node's lock."""
+    """A node's heads of its peers' logs, and what it finds of its own. The caller holds the node's lock."""
 
     def __init__(self, connection: sqlite3.Connection, journal: Journal) -> None:
         self._connection, self._journal = connection, journal
@@ -83,42 +83,41 @@ class Heads:
         return Shown(own=self._journal.evidence(), held=self._held(who))
 
     def lost(self, who: Who, theirs: Shown) -> Found:
-        """Return what our log lacks of what the peer shows. `ProtocolError` if its head, or what it holds, is not
-        signed."""
+        """Return what our log lacks of what the peer shows. `ProtocolError` if a signature there is missing."""
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
-        held, own = theirs.held, who.identity.certificate
-        if held is None or held.fingerprint != fingerprint(own):  # nothing, or of a former certificate
+        held, certificate = theirs.held, who.identity.certificate
+        if held is None or held.fingerprint != fingerprint(certificate):  # nothing, or of a former certificate
             return Found(lost=None)
-        if not held.is_signed_by(own):
+        if not held.is_signed_by(certificate):
             raise ProtocolError("the peer shows a head of our log that we have not signed")
         if self._journal.has(held.head):
             return Found(lost=None)
         return Found(lost=held.head, accepted=self._journal.rolled_back("us", who, held.head))
 
-    def lost_by_peer(self, who: Who, theirs: Shown, found: Found) -> Found:
+    def lost_by_peer(self, who: Who, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks, as it says or as its head shows; whether our operator has accepted that."""
         held = self._held(who)
         behind = held is not None and (
             theirs.own.head.number < held.head.number
             or (theirs.own.head.number == held.head.number and theirs.own.head != held.head)
         )
-        if held is None or not (behind or found.lost is not None):
+        if held is None or not (behind or reported.lost is not None):
             return Found(lost=None)
         return Found(lost=held.head, accepted=self._journal.rolled_back("peer", who, held.head))
 
-    def keep(self, who: Who, shown: Evidence, newer: bool = True) -> None:
+    def keep(self, who: Who, evidence: Evidence, newer: bool = True) -> None:
         """Hold a head of a peer's log: if it is newer than the one that is held, or whatever it is."""
         held = self._held(who)
-        if newer and held is not None and held.head.number >= shown.head.number:
+        if newer and held is not None and held.head.number >= evidence.head.number:
             return
-        values = (fingerprint(who.peer), shown.model_dump_json())
+        values = (fingerprint(who.peer), evidence.model_dump_json())
         self._connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
     def _held(self, who: Who) -> Evidence | None:
         query = "SELECT evidence FROM heads WHERE fingerprint = ?"
-        found = self._connection.execute(query, (fingerprint(who.peer),)).fetchone()
-        return None if found is None else Evidence.model_validate_json(found[0])
+        row = self._connection.execute(query, (fingerprint(who.peer),)).fetchone()
+        return None if row is None else Evidence.model_validate_json(row[0])
 
 
 def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool) -> str:
@@ -127,28 +126,28 @@ def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool
     `ours` is what our log lacks, `by_peer` whether the peer's operator has accepted that; `theirs` what the peer's log
     lacks, `by_them` whether its own operator has.
     """
-    found = []
+    reasons = []
     waits = f"it was accepted here, not yet by {peer}: {ACCEPT} there"
     if ours.lost is not None and not (ours.accepted and by_peer):
         what = f"the records here were rolled back: {peer} holds our signature under entry {ours.lost.number}"
         back = f"put the newest state directory back, or do without what is lost: {ACCEPT}, here and there"
-        found.append(f"{what}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
+        reasons.append(f"{what}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
     if theirs.lost is not None and not (theirs.accepted and by_them):
         what = f"the records of {peer} were rolled back: it has signed entry {theirs.lost.number}"
         back = f"it must put its newest state directory back, or both do without what is lost: {ACCEPT}, there and here"
-        found.append(f"{what}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
-    return "; ".join(found)
+        reasons.append(f"{what}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
+    return "; ".join(reasons)
 
 
 def send(session: Session, message: Message) -> None:
-    """Send one of the three."""
+    """Send one of the three messages."""
     data = canonical(message.model_dump(mode="json")).encode()
     session.send("heads.size", np.array([len(data)], dtype=np.int64))
     session.send("heads", np.frombuffer(data, dtype=np.uint8))
 
 
 def receive(session: Session, model: type[Some]) -> Some:
-    """Return the peer's. `ProtocolError` if it is none."""
+    """Receive the peer's message. `ProtocolError` if it is none."""
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")

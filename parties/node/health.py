@@ -12,7 +12,7 @@ from smc.errors import InputError
 
 
 class Health:
-    """Says SERVING until told otherwise, of the node as a whole and of the service `smc.exchange.v1.Party`."""
+    """The answer SERVING until told otherwise, of the node and of the service `smc.exchange.v1.Party`."""
 
     def __init__(self) -> None:
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -24,12 +24,12 @@ class Health:
         self.set(serving=True)
 
     def set(self, serving: bool) -> None:
-        """Change what is said."""
+        """Change the answer."""
         for service in ("", SERVICE):
             self._servicer.set(service, self._states.SERVING if serving else self._states.NOT_SERVING)
 
     def serve(self, address: Address) -> Address:
-        """Serve it to this machine, without TLS; the address with its port."""
+        """Serve it to this machine, without TLS; return the address with its port."""
         threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")
         alone = ("grpc.so_reuseport", 0)  # or two nodes would share the port
         self._server = grpc.server(threads, options=[alone, *bounds.server_options(bounds.local_connections())])

@@ -40,11 +40,11 @@ class Journal:
 
     @property
     def bytes(self) -> int:
-        """About how many bytes this process has added to the log."""
+        """The bytes, about, that this process has added to the log."""
         return self._log.bytes
 
     def verify(self) -> AuditState:
-        """Return whether the log is whole, and the peers' signatures in it are the peers'."""
+        """Check that the log is whole, and the peers' signatures in it are the peers'."""
         return self._log.verify([who.peer for who in self._peers])
 
     def peers_of_jobs(self) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Journal:
         return consistency.disagreement(jobs, self._log, self._public)
 
     def check(self, marker: Path) -> None:
-        """`InputError` if this is not the log that wrote this marker before."""
+        """Raise `InputError` if this is not the log that wrote this marker before."""
         check(marker, self._log)
 
     def remember(self, marker: Path) -> None:
@@ -64,7 +64,7 @@ class Journal:
         remember(marker, self._log)
 
     def evidence(self) -> Evidence:
-        """Our signed head."""
+        """Return our signed head."""
         return self._log.evidence()
 
     def has(self, head: Head) -> bool:
@@ -72,26 +72,26 @@ class Journal:
         return self._log.has(head)
 
     def rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
-        """Record, once, that a log lacks an entry that its owner has signed; whether our operator has accepted it."""
+        """Record once that a log lacks an entry its owner has signed; return whether our operator has accepted it."""
         fields = {"whose": whose, **_whom(who), **head.model_dump()}
         if not any(entry.fields == fields for entry in self._log.of_kind("rolled back")):
             self._log.append("rolled back", None, fields)
         return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
 
     def names(self) -> dict[str, str]:
-        """By which names the log knows peers' certificates: the last one of each fingerprint."""
-        found = {}
+        """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
+        names = {}
         for entry in self._log.of_kind("connected", "proposed"):
             print_ = entry.fields.get("fingerprint") or entry.fields.get("peer_fingerprint")
-            found[str(print_)] = str(entry.fields["peer"])
-        return found
+            names[str(print_)] = str(entry.fields["peer"])
+        return names
 
     def note(self, kind: EntryKind, fields: Mapping[str, Any]) -> None:
-        """Write down what concerns no job."""
+        """Record what concerns no job."""
         self._log.append(kind, None, fields)
 
     def proposed(self, record: Record, who: Who, address: str | None) -> None:
-        """A new job, and what has been said of it."""
+        """Record a new job, and what has been said of it."""
         self._log.append("proposed", record.id, {**_whom(who), "address": address, **self._public(record)})
         self.heard(record, None)
         self.verdict(record.id, "us", record.ours, record.reason)
@@ -114,7 +114,7 @@ class Journal:
         }
 
     def heard(self, record: Record, before: Statement | None) -> None:
-        """Write down what the peer says of a job now that it did not say before."""
+        """Record what the peer says of a job now that it did not say before."""
         theirs = record.theirs
         if theirs is None:
             return
@@ -123,24 +123,24 @@ class Journal:
         if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
             self.ended(record, "peer", theirs)
 
-    def verdict(self, identifier: str, party: Side, said: Statement, reason: str = "") -> None:
-        """A party has consented or declined."""
-        if said.verdict != "waiting":
-            fields = {"party": party, "verdict": said.verdict, "by": said.by, "reason": reason or said.why}
-            self._log.append("decided", identifier, fields)
+    def verdict(self, identifier: str, party: Side, statement: Statement, reason: str = "") -> None:
+        """Record that a party has consented or declined."""
+        if statement.verdict != "waiting":
+            fields = {"party": party, "verdict": statement.verdict, "by": statement.by}
+            self._log.append("decided", identifier, {**fields, "reason": reason or statement.why})
 
     def started(self, record: Record, depth: int, profile: str, address: str | None) -> None:
-        """A session has begun, at this depth."""
+        """Record that a session has begun, at this depth."""
         fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
         self._log.append("started", record.id, fields)
 
-    def committed(self, record: Record, found: Commitments) -> None:
-        """Both have committed to their rows."""
-        fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
+    def committed(self, record: Record, commitments: Commitments) -> None:
+        """Record that both have committed to their rows."""
+        fields = {"ours": commitments.ours.model_dump(), "theirs": commitments.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
     def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
-        """Return the job takes of our table's privacy."""
+        """Record what the job takes of our table's privacy, and return it."""
         at = self._counts_from(record)
         fields = {"table": record.table, **_whom(who), "counts_from": at, "uses": [asdict(use) for use in uses]}
         self._log.append("spent", record.id, fields)
@@ -149,48 +149,48 @@ class Journal:
     def _counts_from(self, record: Record) -> str:
         """Return the moment from which what a job spends counts, if it is charged now."""
         known = [self._log.latest(), self._peers.identity.certificate.not_valid_before_utc, record.ours.at]
-        told = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
-        return stamp(datetime.now(UTC), known, told).isoformat(timespec="milliseconds")
+        moments = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
+        return stamp(datetime.now(UTC), known, moments).isoformat(timespec="milliseconds")
 
     def opened(self, record: Record, state: State, steps: range) -> None:
-        """A session has opened these steps."""
+        """Record that a session has opened these steps."""
         for step in steps:
             kinds = record.ours.proposal.task.opened(state, step)
             self._log.append("opened", record.id, {"depth": step, "opened": kinds})
 
     def interrupted(self, record: Record, why: str) -> None:
-        """A session was cut short."""
+        """Record that a session was cut short."""
         sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
         self._log.append("interrupted", record.id, {"why": why, "depth": record.depth, **sizes})
 
-    def finished(self, record: Record, found: Mapping[str, Any]) -> None:
-        """The result is there."""
+    def finished(self, record: Record, result: Mapping[str, Any]) -> None:
+        """Record the result."""
         spent = outcome.added(record.spent, record.current)
         self._log.append(
             "finished",
             record.id,
             {
-                "outcome": found[record.ours.proposal.task.noun],
-                "opened": found["opened"],
+                "outcome": result[record.ours.proposal.task.noun],
+                "opened": result["opened"],
                 "repeats": record.repeats,
                 **spent,
             },
         )
 
-    def ended(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
-        """A party has cancelled the job, or it has failed there."""
+    def ended(self, record: Record, party: Side, statement: Statement, error: BaseException | None = None) -> None:
+        """Record that a party has cancelled the job, or that it has failed there."""
         spent = outcome.added(record.spent, record.current)
         sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
-        if said.end == "cancelled":
-            self._log.append("cancelled", record.id, {"by": party, "why": said.why, **sizes})
+        if statement.end == "cancelled":
+            self._log.append("cancelled", record.id, {"by": party, "why": statement.why, **sizes})
         elif error is not None:
             self._log.append("failed", record.id, {**records.failure(error), **sizes})
         else:
-            self._log.append("failed", record.id, {"error": PEER_FAILED, "why": said.why, **sizes})
+            self._log.append("failed", record.id, {"error": PEER_FAILED, "why": statement.why, **sizes})
 
-    def sign(self, found: dict[str, Any]) -> Signed:
-        """Our signature over the result and over the last entry of our audit log."""
-        unsigned = Signed(result=found, head=self._log.head(), signature="0" * 128)
+    def sign(self, result: dict[str, Any]) -> Signed:
+        """Sign the result and the last entry of our audit log."""
+        unsigned = Signed(result=result, head=self._log.head(), signature="0" * 128)
         return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
 
     def signed(self, record: Record, who: Who) -> None:

@@ -31,27 +31,26 @@ MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing
 
 
 class Ledger(Runs):
-    """What changes jobs beside sessions: the operator, the peer."""
+    """The jobs as operator and peer change them, beside sessions."""
 
     # What the operator does.
 
     def propose(self, fields: dict[str, Any]) -> Record:
-        """Return a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
-        made = draft.ours.proposal
+        proposed = draft.ours.proposal
         self._check_typed(draft, job.typed)
         with self._writing():
-            judgement = self._gate.judge(made, who, "us", self._around(draft))
+            judgement = self._gate.judge(proposed, who, "us", self._around(draft))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
-            ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=now())
+            ours = Statement(proposal=proposed, verdict="approved", by=judgement.by, at=now())
             record = self._begin(draft.model_copy(update={"ours": ours}))
-            self._inputs.put(made.id, job.typed)
+            self._inputs.put(proposed.id, job.typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
-        """Return what a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is
-        changed."""
+        """Return what a job of ours would do to our table's budget, changing nothing. `InputError` if it is wrong."""
         _, who, draft = self._drafted(fields)
         judgement = self._gate.judge(draft.ours.proposal, who, "us", self._around(draft))
         return self.accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
@@ -60,8 +59,8 @@ class Ledger(Runs):
         """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
-        made = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
-        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=made))
+        proposed = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
+        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=proposed))
 
     def decide(
         self,
@@ -70,7 +69,7 @@ class Ledger(Runs):
         why: str = "",
         typed: Mapping[str, Any] | None = None,
     ) -> Record:
-        """Return the operator's verdict on a job that waits for it, with what the job asks the operator to type.
+        """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
 
         What was typed is forgotten when the node ends: then it is typed again, by approving once more.
         """
@@ -122,7 +121,7 @@ class Ledger(Runs):
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
-        """A statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
+        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
             raise ProtocolError("the peer's signature under a job's result is wrong")
@@ -140,7 +139,7 @@ class Ledger(Runs):
             self._said(peer, theirs.proposal.id)
 
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
-        """Return what a statement changes: the job, if there is one, and whether the peer is to be answered."""
+        """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
         if record is None:
             return self._meet(theirs, who), True
@@ -162,7 +161,7 @@ class Ledger(Runs):
         return (None, False) if theirs == known and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
-        """Return a job that we did not know: decide on it by our rules, or leave it to the operator.
+        """Take a job that we did not know: decide on it by our rules, or leave it to the operator.
 
         None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
         the records count it.
@@ -179,14 +178,14 @@ class Ledger(Runs):
             self._turn_away(theirs, who, why, why)
             return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job), theirs=theirs)
-        found = self._gate.judge(job, who, "peer", self._around(draft))
-        if found.by == BY_NODE:
-            self._turn_away(theirs, who, found.reason, found.public)
+        judgement = self._gate.judge(job, who, "peer", self._around(draft))
+        if judgement.by == BY_NODE:
+            self._turn_away(theirs, who, judgement.reason, judgement.public)
             return None
-        at, reason = now() if found.verdict != "waiting" else None, found.reason
-        if found.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
+        at, reason = now() if judgement.verdict != "waiting" else None, judgement.reason
+        if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
             reason += f"; it cannot run here: {misfit}"
-        ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
+        ours = Statement(proposal=job, verdict=judgement.verdict, by=judgement.by, at=at, why=judgement.public)
         return self._begin(draft.model_copy(update={"ours": ours, "reason": reason}))
 
     def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
@@ -196,14 +195,14 @@ class Ledger(Runs):
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """Give what is written inside is what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        """Count what is written inside as what the peer makes us keep. `ExcessError` if that is more than a day's."""
         row, log = self._store.size(identifier), self._journal.bytes
         yield
         if size := self._store.size(identifier) - row + self._journal.bytes - log:
             self._tally.add(peer, datetime.now(UTC), 0, size)
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
-        """News of a job that is not done."""
+        """Take news of a job that is not done."""
         before = record.theirs
         record = record.model_copy(update={"theirs": theirs})
         self._journal.heard(record, before)
@@ -225,9 +224,9 @@ class Ledger(Runs):
         return self.state(record) not in ENDED and bool(self._missing(record))
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
-        """`InputError` unless what was typed is all that the job asks for, and fits."""
+        """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
-        names = [one.key for one in job.task.asked()]
+        names = [parameter.key for parameter in job.task.asked()]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
@@ -237,5 +236,5 @@ class Ledger(Runs):
                 pass
 
     def _described(self, record: Record) -> str:
-        found = self.state(record)
-        return "waiting for the peer's consent" if found == "waiting" else found
+        state = self.state(record)
+        return "waiting for the peer's consent" if state == "waiting" else state

@@ -34,14 +34,14 @@ class ExcessError(ProtocolError):
 
 @dataclass(frozen=True)
 class Heard:
-    """What a peer has made us write on one day of our calendar, in UTC."""
+    """The amount that a peer has made us write on one day of our calendar, in UTC."""
 
     proposals: int = 0
     bytes: int = 0
 
 
 class Tally:
-    """What each peer has made us write today. The caller holds the node's lock, and a transaction."""
+    """The amounts that each peer has made us write today. The caller holds the node's lock, and a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -49,10 +49,10 @@ class Tally:
             connection.execute(_TABLE)
 
     def of(self, peer: str, now: datetime) -> Heard:
-        """Today's, until now."""
+        """Return today's, until now."""
         query = "SELECT proposals, bytes FROM heard WHERE peer = ? AND day = ?"
-        found = self._connection.execute(query, (peer, str(now.date()))).fetchone()
-        return Heard() if found is None else Heard(*found)
+        row = self._connection.execute(query, (peer, str(now.date()))).fetchone()
+        return Heard() if row is None else Heard(*row)
 
     def add(self, peer: str, now: datetime, proposals: int, size: int) -> None:
         """Add to today's. `ExcessError` if that is too much: then the transaction must not be committed."""
@@ -65,8 +65,7 @@ class Tally:
 
 
 def excess(theirs: Statement, heard: Heard, now: datetime) -> str | None:
-    """Return why a new proposal is one too many, or too old; None if it is not. `heard` is what the peer has said
-    today."""
+    """Return why a new proposal is one too many, or too old; None if it is not. `heard` is the peer's today."""
     age = now - theirs.proposal.proposed_at
     if age > OLDEST:
         return f"it was proposed more than {OLDEST.days} days ago: propose it anew"
@@ -78,7 +77,7 @@ def excess(theirs: Statement, heard: Heard, now: datetime) -> str | None:
 
 
 class Rate:
-    """How often something may be done: `burst` times at once, and then `a_second`. Calls come from any thread."""
+    """A rate at which something may be done: `burst` times at once, and then `a_second`. Calls come from any thread."""
 
     def __init__(self, burst: float, a_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._a_second, self._clock = burst, a_second, clock
@@ -86,14 +85,14 @@ class Rate:
         self._left, self._at = float(burst), clock()
 
     def delay(self, cost: float = 1.0) -> float:
-        """Take this much, and wait so many seconds before the rate is kept."""
+        """Take this much, and return how many seconds to wait before the rate is kept."""
         with self._lock:
             self._refill()
             self._left -= cost
             return max(0.0, -self._left / self._a_second)
 
     def allows(self) -> bool:
-        """Take one, if there is one."""
+        """Take one, and return whether there was one."""
         with self._lock:
             self._refill()
             if self._left < 1:

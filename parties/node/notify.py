@@ -94,7 +94,7 @@ class NotifySettings(Settings):
 
 
 class Notifier:
-    """Looks at the jobs in a thread of its own and tells of those that wait for us; `tell` is the node's log."""
+    """A thread that looks at the jobs and tells of those that wait for us; `tell` is the node's log."""
 
     def __init__(self, settings: NotifySettings, operator: Operator, page: str, tell: Tell) -> None:
         self._settings, self._operator, self._page = settings, operator, page
@@ -160,7 +160,7 @@ class Notifier:
 
 
 class _Way:
-    """One way of telling: whom it has told of, and whether it works."""
+    """A way of telling: whom it has told of, and whether it works."""
 
     def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float, tell: Tell) -> None:
         self._name, self._send, self._seconds, self._log = name, send, seconds, tell

@@ -27,7 +27,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """All of them."""
+    """All offers of a party."""
 
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]
@@ -56,7 +56,7 @@ class Offers:
 
     def stale(self) -> dict[str, str]:
         """Return what is to be said, by table, where the schema file is not what it was when it was read."""
-        found = {}
+        notes = {}
         for name, offer in self.tables.items():
             try:
                 now = schemas.load(offer.settings.schema_file)
@@ -65,11 +65,11 @@ class Offers:
                 what = "has changed"
             except InputError:
                 what = "cannot be read any more"
-            found[name] = (
+            notes[name] = (
                 f"the schema of the table {quoted(name)} {what} since the node began: jobs go on by what it said then; "
                 "start the node again"
             )
-        return found
+        return notes
 
     def tries(self, table: str) -> int:
         """Return how many sessions of a job on this table may begin, each without getting further than those before."""

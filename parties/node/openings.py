@@ -97,7 +97,7 @@ class WrittenFirst(AnnouncedOpenings):
         self._step, self._place, self._seed = -1, 0, b""
 
     def begin(self, step: int) -> None:
-        """A step begins: its contributions to joint randomness are fresh, unless an opening of it has left before."""
+        """Begin a step: its contributions to joint randomness are fresh, unless an opening of it has left before."""
         again = step == self._repeated.step and bool(self._repeated.shares)
         self._step, self._place = step, 0
         self._seed = self._repeated.seed if again else os.urandom(KEY_BYTES)

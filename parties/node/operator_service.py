@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from typing_extensions import override
+
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
@@ -30,6 +32,7 @@ from parties.operator.interface import (
     JobView,
     NodeView,
     NotRecordedError,
+    Operator,
     PeerView,
     Progress,
     State,
@@ -42,7 +45,7 @@ LARGEST_GROUP = 1000  # rows of one person or family
 
 @dataclass(frozen=True)
 class Contact:
-    """What connects this node with one peer; `connect` is where we connect to, if it is we who do.
+    """The connection with one peer; `connect` is where we connect to, if it is we who do.
 
     `links` and `begun` are how often the peer may open the standing link, and begin sessions.
     """
@@ -55,8 +58,8 @@ class Contact:
     begun: Rate
 
 
-class OperatorService:
-    """Where the operator's questions arrive. `listens` tells where peers connect to; `predict` is a kind of link."""
+class OperatorService(Operator):
+    """The node as its operator sees it. `listens` tells where peers connect to; `predict` is a kind of link."""
 
     def __init__(
         self,
@@ -74,8 +77,8 @@ class OperatorService:
         self._views = views.Kept()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
+    @override
     def node(self) -> NodeView:
-        """See `Operator`."""
         return NodeView(
             name=self._identity.name,
             fingerprint=fingerprint(self._identity.certificate),
@@ -103,73 +106,74 @@ class OperatorService:
             warning=validity.warning(who),
         )
 
+    @override
     def changes(self) -> str:
-        """See `Operator`: the records' counter, and what changes without them: the node and running jobs."""
-        running = [one for contact in self._contacts.values() for one in contact.sessions.all_progress()]
-        shown = [self._ledger.changes(), *(one.model_dump_json() for one in (self.node(), *running))]
-        return hashlib.sha256("\n".join(shown).encode()).hexdigest()[:16]
+        # The records' counter, and what changes without them: the node and running jobs.
+        running = [progress for contact in self._contacts.values() for progress in contact.sessions.all_progress()]
+        parts = [self._ledger.changes(), *(view.model_dump_json() for view in (self.node(), *running))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
+    @override
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """See `Operator`."""
         return [self._view(record) for record in self._ledger.last(last, before, states)]
 
+    @override
     def job(self, identifier: str) -> JobView:
-        """See `Operator`."""
         return self._view(self._ledger.find(identifier))
 
+    @override
     def submit(self, job: dict[str, Any]) -> JobView:
-        """See `Operator`."""
         with recorded():
             record = self._ledger.propose(job)
         return self._view(record)
 
+    @override
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        """See `Operator`."""
         with recorded():
             record = self._ledger.decide(identifier, "approved", typed=typed)
         return self._view(record)
 
+    @override
     def refuse(self, identifier: str, why: str) -> JobView:
-        """See `Operator`."""
         with recorded():
             record = self._ledger.decide(identifier, "refused", why)
         return self._view(record)
 
+    @override
     def cancel(self, identifier: str, why: str = "") -> JobView:
-        """See `Operator`."""
         with recorded():
             record = self._ledger.cancel(identifier, why)
         return self._view(record)
 
+    @override
     def result(self, identifier: str) -> JobResult:
-        """See `Operator`."""
         record = self._ledger.find(identifier, ("done",))
         return views.job_result(record, self._ledger.state(record))
 
+    @override
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """See `Operator`."""
         return self._ledger.entries(last, before)
 
+    @override
     def verify(self) -> AuditState:
-        """See `Operator`."""
         return self._ledger.verify()
 
+    @override
     def budget(self, group: int = 1) -> list[TableBudget]:
-        """See `Operator`."""
         if not 1 <= group <= LARGEST_GROUP:
             raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
-        accounts, peers = self._ledger.accounts, [one.who.peer_name for one in self._contacts.values()]
+        accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
             shown.table_budget(accounts.account(table, group), {name: accounts.share(table, name) for name in peers})
             for table in accounts.tables()
         ]
 
+    @override
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """See `Operator`."""
         return self._ledger.simulate(job)
 
+    @override
     def register(self) -> Registered:
-        """See `Operator`."""
         jobs = self._ledger.all()[::-1]
         entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, jobs)
         return registered(self._identity, entry)
@@ -199,7 +203,7 @@ class OperatorService:
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """Give what the database complains of while something is written down, for the operator."""
+    """Raise what the database complains of while something is written down as an error for the operator."""
     try:
         yield
     except sqlite3.Error as error:

@@ -14,8 +14,7 @@ TRAFFIC = ("bytes_sent", "bytes_received", "rounds")
 
 
 def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
-    """Return what both parties sign: the job, the digest of its result, what was opened; the job that it repeats, if
-    any."""
+    """Return what both parties sign: job, digest of its result, what was opened; the job it repeats, if any."""
     return {
         "job": job.id,
         "digest": job.digest,
@@ -26,7 +25,7 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
 
 
 def traffic(total: Cost) -> dict[str, int]:
-    """Of a session's cost, what the records keep."""
+    """Return what the records keep of a session's cost."""
     return {name: getattr(total, name) for name in TRAFFIC}
 
 

@@ -7,7 +7,7 @@ import time
 
 
 class Pauses:
-    """For each job until when it is left alone. `shortest` and `longest` in seconds."""
+    """A time for each job until when it is left alone. `shortest` and `longest` in seconds."""
 
     def __init__(self, shortest: float, longest: float) -> None:
         self._shortest, self._longest = shortest, longest
@@ -18,7 +18,7 @@ class Pauses:
         return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]
 
     def left(self) -> float:
-        """Seconds until the first of those that are left alone is one no more; infinite if there is none."""
+        """Return seconds until the first of those that are left alone is one no more; infinite if there is none."""
         now = time.monotonic()
         return min((until - now for until, _ in list(self._pauses.values()) if until > now), default=math.inf)
 
@@ -29,5 +29,5 @@ class Pauses:
         self._pauses[identifier] = (time.monotonic() + pause, pause)
 
     def forget(self, identifier: str) -> None:
-        """It has gone well: the next pause is a first one."""
+        """Forget a job that has gone well: the next pause is a first one."""
         self._pauses.pop(identifier, None)

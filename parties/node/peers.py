@@ -24,18 +24,18 @@ class Acquaintance:
     """A peer as our file knows it: its certificate, what is said of it, its name here."""
 
     certificate: x509.Certificate | None
-    said: PeerSettings
+    settings: PeerSettings
     name: str | None
 
 
 @dataclass(frozen=True)
 class Who:
-    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `said` is what our file says of it."""
+    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `settings` are what our file says."""
 
     identity: Identity
     peer: x509.Certificate
     party: int
-    said: PeerSettings = field(default_factory=PeerSettings)
+    settings: PeerSettings = field(default_factory=PeerSettings)
     name: str = ""  # of the peer here; left out: that in its certificate
     share: float = 1.0  # of each table's privacy budget
 
@@ -47,11 +47,11 @@ class Who:
     @property
     def acquaintance(self) -> Acquaintance:
         """The peer alone."""
-        return Acquaintance(self.peer, self.said, self.peer_name)
+        return Acquaintance(self.peer, self.settings, self.peer_name)
 
 
 class Peers:
-    """All of them, at least one, by their names."""
+    """The peers of a node, at least one, by their names."""
 
     def __init__(self, all_: Sequence[Who]) -> None:
         self._by_name = {who.peer_name: who for who in all_}
@@ -77,55 +77,53 @@ class MisnamedError(InputError):
 
 
 def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
-    """Return why a peer's name does not fit its certificate; empty if it does: it is the certificate's, or as it was
-    before.
+    """Return why a peer's name does not fit its certificate; empty if it is the certificate's, or as it was before.
 
     `known` are the names under which the log knows fingerprints. A certificate that is new here may have any name that
     no other certificate in the file bears: else those of two peers may have been exchanged.
     """
-    own, name = common_name(who.peer), who.peer_name
+    subject, name = common_name(who.peer), who.peer_name
     before = known.get(fingerprint(who.peer), "")
-    if name in (own, before):
+    if name in (subject, before):
         return ""
     if before:
         return (
             f"peers: the certificate {short_fingerprint(who.peer)} is called {quoted(name)}, and the log knows it as "
-            f"{quoted(before)}: name the right certificate, keep the name, or leave it out for {quoted(own)}"
+            f"{quoted(before)}: name the right certificate, keep the name, or leave it out for {quoted(subject)}"
         )
     if any(common_name(other.peer) == name for other in peers):
-        return f"peers: {quoted(name)} has the certificate of {quoted(own)}, and another has that of {quoted(name)}"
+        return f"peers: {quoted(name)} has the certificate of {quoted(subject)}, and another has that of {quoted(name)}"
     return ""
 
 
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     """Return the peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
-    found = [_reached(file, link, name, said) for link, name, said in entries(file)]
-    certificates = Counter(who.peer for who, _ in found)
-    if same := [one for one in certificates if certificates[one] > 1]:
+    peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
+    certificates = Counter(who.peer for who, _ in peers)
+    if same := [certificate for certificate in certificates if certificates[certificate] > 1]:
         raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
-    names = Counter(who.peer_name for who, _ in found)
+    names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
-    shares = [who.said.share for who, _ in found]
+    shares = [who.settings.share for who, _ in peers]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
-    return [(replace(who, share=rest if who.said.share is None else who.said.share), way) for who, way in found]
+    return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
 
 
 def acquaintances(file: NodeFile) -> list[Acquaintance]:
     """Return the peers that a node's file names, without a look at keys or ways."""
-    found = []
-    for link, given, said in entries(file):
+    peers = []
+    for link, name, settings in entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
-        found.append(
-            Acquaintance(certificate, said, given or (None if certificate is None else common_name(certificate)))
+        peers.append(
+            Acquaintance(certificate, settings, name or (None if certificate is None else common_name(certificate)))
         )
-    return found
+    return peers
 
 
 def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
-    """Return the peer of this name in a node's file; None is the only one. `InputError` if there is none, or
-    several."""
-    return _chosen({one.name or "": one for one in acquaintances(file)}, name)
+    """Return the peer of this name in a node's file; None is the only one. `InputError` unless it is one peer."""
+    return _chosen({peer.name or "": peer for peer in acquaintances(file)}, name)
 
 
 def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
@@ -140,21 +138,21 @@ def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
 
 
 def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
-    """Of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
+    """Yield of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
     listen = file.node.listen or file.link.listen
     if not file.peers:
-        own = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})
-        yield own, "", file.peer
-    for number, one in enumerate(file.peers):
-        if one.connect is None and listen is None:
+        options = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})
+        yield options, "", file.peer
+    for number, peer in enumerate(file.peers):
+        if peer.connect is None and listen is None:
             raise InputError(
                 f"peers.{number}: no way to the peer: give connect, or node.listen if the peer connects to this node"
             )
-        way = {"peer": one.certificate, "connect": one.connect, "listen": None if one.connect else listen}
-        yield file.link.model_copy(update=way), one.name or "", one
+        way = {"peer": peer.certificate, "connect": peer.connect, "listen": None if peer.connect else listen}
+        yield file.link.model_copy(update=way), peer.name or "", peer
 
 
-def _reached(file: NodeFile, link: LinkSettings, name: str, said: PeerSettings) -> tuple[Who, LinkOptions]:
+def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettings) -> tuple[Who, LinkOptions]:
     way = require_link(link)
     identity, certificate = load_identity(way.identity, way.certificate), load_certificate(way.peer)
     options = LinkOptions(
@@ -167,4 +165,4 @@ def _reached(file: NodeFile, link: LinkSettings, name: str, said: PeerSettings) 
         classical=way.classical,
         shape=way.emulate,
     )
-    return Who(identity, certificate, 0 if way.listen is not None else 1, said, name), options
+    return Who(identity, certificate, 0 if way.listen is not None else 1, settings, name), options

@@ -30,15 +30,15 @@ def precheck(session: Session, terms: Terms) -> Earlier | None:
 
     `BudgetError` with the three numbers if this party cannot pay; `PeerCannotPayError`.
     """
-    own = terms.earlier
-    name = bytes(NAME_BYTES) if own is None else bytes.fromhex(own.job.id)
+    earlier = terms.earlier
+    name = bytes(NAME_BYTES) if earlier is None else bytes.fromhex(earlier.job.id)
     with session.phase("checkpoint"):
         session.send("checkpoint.earlier", np.frombuffer(name + bytes([not terms.refusal]), dtype=np.uint8))
         received = session.receive("checkpoint.earlier", np.uint8, (NAME_BYTES + 1,)).tobytes()
     if received[-1] > 1:
         raise ProtocolError("the peer says neither that it can pay for the job nor that it cannot")
-    if own is not None and received[:-1] == name:
-        return own
+    if earlier is not None and received[:-1] == name:
+        return earlier
     if terms.refusal:
         raise BudgetError(terms.refusal)
     if not received[-1]:

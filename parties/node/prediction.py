@@ -33,7 +33,7 @@ _known: dict[tuple[str, Profile, str], Prediction] = {}
 
 
 def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
-    """Return what a task will cost on such a link; None if it is too large to be counted ahead.
+    """Count what a task will cost on such a link; None if it is too large to be counted ahead.
 
     With its own profile, or for the engine "auto" with the first that could be chosen.
     """

@@ -30,7 +30,7 @@ TableName = Annotated[str, Field(max_length=200)]  # empty: the job needs none
 
 
 class JobHead(Settings):
-    """What every job file says, whatever its kind."""
+    """The part of every job file that is the same for all kinds."""
 
     protocol: str = kinds.DEFAULT
     peer: Name | None = None  # may be left out if there is but one
@@ -40,17 +40,15 @@ class JobHead(Settings):
 
 
 class JobFile(JobHead, KindSettings):
-    """What an operator writes to propose a job, `smc submit JOB.toml`: the head, and the settings of its kind."""
+    """An operator's proposal, `smc submit JOB.toml`: the head, and the settings of its kind."""
 
     @model_validator(mode="after")
     def _no_files(self) -> JobFile:
-        given = {
-            info.alias or name for name, info in type(self).model_fields.items() if getattr(self, name) is not None
-        }
-        for one in parameters(type(self)):
-            if one.role in ("file", "output") and one.key in given:
+        keys = {info.alias or name for name, info in type(self).model_fields.items() if getattr(self, name) is not None}
+        for parameter in parameters(type(self)):
+            if parameter.role in ("file", "output") and parameter.key in keys:
                 raise ValueError(
-                    f"{one.key} has no place in a job: the rows are a table of party.toml, the result is fetched"
+                    f"{parameter.key} has no place in a job: the rows are a table of party.toml, the result is fetched"
                 )
         return self
 
@@ -62,16 +60,16 @@ class JobFile(JobHead, KindSettings):
     @property
     def settings(self) -> KindSettings:
         """The settings of the kind, without what is typed."""
-        apart = {*JobHead.model_fields, *(one.key for one in private_parameters(self.kind.Settings))}
-        given = self.model_dump(exclude_unset=True, by_alias=True)
-        return self.kind.Settings.model_validate({name: value for name, value in given.items() if name not in apart})
+        apart = {*JobHead.model_fields, *(parameter.key for parameter in private_parameters(self.kind.Settings))}
+        settings = self.model_dump(exclude_unset=True, by_alias=True)
+        return self.kind.Settings.model_validate({name: value for name, value in settings.items() if name not in apart})
 
     @property
     def typed(self) -> dict[str, Any]:
         """The private inputs that stand in it."""
-        keys = {one.key for one in private_parameters(self.kind.Settings)}
-        given = self.model_dump(exclude_none=True, by_alias=True)
-        return {name: value for name, value in given.items() if name in keys}
+        keys = {parameter.key for parameter in private_parameters(self.kind.Settings)}
+        settings = self.model_dump(exclude_none=True, by_alias=True)
+        return {name: value for name, value in settings.items() if name in keys}
 
 
 @cache
@@ -80,7 +78,7 @@ def _job_model(kind: type[Kind]) -> type[JobFile]:
 
 
 def read_job(fields: Mapping[str, Any]) -> JobFile:
-    """Return a job file's content, checked. `InputError` names the key."""
+    """Check a job file's content. `InputError` names the key."""
     protocol = fields.get("protocol", kinds.DEFAULT)
     if not isinstance(protocol, str):
         raise InputError("protocol: must be text in quotes")
@@ -120,7 +118,7 @@ class Proposal(BaseModel):
 
     @cached_property
     def task(self) -> Kind:
-        """What is to be computed."""
+        """The task that is to be computed."""
         protocol = self.specification.get("protocol")
         if not isinstance(protocol, str):
             raise ValueError("the specification names no protocol")
@@ -137,39 +135,39 @@ class Proposal(BaseModel):
         return job_digest(self.job)
 
 
-def _difference(given: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
-    """Return what of a specification is not as the task that it means would write it; None if it is all the same."""
-    for name in sorted({*given, *meant}):
+def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
+    """Return where a specification is not as the task that it means would write it; None if it is all the same."""
+    for name in sorted({*written, *meant}):
         if name not in meant:
             return f"has {quoted(name)}, which does not belong to it"
-        if name not in given:
+        if name not in written:
             return f"lacks {quoted(name)}"
-        if canonical({name: given[name]}) != canonical({name: meant[name]}):
+        if canonical({name: written[name]}) != canonical({name: meant[name]}):
             return f"writes {quoted(name)} otherwise than it is written"
     return None
 
 
-def _check_whole(own: JobFile) -> None:
-    """`InputError` names all settings that are missing."""
-    given = own.settings.model_dump(by_alias=True)
-    missing = [one.key for one in public_parameters(own.kind.Settings) if one.is_missing(given)]
+def _check_whole(file: JobFile) -> None:
+    """Raise `InputError`, which names all settings that are missing."""
+    settings = file.settings.model_dump(by_alias=True)
+    missing = [parameter.key for parameter in public_parameters(file.kind.Settings) if parameter.is_missing(settings)]
     if missing:
         raise InputError("; ".join(f"{key}: is missing" for key in missing))
 
 
-def propose(own: JobFile, inputs: Inputs) -> Proposal:
-    """Return the proposal of this party, by its means. `InputError` names what is wrong."""
-    _check_whole(own)
-    task = own.kind.proposed(own.settings, inputs)
-    if task.reads_table and own.table is None:
+def propose(file: JobFile, inputs: Inputs) -> Proposal:
+    """Make the proposal of this party, by its means. `InputError` names what is wrong."""
+    _check_whole(file)
+    task = file.kind.proposed(file.settings, inputs)
+    if task.reads_table and file.table is None:
         raise InputError("table: is missing")
-    names = (own.table or "", own.peer_table or own.table or "")
+    names = (file.table or "", file.peer_table or file.table or "")
     try:
         return Proposal(
             id=secrets.token_hex(16),
             proposer=inputs.party,
             proposed_at=datetime.now(UTC).replace(microsecond=0),
-            purpose=own.purpose,
+            purpose=file.purpose,
             tables=names if inputs.party == 0 else names[::-1],
             specification=task.specification(),
         )

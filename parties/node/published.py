@@ -34,9 +34,9 @@ def entry(name: str, software: str, accounts: Accounts, jobs: Iterable[Record]) 
 
 def _table(table: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
     account = accounts.account(table)
-    found = shown.table_budget(account)
+    figures = shown.table_budget(account)
     budget = None if account.budget is None else account.budget.model_dump()
-    totals = {"in_window": found.now.model_dump(), "ever": found.ever.model_dump()}
+    totals = {"in_window": figures.now.model_dump(), "ever": figures.ever.model_dump()}
     return {
         "table": table,
         "budget": budget,

@@ -30,7 +30,7 @@ class PeerAwayError(LinkError):
 
 @contextmanager
 def telling(session: Session) -> Iterator[None]:
-    """While this party opens its table, the peer is told that it still does. Nothing else may use the session."""
+    """Tell the peer, while this party opens its table, that it still does. Nothing else may use the session."""
     over = threading.Event()
 
     def tell() -> None:

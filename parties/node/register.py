@@ -88,24 +88,23 @@ class Register:
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:
-            found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
-            if len(found) != 1:
-                many = "no job begins" if not found else f"{len(found)} jobs begin"
+            matches = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
+            if len(matches) != 1:
+                many = "no job begins" if not matches else f"{len(matches)} jobs begin"
                 raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
-            return found[0]
+            return matches[0]
 
     def state(self, record: Record) -> State:
         """Return what has become of a job."""
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def changes(self) -> str:
-        """Return what is another text whenever a job may have changed, or is under way that was not."""
+        """Return a text that is another one whenever a job may have changed, or is under way that was not."""
         with self._lock:
             return " ".join([str(self._store.changes), *sorted(self._running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """Return the jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not
-        know."""
+        """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
         return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
 
@@ -121,11 +120,11 @@ class Register:
             return self._store.openings(identifier)
 
     def ready(self, peer: str) -> list[Record]:
-        """Jobs with a peer that could begin or go on now, the oldest first."""
+        """Return jobs with a peer that could begin or go on now, the oldest first."""
         return [record for record in self._agreed(peer) if not (record.ours.waits or record.peer_waits)]
 
     def waiting_for_table(self, peer: str) -> list[Record]:
-        """Jobs with a peer that could begin or go on if our table were there, the oldest first."""
+        """Return jobs with a peer that could begin or go on if our table were there, the oldest first."""
         return [record for record in self._agreed(peer) if record.ours.waits]
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
@@ -134,19 +133,19 @@ class Register:
             return self._journal.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Return whether the audit log is whole."""
+        """Check that the audit log is whole."""
         with self._open():
             return self._journal.verify()
 
     def check(self, marker: Path) -> None:
-        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
+        """Raise `InputError` if the log is not whole, not the one that was here before, or contradicts the jobs.
 
         To go on with changed records would cover the change up. `marker` is the log's file beside the database.
         """
         with self._open():
             self._journal.check(marker)
-            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
-                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
+            if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:
+                raise InputError(f"the audit log is not whole: {state.problems[0]}; smc audit verify shows all")
             if problem := self._journal.disagreement(self._store.all()):
                 raise InputError(f"{problem}: one of the two was changed")
             for who in self._peers:
@@ -169,13 +168,13 @@ class Register:
         with self._writing():
             return self._heads.lost(self._peers.named(peer), theirs)
 
-    def lost_by_peer(self, peer: str, theirs: Shown, found: Found) -> Found:
+    def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks: see `Heads.lost_by_peer`."""
         with self._writing():
-            return self._heads.lost_by_peer(self._peers.named(peer), theirs, found)
+            return self._heads.lost_by_peer(self._peers.named(peer), theirs, reported)
 
     def hold(self, peer: str, theirs: Shown) -> None:
-        """From now on we hold this head of the peer's log."""
+        """Hold this head of the peer's log from now on."""
         with self._writing():
             self._heads.keep(self._peers.named(peer), theirs.own, newer=False)
 
@@ -185,7 +184,7 @@ class Register:
             self._journal.note(kind, fields)
 
     def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
-        """The same of what a peer may cause as often as it likes: its repeats are one entry."""
+        """Record what a peer may cause as often as it likes: its repeats are one entry."""
         with self._writing():
             self._note_folded(kind, peer, **fields)
 
@@ -197,11 +196,13 @@ class Register:
         """Record now what is counted of repeats."""
         self._folding.flush()
 
-    def _note_repeats(self, key: tuple[str, str], found: Repeats) -> None:
+    def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         what, peer = key
-        why = str(found.fields.get("why") or "")
+        why = str(repeats.fields.get("why") or "")
         with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
-            self.note("repeated", what=what, peer=peer, times=found.times, first=found.first, last=found.last, why=why)
+            self.note(
+                "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
+            )
 
     def close(self) -> None:
         """Close the database, when nobody is using it."""
@@ -217,7 +218,7 @@ class Register:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Give nothing changes meanwhile. `ClosedError` if there is no database any more."""
+        """Keep everything as it is meanwhile. `ClosedError` if there is no database any more."""
         with self._lock:
             if self._closed:
                 raise ClosedError("the node has stopped")
@@ -225,7 +226,7 @@ class Register:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Give nothing changes meanwhile, and what is written inside is written together, or not at all."""
+        """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
         with self._open():
             before = self._store.kept()
             try:
@@ -236,7 +237,7 @@ class Register:
                 raise
 
     def _name_peers(self) -> None:
-        """Jobs from before a node could have several peers: the log says with whom they are."""
+        """Name the peers of jobs from before a node could have several: the log says with whom they are."""
         if nameless := [record for record in self._store.all() if not record.peer]:
             with self._writing():
                 names = self._journal.peers_of_jobs()
@@ -245,9 +246,9 @@ class Register:
 
     def _who(self, record: Record) -> Who:
         """Return the peer of a job. `InputError` if it has gone from party.toml."""
-        if (found := self._peers.get(record.peer)) is None:
+        if (who := self._peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
-        return found
+        return who
 
     def _get(self, identifier: str) -> Record:
         record = self._store.get(identifier)

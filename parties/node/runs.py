@@ -48,7 +48,7 @@ class Runs(Register):
         self.groups: dict[str, str] = {}  # of the key exchange with each peer
 
     def begin(self, identifier: str, peer: str) -> Record | None:
-        """Return a session of this job with this peer is about to start; until `over` no other can.
+        """Begin a session of this job with this peer, if it may: until `over` no other can.
 
         `InputError` if it must not run, or is not with this peer.
 
@@ -97,7 +97,7 @@ class Runs(Register):
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
     ) -> None:
-        """The session has begun: the peer is there, and both go on from this depth, with these commitments to rows.
+        """Record that the session has begun: both go on from this depth, with these commitments to rows.
 
         What the job spends is reserved by then (see `begin`), and spent when the first share leaves (`opening_leaves`).
         `BudgetError` if it does not fit.
@@ -127,14 +127,14 @@ class Runs(Register):
                 raise BudgetError(refusal)
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
 
-    def write_opening(self, identifier: str, one: Written) -> None:
-        """Our share of an opening is there, and has not left."""
+    def write_opening(self, identifier: str, opening: Written) -> None:
+        """Write down our share of an opening, which has not left."""
         with self._writing():
             self._get_running(identifier)
-            self._store.write_opening(identifier, one)
+            self._store.write_opening(identifier, opening)
 
-    def opening_leaves(self, identifier: str, one: Leaving) -> None:
-        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once.
+    def opening_leaves(self, identifier: str, opening: Leaving) -> None:
+        """Record that our share of an opening leaves: now at the latest what the job spends is spent, once.
 
         `BudgetError` if it does not fit, which what `begin` reserves should prevent.
         """
@@ -142,11 +142,11 @@ class Runs(Register):
             record = self._get_running(identifier)
             if record.charged is None and (refusal := self.accounts.refusal(record)):
                 raise BudgetError(refusal)
-            self._store.opening_leaves(identifier, one)
+            self._store.opening_leaves(identifier, opening)
             self._charge(record)
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
-        """The checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
+        """Keep the checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
 
         `ProtocolError` if it is not what sessions before have found: then rows have changed somewhere.
         """
@@ -154,7 +154,7 @@ class Runs(Register):
             self._checkpoint(self._get_running(identifier), state, total)
 
     def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
-        """The session has ended well: keep the result, and sign what it says."""
+        """End a session that went well: keep the result, and sign what it says."""
         with self._writing():
             record = self._get(identifier)
             if self.state(record) in ENDED:
@@ -162,14 +162,14 @@ class Runs(Register):
             record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
-            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
-            self._journal.finished(record, found)
-            signed = self._journal.sign(found)
+            result = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
+            self._journal.finished(record, result)
+            signed = self._journal.sign(result)
             record = record.model_copy(
                 update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
             )
             if record.theirs is not None and record.theirs.signed is not None:
-                if record.theirs.signed.result == found:
+                if record.theirs.signed.result == result:
                     self._journal.signed(record, self._who(record))
                 else:
                     record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
@@ -177,22 +177,22 @@ class Runs(Register):
         self._tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
-        """The session was cut short; the job goes on when the peer is back."""
+        """Record that the session was cut short; the job goes on when the peer is back."""
         with self._writing():
             record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
             self._journal.interrupted(record, why)
             self._put(record)
 
     def table_away(self, identifier: str, why: str) -> None:
-        """The job waits for our table: the peer is told that, our operator why too."""
+        """Record that the job waits for our table: the peer is told that, our operator why too."""
         self._waits(identifier, "table", f"waits for its table: {why}")
 
     def table_there(self, identifier: str) -> None:
-        """The job does not wait for our table any more."""
+        """Record that the job does not wait for our table any more."""
         self._waits(identifier, "", "")
 
     def failed(self, identifier: str, error: BaseException, public: str, by_rows: bool = False) -> None:
-        """The job cannot go on; the error is for our operator, `public` is what the peer is told.
+        """End a job that cannot go on; the error is for our operator, `public` is what the peer is told.
 
         `by_rows`: our own rows may be why. That tells the peer something of them, so it is charged as an answer is.
         """
@@ -206,7 +206,7 @@ class Runs(Register):
         self._tell(record)
 
     def unpaid(self, identifier: str, why: str) -> None:
-        """The session has found that the job is to be computed, and our budget does not allow it."""
+        """End a job that the session has found is to be computed, while our budget does not allow it."""
         with self._writing():
             record = self._get(identifier)
             if self.state(record) in ENDED:
@@ -215,7 +215,7 @@ class Runs(Register):
         self._tell(record)
 
     def over(self, identifier: str) -> None:
-        """No session of this job is under way any more."""
+        """Record that no session of this job is under way any more."""
         with self._lock:
             self._running.discard(identifier)
         self._changed(identifier)
@@ -229,10 +229,10 @@ class Runs(Register):
             raise LinkError(f"the job was ended: it is {self.state(record)}")
         return record
 
-    def _checkpoint(self, record: Record, found: Any, total: Cost) -> Record:
+    def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
         """Keep the state if it goes further than the one there is, and record what this session has opened of it."""
         task = record.ours.proposal.task
-        known, state = task.decode(record.tree), task.decode(found)
+        known, state = task.decode(record.tree), task.decode(encoded)
         steps = task.steps(state)
         common = min(task.steps(known), steps)
         if task.cut(known, common) != task.cut(state, common):
@@ -244,7 +244,7 @@ class Runs(Register):
         return self._put(record.model_copy(update=changes))
 
     def _charge(self, record: Record) -> Record:
-        """Return what the job spends of our table is spent, unless it was before."""
+        """Spend what the job spends of our table, unless it was spent before."""
         uses = record.ours.proposal.task.spends
         if not uses or record.charged is not None:
             return record

@@ -49,10 +49,10 @@ SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are
 
 
 class WebFrontend(Protocol):
-    """What an operator reaches the node by: page, API, figures. Whoever starts the node puts it together with it."""
+    """The node's page, API and figures. Whoever starts the node puts it together with it."""
 
     def start(self, operator: Operator, events: Events) -> dict[str, str]:
-        """Begin to serve; the URLs by what they are."""
+        """Begin to serve; return the URLs by what they are."""
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
@@ -137,16 +137,16 @@ class Node:
     # Its life.
 
     def start(self) -> dict[str, str]:
-        """Open the ports and begin to work; where everything is, for the operator."""
+        """Open the ports and begin to work; return where everything is, for the operator."""
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
-            listening = [one for one in self._contacts.values() if one.connect is None]
+            listening = [contact for contact in self._contacts.values() if contact.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
                 self._port = Port(
                     self._listens,
                     self._identity,
-                    {one.who.peer: partial(self._admit, one) for one in listening},
+                    {contact.who.peer: partial(self._admit, contact) for contact in listening},
                     KEEPALIVE_SECONDS,
                     streams=STREAMS,
                     window=self._file.link.window * MIB,
@@ -178,7 +178,7 @@ class Node:
             watch.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
-        connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
+        connects = ", ".join(contact.connect for contact in self._contacts.values() if contact.connect is not None)
         way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
         self._events.log("ready", **{name: where for name, where in way.items() if where}, **served)
@@ -195,8 +195,8 @@ class Node:
             self._events.log("node stopping")
         left = self._file.node.stop if seconds is None else seconds
         both = list(self._contacts.values())
-        at_once([partial(one.sessions.stop, left) for one in both])
-        at_once([one.control.stop for one in both])
+        at_once([partial(contact.sessions.stop, left) for contact in both])
+        at_once([contact.control.stop for contact in both])
         if self._began:
             try:
                 self._ledger.note_repeats()
@@ -253,22 +253,22 @@ class Node:
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
 
     def _meet(self, peer: str, session: Session) -> str:
-        """Compare the heads of both logs; why nothing may go on, if it may not."""
+        """Compare the heads of both logs; return why nothing may go on, if it may not."""
         heads.send(session, self._ledger.shown(peer))
-        shown = heads.receive(session, Shown)
-        ours = self._ledger.lost(peer, shown)
+        their_heads = heads.receive(session, Shown)
+        ours = self._ledger.lost(peer, their_heads)
         heads.send(session, ours)
-        said = heads.receive(session, Found)
-        theirs = self._ledger.lost_by_peer(peer, shown, said)
+        reported = heads.receive(session, Found)
+        theirs = self._ledger.lost_by_peer(peer, their_heads, reported)
         heads.send(session, Accepted(accepted=theirs.accepted))
         accepted = heads.receive(session, Accepted).accepted
-        if not (why := heads.why_held(peer, ours, theirs, accepted, said.accepted)):
-            self._ledger.hold(peer, shown)
+        if not (why := heads.why_held(peer, ours, theirs, accepted, reported.accepted)):
+            self._ledger.hold(peer, their_heads)
         return why
 
     def _connected(self, who: Who, connected: bool, address: str | None) -> None:
         contact = self._contacts[who.peer_name]
-        self._events.connected.set(sum(one.control.connected for one in self._contacts.values()))
+        self._events.connected.set(sum(contact.control.connected for contact in self._contacts.values()))
         self._events.log("connected" if connected else "disconnected", peer=who.peer_name)
         with suppress(ClosedError):
             self._note_link(contact, connected, address)
@@ -301,7 +301,7 @@ class Node:
 
 
 def at_once(calls: Sequence[Callable[[], object]]) -> None:
-    """All of these calls side by side, until the last is through."""
+    """Make all of these calls side by side, until the last is through."""
     threads = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in threads:
         thread.start()

@@ -77,7 +77,7 @@ class Sessions:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
     def wake(self) -> None:
-        """Something has changed: look whether a session can begin, or must end."""
+        """Look, for something has changed, whether a session can begin, or must end."""
         self._wake.set()
         with self._lock:
             running = list(self._running.items())
@@ -113,7 +113,7 @@ class Sessions:
     # The listening node.
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
-        """For the port: the peer's node wants a session of this job. `RefusedError` if it cannot be now."""
+        """Admit the peer's node to a session of this job, for the port. `RefusedError` if it cannot be now."""
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
@@ -153,7 +153,7 @@ class Sessions:
     # Both.
 
     def _look_for_tables(self) -> None:
-        """A table that is away is asked for again and again, by its owner alone: the peer hears when it is there."""
+        """Ask again and again for a table that is away, alone: the peer hears when it is there."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
                 for record in self._ledger.waiting_for_table(self._peer):
@@ -239,7 +239,7 @@ class Sessions:
         return Order(record.ours.proposal, self._ledger.inputs(record), *known, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
-        """No session of this job is under way any more."""
+        """End the session: none of this job is under way any more."""
         with self._idle:
             del self._running[identifier]
             self._idle.notify_all()
@@ -274,7 +274,7 @@ class Sessions:
                 self._stopped(identifier, session, error)
 
     def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
-        """A session has ended by an error: the job goes on later, or it has failed."""
+        """Record that a session ended by an error: the job goes on later, or it has failed."""
         match error:
             case ClosedError():
                 pass
@@ -287,8 +287,8 @@ class Sessions:
                 self._ledger.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
-                own = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
-                public = "an error in its own input" if own else str(error)
+                is_ours = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
+                public = "an error in its own input" if is_ours else str(error)
                 self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
@@ -302,7 +302,7 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
-        """The session broke: leave the job alone for a while, longer each time that it got no further."""
+        """Leave the job of a broken session alone for a while, longer each time that it got no further."""
         self._pauses.put(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))

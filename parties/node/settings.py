@@ -60,7 +60,7 @@ HEALTH = "127.0.0.1:7091"
 
 
 def _local(value: str) -> str:
-    """Return a check that an address is this machine's own."""
+    """Check that an address is this machine's own."""
     if not parse_address(value, lowest_port=0).is_local:
         raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {quoted(value)}")
     return value
@@ -70,7 +70,7 @@ LocalAddress = Annotated[Here, AfterValidator(_local)]
 
 
 class NodeSettings(Settings):
-    """How the node runs. All ports that it opens are here; port 0 is any free one.
+    """The table [node]. All ports that it opens are here; port 0 is any free one.
 
     `listen` is where peers connect to (that of a single one may stand under [link] instead). `sessions` is how many run
     at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
@@ -88,7 +88,7 @@ class NodeSettings(Settings):
 
 
 class ControllerSettings(Settings):
-    """Who is responsible for this party's tables, for the record of processing (GDPR art. 30(1)(a))."""
+    """The controller of this party's tables, for the record of processing (GDPR art. 30(1)(a))."""
 
     name: Line
     contact: Line
@@ -97,7 +97,7 @@ class ControllerSettings(Settings):
 
 
 class PeerSettings(Settings):
-    """What this party's administration knows about the peer.
+    """The peer as this party's administration knows it.
 
     `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
     `share` is the part of each table's budget that jobs with the peer may spend; left out: an equal part of what others
@@ -131,7 +131,7 @@ class NodeFile(CommandTables):
 
     @model_validator(mode="after")
     def _one_place(self) -> NodeFile:
-        """Return one peer stands under [link] and [peer], several under [[peers]]; a port stands in one place."""
+        """Check that one peer stands under [link] and [peer], several under [[peers]]; a port in one place."""
         if self.peers and "peer" in self.model_fields_set:
             raise ValueError("[peer] is for a single peer: move what it says to the [[peers]] of that one")
         if self.peers and (self.link.peer is not None or self.link.connect is not None):
@@ -139,7 +139,7 @@ class NodeFile(CommandTables):
                 "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
                 "its certificate and link.connect, if there is one, as its connect"
             )
-        if sum(Fraction(one.share) for one in self.peers if one.share is not None) > 1:
+        if sum(Fraction(peer.share) for peer in self.peers if peer.share is not None) > 1:
             raise ValueError("peers: their shares of budgets come to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
             raise ValueError("node.listen: the [link] says already where to listen or connect")
@@ -162,9 +162,9 @@ class NodeFile(CommandTables):
         return wrong
 
     def combine(self, table: str) -> Combine:
-        """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
-        found = self.tables.get(table)
-        return "deny-overrides" if found is None else found.combine
+        """Return whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
+        settings = self.tables.get(table)
+        return "deny-overrides" if settings is None else settings.combine
 
 
 def load(path: Path) -> NodeFile:

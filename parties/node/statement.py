@@ -28,7 +28,7 @@ Line = Annotated[str, StringConstraints(max_length=500)]
 
 
 class Statement(BaseModel):
-    """What one party says about a job. `why` goes with a refusal or an end; it names nothing private.
+    """A party's word about a job. `why` goes with a refusal or an end; it names nothing private.
 
     `waits`: the job does not go on before something of this party's is there; the peer is not told why it is not.
     `settled`: for this party the job has ended. To one who says so nothing more needs to be said.
@@ -55,12 +55,12 @@ class Statement(BaseModel):
         return self
 
     def to_bytes(self) -> bytes:
-        """For the wire and the store."""
+        """Write it for the wire and the store."""
         return canonical(self.model_dump(mode="json")).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:
-        """Return the inverse; from the peer, so anything else is a `ProtocolError`."""
+        """Read it; it may be the peer's, so anything else is a `ProtocolError`."""
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
@@ -75,7 +75,7 @@ _ENDS = ({""}, {"computed"}, {"cancelled", "failed"})
 
 def takes_back(before: Statement, after: Statement) -> bool:
     """Return whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
-    ranks = [next(rank for rank, ends in enumerate(_ENDS) if said.end in ends) for said in (before, after)]
+    ranks = [next(rank for rank, ends in enumerate(_ENDS) if statement.end in ends) for statement in (before, after)]
     return (
         _VERDICTS.index(after.verdict) < _VERDICTS.index(before.verdict)
         or ranks[1] < ranks[0]

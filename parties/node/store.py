@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS openings (
 
 
 class Charged(BaseModel):
-    """What a job has spent of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
+    """A job's spending of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Charged(BaseModel):
 
 
 class Record(BaseModel):
-    """All that a node keeps of a job.
+    """A job, as a node keeps it.
 
     `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices).
     `version` is what party.toml said of our table's rows when the first session began; empty if nothing.
@@ -118,9 +118,9 @@ class Store:
         """Return all jobs as they are now, for `go_back`."""
         return dict(self._known)
 
-    def go_back(self, kept: dict[str, Record]) -> None:
+    def go_back(self, records: dict[str, Record]) -> None:
         """Forget what was not written: the transaction has failed."""
-        self._known = kept
+        self._known = records
         self.changes += 1
 
     def put(self, record: Record) -> None:
@@ -135,8 +135,8 @@ class Store:
     def size(self, identifier: str) -> int:
         """Return the bytes of a job's row; 0 if there is none."""
         query = "SELECT length(CAST(record AS BLOB)) FROM jobs WHERE id = ?"
-        found = self._connection.execute(query, (identifier,)).fetchone()
-        return 0 if found is None else int(found[0])
+        row = self._connection.execute(query, (identifier,)).fetchone()
+        return 0 if row is None else int(row[0])
 
     def get(self, identifier: str) -> Record | None:
         """Return a job by its full identifier."""
@@ -146,18 +146,18 @@ class Store:
         """Return all jobs, the oldest first."""
         return list(self._known.values())
 
-    def write_opening(self, job: str, one: Written) -> None:
+    def write_opening(self, job: str, opening: Written) -> None:
         """Put down a share before it leaves, in the place of those of other steps and later ones of this step."""
         self._connection.execute(
-            "DELETE FROM openings WHERE job = ? AND (step != ? OR place >= ?)", (job, one.step, one.place)
+            "DELETE FROM openings WHERE job = ? AND (step != ? OR place >= ?)", (job, opening.step, opening.place)
         )
-        values = (job, one.step, one.place, one.share, one.seed)
+        values = (job, opening.step, opening.place, opening.share, opening.seed)
         self._connection.execute("INSERT INTO openings VALUES (?, ?, ?, ?, ?, 0)", values)
 
-    def opening_leaves(self, job: str, one: Leaving) -> None:
+    def opening_leaves(self, job: str, opening: Leaving) -> None:
         """Put down that a share that was written leaves."""
         done = self._connection.execute(
-            "UPDATE openings SET left = 1 WHERE job = ? AND step = ? AND place = ?", (job, one.step, one.place)
+            "UPDATE openings SET left = 1 WHERE job = ? AND step = ? AND place = ?", (job, opening.step, opening.place)
         )
         assert done.rowcount == 1, "a share leaves that was not written"
 
@@ -172,12 +172,12 @@ class Store:
         return Stored(steps[0], sum(left), shares, seeds[0])
 
     def forget_openings(self, job: str) -> None:
-        """The job has ended."""
+        """Forget the openings of a job that has ended."""
         self._connection.execute("DELETE FROM openings WHERE job = ?", (job,))
 
 
 def _read(identifier: str, text: str) -> Record:
-    """Return a row. `InputError` names the job and the field if it is damaged."""
+    """Read a row. `InputError` names the job and the field if it is damaged."""
     place = f"the row of job {identifier[:8]} is damaged"
     try:
         record = Record.model_validate_json(text)

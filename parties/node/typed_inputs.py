@@ -26,6 +26,6 @@ class TypedInputs:
             return dict(self._typed.get(identifier, {}))
 
     def forget(self, identifier: str) -> None:
-        """The job has ended."""
+        """Forget what was typed for a job that has ended."""
         with self._lock:
             self._typed.pop(identifier, None)

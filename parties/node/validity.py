@@ -37,7 +37,7 @@ def warning(who: Who) -> str:
 
 
 class Watch:
-    """Tells what there is to be said, of whom and what: when it changes, and once a day as long as it holds."""
+    """A thread that tells what there is to be said, of whom and what: when it changes, and daily while it holds."""
 
     def __init__(
         self,
@@ -57,25 +57,24 @@ class Watch:
         self._over.set()
 
     def _watch(self) -> None:
-        said: dict[str, tuple[str, float]] = {}
+        warned: dict[str, tuple[str, float]] = {}
         while not self._over.is_set():
             now = datetime.now(UTC).timestamp()
             for name, text in self._look().items():
-                before, at = said.get(name, ("", 0.0))
+                before, at = warned.get(name, ("", 0.0))
                 if text and (text != before or now - at >= AGAIN_SECONDS):
                     self._tell(name, text)
-                    said[name] = text, now
+                    warned[name] = text, now
             self._over.wait(self._seconds)
 
 
 def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
-    """Return each certificate, whose it is, and what is to be done when it ends; the one that ends first comes
-    first."""
+    """Return each certificate, whose it is, and what is to be done when it ends; the first to end comes first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
     theirs = f"ask {name} for a new one, put it in place, and start the node again"
     both = [(who.identity.certificate, "our", ours), (who.peer, f"{name}'s", theirs)]
-    return sorted(both, key=lambda one: one[0].not_valid_after_utc)
+    return sorted(both, key=lambda entry: entry[0].not_valid_after_utc)
 
 
 def _when(moment: datetime) -> str:

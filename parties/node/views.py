@@ -110,11 +110,15 @@ def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
         missing = task.missing(inputs)
     except InputError:  # the circuit is not here: the job cannot run anyway
         return []
-    return [Asked(name=one.key, title=one.title, help=one.help) for one in task.asked() if one.key in missing]
+    return [
+        Asked(name=parameter.key, title=parameter.title, help=parameter.help)
+        for parameter in task.asked()
+        if parameter.key in missing
+    ]
 
 
 def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
-    """Whose word ended the job, if it has not ended well; ours if both had one."""
+    """Return whose word ended the job, if it has not ended well; ours if both had one."""
     if state not in ("refused", "cancelled", "failed"):
         return ""
     return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"
@@ -130,16 +134,16 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
 
 def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
     """Return what the job will cost, the sessions' own messages included."""
-    found = predicted(task, inputs, link)
-    if found is None:
+    forecast = predicted(task, inputs, link)
+    if forecast is None:
         return None
     both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
     return PredictedCost(
-        estimate=found.estimate,
+        estimate=forecast.estimate,
         assumed=task.assumed,
-        profile=str(found.profile),
-        bytes=found.bytes + sum(part.BYTES for part in both),
-        rounds=found.rounds[party] + sum(part.ROUNDS for part in both),
-        seconds=found.seconds,
+        profile=str(forecast.profile),
+        bytes=forecast.bytes + sum(part.BYTES for part in both),
+        rounds=forecast.rounds[party] + sum(part.ROUNDS for part in both),
+        seconds=forecast.seconds,
         link=link,
     )

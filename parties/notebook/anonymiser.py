@@ -75,22 +75,22 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
         """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
-        self._fit(_frame(X))
+        self._fit(categories.named_frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Return the frame recoded, a frame of the same kind; suppressed rows are not in it."""
-        frame = _frame(X)
+        """Recode the frame, to one of the same kind; suppressed rows are not in it."""
+        frame = categories.named_frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
     def transform(self, X: Any) -> Any:
-        """Other rows by the same recoding; what is in no class, or in one that does not fit, is not in the result.
+        """Recode other rows alike; what is in no class, or in one that does not fit, is not in the result.
 
         `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
         """
         check_is_fitted(self)
-        frame = _frame(X)
+        frame = categories.named_frame(X)
         recoding = self.recoding_
         names = [*recoding.named("quasi-identifier"), *recoding.named("sensitive")]
         cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding, self.public)
@@ -129,7 +129,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         plans = {name: ColumnPlan(role="sensitive", **_given(rules.get(name))) for name in sensitive}
         for name in quasi:
             plans[name] = ColumnPlan(role="quasi-identifier", numeric=name in self.numeric, **_given(rules.get(name)))
-        models = [{"model": model.name, **vars(model)} for model in self.models]
+        models = [{"model": model.name, **model.settings()} for model in self.models]
         fields = {
             "source": "the frame",
             "columns": {name: plan.model_dump(exclude_defaults=True) for name, plan in plans.items()},
@@ -140,17 +140,16 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
 
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
-        """Return the frame with labels for values, without suppressed rows, dropped columns and the index, also a
-        name."""
+        """Return the frame with labels for values, without suppressed rows, dropped columns and the index."""
         classes = _spread(places, partition)
-        kept = np.flatnonzero(classes != SUPPRESSED)
+        rows = np.flatnonzero(classes != SUPPRESSED)
         names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]
-        found = nw.maybe_reset_index(frame[kept.tolist(), names])
+        published = nw.maybe_reset_index(frame[rows.tolist(), names])
         columns = []
         for i, h in enumerate(cells.hierarchies):
-            labels = [partition.boxes[place][i].label for place in classes[kept].tolist()]
+            labels = [partition.boxes[place][i].label for place in classes[rows].tolist()]
             columns.append(nw.new_series(h.column, labels, nw.String(), backend=frame.implementation))
-        return found.with_columns(*columns).to_native()
+        return published.with_columns(*columns).to_native()
 
     def _comes_out(self, name: str) -> bool:
         return name in self.recoding_.columns or name in self.keep
@@ -160,29 +159,22 @@ def _given(rule: Rule | None) -> dict[str, Any]:
     return {} if rule is None else rule.model_dump(exclude_none=True)
 
 
-def _frame(X: Any) -> categories.Frame:
-    found = categories.frame(X)
-    if found is None:
-        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
-    return found
-
-
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
     """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
     spelled = _spelled(frame, names)
-    others = [] if public is None else _spelled(_frame(public), names[:quasi])
-    values = [[*own, *(others[i] if i < len(others) else [])] for i, own in enumerate(spelled)]
-    made = [recoding.hierarchy(name, in_order(own)) for name, own in zip(names, values, strict=True)]
-    coded = _coded(made, spelled)
+    others = [] if public is None else _spelled(categories.named_frame(public), names[:quasi])
+    values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]
+    hierarchies = [recoding.hierarchy(name, in_order(texts)) for name, texts in zip(names, values, strict=True)]
+    coded = _coded(hierarchies, spelled)
     distinct, counts = reduced(coded)
     order = np.lexsort(coded[::-1])
     places = np.empty(coded.shape[1], dtype=np.int64)
     places[order] = np.repeat(np.arange(len(counts)), counts)
-    cells = Cells(tuple(made[:quasi]), tuple(made[quasi:]), distinct[:quasi], distinct[quasi:], counts)
+    cells = Cells(tuple(hierarchies[:quasi]), tuple(hierarchies[quasi:]), distinct[:quasi], distinct[quasi:], counts)
     if others:
-        cells = with_public(cells, *reduced(_coded(made[:quasi], others)), "the public frame")
+        cells = with_public(cells, *reduced(_coded(hierarchies[:quasi], others)), "the public frame")
     return cells, places
 
 
@@ -194,10 +186,10 @@ def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
     return [[categories.spell(cell) for cell in columns[name].cells] for name in names]
 
 
-def _coded(made: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
-    """Columns of text as the numbers of their values, int32[columns, rows]."""
-    codes = [[h.index[text] for text in column] for h, column in zip(made, texts, strict=True)]
-    return np.array(codes, dtype=np.int32).reshape(len(made), -1)
+def _coded(hierarchies: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
+    """Return columns of text as the numbers of their values, int32[columns, rows]."""
+    codes = [[h.index[text] for text in column] for h, column in zip(hierarchies, texts, strict=True)]
+    return np.array(codes, dtype=np.int32).reshape(len(hierarchies), -1)
 
 
 def _spread(places: Any, partition: Partition) -> Any:

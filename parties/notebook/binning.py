@@ -23,8 +23,7 @@ Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
 
 
 def equal_width(low: float, high: float, number: int) -> Edges:
-    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: there are
-    none."""
+    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: none fit."""
     if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
             f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
@@ -40,8 +39,7 @@ def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
 
 
 def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
-    """Return the edges that are given, by column. `InputError`: they do not rise, or a mere number is to be
-    `shared`."""
+    """Check the edges that are given, by column. `InputError`: they do not rise, or are a number and `shared`."""
     if bins is None:
         return {}
     if not isinstance(bins, Mapping):
@@ -53,27 +51,26 @@ def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
                 "edges, the same on both sides, such as {'age': equal_width(0, 100, 5)}"
             )
         return {}
-    found = {name: tuple(float(edge) for edge in edges) for name, edges in bins.items()}
-    for name, edges in found.items():
+    edges_by_name = {name: tuple(float(edge) for edge in edges) for name, edges in bins.items()}
+    for name, edges in edges_by_name.items():
         if not edges or not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):
             raise InputError(f"bins: the edges of {quoted(str(name))} must be numbers that rise")
-    return found
+    return edges_by_name
 
 
 def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
-    """Edges of equal width between the least and the greatest of one's own rows, for each column of fractions."""
-    found = {}
-    for one in columns:
-        if _is_measured(one):
-            finite = [cell for cell in one.cells if cell is not None and math.isfinite(cell)]
+    """Return edges of equal width between the least and greatest of one's own rows, for columns of fractions."""
+    edges = {}
+    for measured in columns:
+        if _is_measured(measured):
+            finite = [cell for cell in measured.cells if cell is not None and math.isfinite(cell)]
             low, high = min(finite, default=0.0), max(finite, default=0.0)
-            found[one.name] = equal_width(low, high, number) if low < high else (float(low),)
-    return found
+            edges[measured.name] = equal_width(low, high, number) if low < high else (float(low),)
+    return edges
 
 
-def binned(one: Column, edges: Edges) -> Column:
-    """Return the column with each number as the category of its bin; a missing one stays missing. `InputError`: no
-    number."""
+def binned(raw: Column, edges: Edges) -> Column:
+    """Put each number into the category of its bin; a missing one stays missing. `InputError`: no number."""
     labels = bin_labels(edges)
 
     def label(row: int, cell: Any) -> str | None:
@@ -82,23 +79,23 @@ def binned(one: Column, edges: Edges) -> Column:
         try:
             return labels[int(np.searchsorted(edges, float(cell), side="right"))]
         except (TypeError, ValueError):
-            raise InputError(f"{one.where(row)}: {quoted(spell(cell))} is not a number, and bins are given") from None
+            raise InputError(f"{raw.where(row)}: {quoted(spell(cell))} is not a number, and bins are given") from None
 
-    return column(one.name, [label(row, cell) for row, cell in enumerate(one.cells)])
+    return column(raw.name, [label(row, cell) for row, cell in enumerate(raw.cells)])
 
 
 def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[str]]) -> None:
-    """`InputError` for a column of fractions with too many values for categories, unless the schema lists as many."""
-    for one in columns:
-        most = max(MAX_PROPOSED_VALUES, len(known.get(one.name, ())))
-        if _is_measured(one) and (number := len(set(one.cells))) > most:
+    """Refuse a column of fractions with too many values for categories, unless the schema lists as many."""
+    for each in columns:
+        most = max(MAX_PROPOSED_VALUES, len(known.get(each.name, ())))
+        if _is_measured(each) and (number := len(set(each.cells))) > most:
             raise InputError(
-                f"column {quoted(one.name)}: {number:,} different numbers, and a tree asks for categories: give "
-                f"bins={{{one.name!r}: [...]}} with public edges, the same for both parties; alone, bins=5 will do"
+                f"column {quoted(each.name)}: {number:,} different numbers, and a tree asks for categories: give "
+                f"bins={{{each.name!r}: [...]}} with public edges, the same for both parties; alone, bins=5 will do"
             )
 
 
-def _is_measured(one: Column) -> bool:
+def _is_measured(column: Column) -> bool:
     """Return whether the cells are fractions, or missing."""
-    kinds = set(map(type, one.cells)) - {type(None)}
+    kinds = set(map(type, column.cells)) - {type(None)}
     return bool(kinds) and all(issubclass(kind, float | np.floating) for kind in kinds)

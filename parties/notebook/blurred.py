@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parties.alone.blurring.domain import Domain
-from parties.alone.blurring.noise import Floats
 from parties.alone.blurring.plan import ColumnBlur
 from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
 from parties.alone.blurring.tree import Growth, Node, predict
+from parties.base.arrays import Floats
 from parties.base.text import instead, quoted
 from smc.errors import InputError
 
@@ -111,15 +111,15 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return columns
 
     def _blurs(self, number: int) -> Sequence[ColumnBlur | None]:
-        """By position. `InputError` for a column that is not there."""
+        """Return the blurs by position. `InputError` for a column that is not there."""
         names = list(getattr(self, "feature_names_in_", []))
-        found: list[ColumnBlur | None] = [None] * number
+        blurs: list[ColumnBlur | None] = [None] * number
         for key, blur in (self.noise or {}).items():
             place = names.index(key) if key in names else key
             if not isinstance(place, int) or not 0 <= place < number:
                 raise InputError(f"noise: there is no column {quoted(str(key))}{instead(str(key), names)}")
-            found[place] = blur
-        return found
+            blurs[place] = blur
+        return blurs
 
 
 def _check_categories(values: Floats, size: int, column: int) -> None:

@@ -131,13 +131,13 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         """
         settings = self._settings()
         fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}
-        given = {name: value for name, value in fields.items() if value is not None}
+        typed = {name: value for name, value in fields.items() if value is not None}
         if hasattr(self.peer, "submit"):
             if X is not None or y is not None:
                 raise InputError("a node reads its own tables: give table=NAME instead of rows")
-            return self._fit_at_node(cast("Operator", self.peer), {**settings, **given}, job, deadline)
-        if given or job is not None:
-            raise InputError(f"{', '.join(given) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
+            return self._fit_at_node(cast("Operator", self.peer), {**settings, **typed}, job, deadline)
+        if typed or job is not None:
+            raise InputError(f"{', '.join(typed) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
         return self._fit_rows(X, y, validated(Id3Settings, settings))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -166,32 +166,32 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return {name: value for name, value in plain.items() if value is not None}
 
     def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
-        """Alone or with the peer."""
-        link, given = self._link(), self._agreed()
-        self.edges_ = binning.checked(self.bins, shared=link is not None or given is not None)
-        if link is not None and given is None:
+        """Learn alone or with the peer."""
+        link, schema = self._link(), self._agreed()
+        self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
+        if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
-        own: Rows  # one tree asks a source for what `Counts` has, nothing else
+        rows: Rows  # one tree asks a source for what `Counts` has, nothing else
         if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
-            if given is None or y is not None:
+            if schema is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")
-            own, agreed, target = X, given, given.choose_target(self.target)
+            rows, agreed, target = X, schema, schema.choose_target(self.target)
             task = Id3(settings, agreed, target)
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         else:
-            agreed, target, columns, labels = self._read(X, y, given)
+            agreed, target, columns, labels = self._read(X, y, schema)
             task = Id3(settings, agreed, target)
-            own = fitting.counted(task, columns, categories.column(target, labels.tolist()))
+            rows = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
         task.learner.check()
         cost: Report | None = None
         if link is None:
-            tree = fitting.alone(task, own)
+            tree = fitting.alone(task, rows)
         else:
-            tree, cost = fitting.with_peer(link, task, own)
-        found = task.learner.tree_file(tree)
-        self.tree_file_, self.classes_, self.attributes_ = found, classes, agreed.features(target)
+            tree, cost = fitting.with_peer(link, task, rows)
+        tree_file = task.learner.tree_file(tree)
+        self.tree_file_, self.classes_, self.attributes_ = tree_file, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None
         return self
 
@@ -208,19 +208,19 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             fields["columns"] = list(fields["columns"])
         submitted = node.submit(fields) if job is None else node.job(job)
         view, result = fitting.at_node(node, submitted, deadline)
-        found = TreeFile.parse(result.tree)
-        if found.others:
+        tree_file = TreeFile.parse(result.tree)
+        if tree_file.others:
             raise InputError(
-                f"job {view.id} has brought {len(found.trees)} trees that vote: smc predict classifies by them"
+                f"job {view.id} has brought {len(tree_file.trees)} trees that vote: smc predict classifies by them"
             )
         agreed = self._agreed()
         if agreed is not None:
             agreed = agreed.only(view.columns)
-            if agreed.digest() != found.schema_digest:
+            if agreed.digest() != tree_file.schema_digest:
                 raise InputError(f"job {view.id} was made for another schema than the one given")
-        leaves = {place.node.label for place in places(found.tree) if isinstance(place.node, Leaf)}
-        classes = sorted(leaves) if agreed is None else agreed.attributes[found.target]
-        self.tree_file_, self.classes_ = found, np.array(classes, dtype=object)
+        leaves = {place.node.label for place in places(tree_file.tree) if isinstance(place.node, Leaf)}
+        classes = sorted(leaves) if agreed is None else agreed.attributes[tree_file.target]
+        self.tree_file_, self.classes_ = tree_file, np.array(classes, dtype=object)
         self.attributes_ = tuple(name for name in view.columns if name != view.target)
         self._take_names(self.attributes_)
         self.schema_, self.cost_, self.job_ = agreed, result.cost, view.id

@@ -29,14 +29,14 @@ def export_text(classifier: JointID3Classifier) -> str:
 
 def export_dot(classifier: JointID3Classifier) -> str:
     """Return the tree in Graphviz's DOT language."""
-    found = _fitted(classifier).tree_file_
-    return to_dot(found.tree, found.target)
+    tree_file = _fitted(classifier).tree_file_
+    return to_dot(tree_file.tree, tree_file.target)
 
 
 def export_svg(classifier: JointID3Classifier) -> str:
     """Return the tree as an SVG document."""
-    found = _fitted(classifier).tree_file_
-    return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
+    tree_file = _fitted(classifier).tree_file_
+    return draw_svg(tree_file.tree, tree_file.target, f"Decision tree for {tree_file.target}")
 
 
 def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
@@ -47,12 +47,12 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
     output "label" is text[rows]. A row with a value that the tree has no branch for, where `predict` raises an error,
     gets the empty text.
     """
-    found = _fitted(classifier)
-    about = {"target": found.tree_file_.target, "schema_digest": found.tree_file_.schema_digest}
-    if found.edges_:
-        about["bins"] = json.dumps(found.edges_)
-    bins = {name: (edges, bin_labels(edges)) for name, edges in found.edges_.items()}
-    model = to_onnx(found.tree_, found.attributes_, about, bins)
+    fitted = _fitted(classifier)
+    about = {"target": fitted.tree_file_.target, "schema_digest": fitted.tree_file_.schema_digest}
+    if fitted.edges_:
+        about["bins"] = json.dumps(fitted.edges_)
+    bins = {name: (edges, bin_labels(edges)) for name, edges in fitted.edges_.items()}
+    model = to_onnx(fitted.tree_, fitted.attributes_, about, bins)
     if path is not None:
         files.write_bytes(Path(path), model.SerializeToString())
     return model

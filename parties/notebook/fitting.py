@@ -28,7 +28,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
 class _Log(console.StatusLine):
-    """Tells the log instead of the terminal."""
+    """A console that tells the log instead of the terminal."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -45,7 +45,7 @@ class _Log(console.StatusLine):
 
 
 def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
-    """Return the counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
+    """Count rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
     count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
     if count > bound:
         raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
@@ -56,9 +56,8 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: Id3, own: Rows) -> State:
-    """Return the tree of one's own rows, by the same program on the clear engine: the peer's part is played without
-    rows."""
+def alone(task: Id3, table: Rows) -> State:
+    """Learn the tree of one's own rows by the same program on the clear engine; the peer's part has no rows."""
     domains = task.learner.domains
     nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
@@ -66,18 +65,18 @@ def alone(task: Id3, own: Rows) -> State:
 
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        rows = task.learner.own((own, nobody)[session.party], Inputs().secret)
+        rows = task.learner.own((table, nobody)[session.party], Inputs().secret)
         return task.run(engine, rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
-    """Return the tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
+def with_peer(link: LinkSettings, task: Id3, rows: Rows) -> tuple[State, Report]:
+    """Learn the tree of both parties' rows; return it and its cost. The peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.learner.own(own, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.learner.own(rows, Inputs().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

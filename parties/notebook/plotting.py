@@ -49,8 +49,8 @@ class _Line(Text):
 
 def plot(tree: Node, ax: Axes | None = None) -> Axes:
     """Draw the tree on the axes, or on those of a new figure as large as the tree needs; returns them."""
-    found, colours = places(tree), {one.label: one.colour for one in legend(tree)}
-    picture = arrange(found, text_measure())
+    nodes, colours = places(tree), {entry.label: entry.colour for entry in legend(tree)}
+    picture = arrange(nodes, text_measure())
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
     if ax is None:
         from matplotlib import pyplot
@@ -62,7 +62,7 @@ def plot(tree: Node, ax: Axes | None = None) -> Axes:
     for x, y, value in picture.values:
         halo = [withStroke(linewidth=3, foreground=PAPER)]
         _Line(ax, x, y, value, VALUE_POINTS, MUTED, path_effects=halo, zorder=2)
-    for place, (x, y, across) in zip(found, picture.boxes, strict=True):
+    for place, (x, y, across) in zip(nodes, picture.boxes, strict=True):
         leaf = isinstance(place.node, Leaf)
         fill = colours[place.node.label] if isinstance(place.node, Leaf) else QUESTION
         corner = f"round,pad=0,rounding_size={LEAF_CORNER if leaf else QUESTION_CORNER}"

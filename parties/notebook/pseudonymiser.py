@@ -58,11 +58,11 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
         """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
-        frame = _frame(X)
+        frame = categories.named_frame(X)
         with self._opened() as ring:
-            made = pseudonyms.Pseudonyms(self._plan(), ring)
-            texts = dict(zip(made.needed, _texts(frame, made.needed), strict=True))
-            for name in made.countable:
+            plan = pseudonyms.Pseudonyms(self._plan(), ring)
+            texts = dict(zip(plan.needed, _texts(frame, plan.needed), strict=True))
+            for name in plan.countable:
                 counts = Counter(text for text in texts[name].to_pylist() if text != MISSING)
                 most = max(counts.values(), default=0)
                 for warning in pseudonyms.few(name, len(counts), counts.total(), most):
@@ -70,34 +70,34 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the frame with pseudonyms, of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Write pseudonyms into a frame of the same kind (pandas, Polars, Arrow); missing values stay missing.
 
         New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
         """
-        frame = _frame(X)
+        frame = categories.named_frame(X)
         with self._opened() as ring:
-            made = pseudonyms.Pseudonyms(self._plan(), ring)
-            found = made.of(_texts(frame, made.needed), PLACE)
+            plan = pseudonyms.Pseudonyms(self._plan(), ring)
+            columns = plan.of(_texts(frame, plan.needed), PLACE)
             ring.commit()
-        return _replaced(frame, found, self.drop)
+        return _replaced(frame, columns, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """Return the values that a frame's pseudonyms stand for; that it was done, and why, is on record with the keys.
+        """Restore the values that a frame's pseudonyms stand for; who did so, and why, is on record with the keys.
 
         Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
         """
         if not purpose.strip():
             raise InputError("purpose: say why; it is put on record")
-        frame, keys = _frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
+        frame, keys = categories.named_frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
         with self._opened() as ring:
-            found = {}
+            columns = {}
             for name, column in zip(keys, _texts(frame, list(keys)), strict=True):
                 where = f"{PLACE}, column {quoted(name)}"
-                found[name], _ = pseudonyms.restored(ring.versions(keys[name]), column, ring, where)
+                columns[name], _ = pseudonyms.restored(ring.versions(keys[name]), column, ring, where)
             fields = {"source": PLACE, "columns": keys, "rows": len(frame), "purpose": purpose, "by": user()}
             ring.record("pseudonyms restored", **fields)
             ring.commit()
-        return _replaced(frame, found, ())
+        return _replaced(frame, columns, ())
 
     def _opened(self) -> Any:
         return opened(Path(self.keys), read_master(Path(self.master)))
@@ -112,15 +112,8 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, {"source": PLACE, "columns": columns, "subject": self.subject})
 
 
-def _frame(X: Any) -> categories.Frame:
-    found = categories.frame(X)
-    if found is None:
-        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
-    return found
-
-
 def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArray]:
-    """Columns as text, spelled as a CSV file would."""
+    """Return columns as text, spelled as a CSV file would."""
     needed = list(dict.fromkeys(names))
     columns = {
         column.name: pa.chunked_array([pa.array([categories.spell(cell) for cell in column.cells], pa.string())])
@@ -129,11 +122,11 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
     return [columns[name] for name in names]
 
 
-def _replaced(frame: categories.Frame, found: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
+def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
     """Return the frame with other columns in the place of some."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
-        for name, column in found.items()
+        for name, column in pseudonymised.items()
     ]
-    kept = nw.maybe_reset_index(frame[[name for name in frame.columns if name not in drop]])
-    return kept.with_columns(*columns).to_native()
+    rest = nw.maybe_reset_index(frame[[name for name in frame.columns if name not in drop]])
+    return rest.with_columns(*columns).to_native()

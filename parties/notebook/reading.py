@@ -35,27 +35,27 @@ class Reading(BaseEstimator):  # type: ignore[misc]
     edges_: Mapping[str, Edges]  # of the columns that are binned
     _by_name: bool  # whether columns of a frame are found by their names
 
-    def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
+    def _read(self, X: Any, y: Any, schema: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
         """Return the schema, the target's name, the attributes' columns and the classes of rows in memory."""
         table = categories.frame(X)
-        if y is None and (table is None or (given is None and self.target is None)):
-            own = type(self).__name__
-            raise ValueError(f"{own} requires y to be passed, but the target y is None (or a frame with target=NAME)")
-        target = self._target_name(y) if given is None else given.choose_target(self.target)
-        self._by_name = given is not None or y is None
+        if y is None and (table is None or (schema is None and self.target is None)):
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None (or a frame with target=NAME)")
+        target = self._target_name(y) if schema is None else schema.choose_target(self.target)
+        self._by_name = schema is not None or y is None
         if y is None:
             assert table is not None
             y = categories.select(table, [target]).get_column(target).to_numpy()
             X = table.drop(target).to_native()
         labels = column_or_1d(y, warn=True)
-        columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
+        columns, rows = self._columns(X, None if schema is None else schema.features(target), reset=True)
         check_consistent_length(labels, range(rows))
         if self.bins is not None and not isinstance(self.bins, Mapping):
             self.edges_ = binning.own_edges(columns, int(self.bins))
         columns = self._binned(columns)
-        binning.refuse_measurements(columns, {} if given is None else given.attributes)
-        if given is not None:
-            return given, target, columns, labels
+        binning.refuse_measurements(columns, {} if schema is None else schema.attributes)
+        if schema is not None:
+            return schema, target, columns, labels
         if not rows:
             raise InputError("there are no rows to learn from")
         check_classification_targets(labels)
@@ -67,14 +67,17 @@ class Reading(BaseEstimator):  # type: ignore[misc]
 
     def _binned(self, columns: list[Column]) -> list[Column]:
         """Return the columns with numbers as bins where edges are given."""
-        return [binning.binned(one, self.edges_[one.name]) if one.name in self.edges_ else one for one in columns]
+        return [
+            binning.binned(column, self.edges_[column.name]) if column.name in self.edges_ else column
+            for column in columns
+        ]
 
-    def _domain(self, one: Column) -> tuple[str, ...]:
+    def _domain(self, column: Column) -> tuple[str, ...]:
         """Return the categories of a column of one's own: all bins, whether a row is in them or not."""
-        if one.name not in self.edges_:
-            return one.domain()
-        missing = tuple(text for text in one.domain() if text == MISSING)
-        return (*binning.bin_labels(self.edges_[one.name]), *missing)
+        if column.name not in self.edges_:
+            return column.domain()
+        missing = tuple(text for text in column.domain() if text == MISSING)
+        return (*binning.bin_labels(self.edges_[column.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
         """Return what to call the classes if there is no schema that says it: as the user or the column says."""
@@ -96,9 +99,9 @@ class Reading(BaseEstimator):  # type: ignore[misc]
             cells = validate_data(
                 self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
             )
-            found = cells.shape[1]
-            if names is not None and len(names) != found:
-                raise InputError(f"X has {found} columns, but the schema {len(names)} attributes beside the target")
+            width = cells.shape[1]
+            if names is not None and len(names) != width:
+                raise InputError(f"X has {width} columns, but the schema {len(names)} attributes beside the target")
             names = names or self._column_names()
             return categories.array_columns(cells, names, names if wanted is None else wanted), len(cells)
         rows = len(table)

@@ -42,5 +42,5 @@ class Showing(BaseEstimator):  # type: ignore[misc]
         """Return the tree as a picture, for whatever shows pictures; None before fit."""
         if not self.__sklearn_is_fitted__():
             return None
-        found = self.tree_file_
-        return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
+        tree_file = self.tree_file_
+        return draw_svg(tree_file.tree, tree_file.target, f"Decision tree for {tree_file.target}")

@@ -8,7 +8,7 @@ from parties.operator.view import View
 
 
 class Price(View):
-    """What a job spends of our table: once, when its first share of an answer leaves.
+    """A job's spending of our table: once, when its first share of an answer leaves.
 
     `epsilon` is the sum of pure losses or, if some are given as rho, the least at the delta `at`, which is 0 for pure
     losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
@@ -32,14 +32,14 @@ class Price(View):
 
     @property
     def standing(self) -> str:
-        """True if it has been spent."""
+        """The price's state in words: not spent yet, spent, or nothing for a result that it repeats."""
         if self.repeats:
             return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same tables"
         return "not spent yet" if self.charged_at is None else "spent"
 
 
 class Totals(View):
-    """What some jobs have spent together.
+    """The joint spending of some jobs.
 
     `epsilon` is the sum of pure losses, None if some are given as rho; `rho` is all of it; `at_delta` the least epsilon
     at the table's fixed delta, all as rho or some pure losses added, converted by OpenDP; `advanced` the same by
@@ -54,7 +54,7 @@ class Totals(View):
 
 
 class PeerSpent(View):
-    """What jobs with one peer have spent of a table, of all that counts now, and the epsilon left of its share."""
+    """The spending of jobs with one peer of a table, of all that counts now, and the epsilon left of its share."""
 
     peer: str
     totals: Totals
@@ -62,7 +62,7 @@ class PeerSpent(View):
 
 
 class Spent(View):
-    """What one job has spent, and when; `counts` is whether that is in the budget's window now."""
+    """The spending of one job, and when; `counts` is true if that is in the budget's window now."""
 
     job: str
     at: str
@@ -98,7 +98,7 @@ class TableBudget(View):
 
 
 class Simulation(View):
-    """What a job would do to the budget of a table: three numbers in `unit` (epsilon, rho or delta).
+    """The effect of a job on the budget of a table: three numbers in `unit` (epsilon, rho or delta).
 
     They are those of the decision; `left` before the job, `after` it. `why` says in words what it would be refused for;
     `earlier` names the job whose result it returns for nothing, if the peer's table is declared to be the same, too.

@@ -13,7 +13,7 @@ sentences may have the peer's words in them: who shows them makes these visible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
@@ -25,9 +25,9 @@ ONE_PERSON = "Leaves may speak of one person: neither k nor l asks a leaf for mo
 
 def cautions(job: JobView) -> list[str]:
     """Return what is to be noticed of the job alone, a sentence each."""
-    given = job.parameters
-    exact_tree = "plain" in given  # of a tree with noise, which hides rows, this is no parameter
-    ruled = any((given.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
+    parameters = job.parameters
+    exact_tree = "plain" in parameters  # of a tree with noise, which hides rows, this is no parameter
+    ruled = any((parameters.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
     return [ONE_PERSON] if exact_tree and not ruled else []
 
 
@@ -38,7 +38,7 @@ def done_before(operator: Operator, job: JobView) -> list[JobView]:
     while some and len(looked) < LOOKED_AT:
         looked += some
         some = operator.jobs(CHUNK, some[-1].id, ("done",))
-    return [one for one in looked if one.table == job.table and one.id != job.id]
+    return [earlier for earlier in looked if earlier.table == job.table and earlier.id != job.id]
 
 
 def more_than_usual(operator: Operator, job: JobView) -> list[str]:
@@ -55,24 +55,20 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
     """Return how a job tells more than those done on its table, a sentence each."""
     if not job.table or not done:
         return []
-    found = []
-    if job.exact and not any(one.exact for one in done):
-        found.append("It opens joint numbers exactly, without noise.")
-    most = max((one.price.epsilon for one in done if one.price is not None), default=None)
+    reasons = []
+    if job.exact and not any(earlier.exact for earlier in done):
+        reasons.append("It opens joint numbers exactly, without noise.")
+    most = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
     if job.price is not None and most is not None and job.price.epsilon > most:
-        found.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
-    told = _sentences(done)
-    found += [f"It reveals: {one}" for one in job.reveals if _bare(one) not in told]
-    known = {caution for one in done for caution in cautions(one)}
-    found += [caution for caution in cautions(job) if caution not in known]
-    new = [column for column in job.columns if column not in {name for one in done for name in one.columns}]
+        reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
+    known_sentences = {_bare(sentence) for earlier in done for sentence in earlier.reveals}
+    reasons += [f"It reveals: {sentence}" for sentence in job.reveals if _bare(sentence) not in known_sentences]
+    known = {caution for earlier in done for caution in cautions(earlier)}
+    reasons += [caution for caution in cautions(job) if caution not in known]
+    new = [column for column in job.columns if column not in {name for earlier in done for name in earlier.columns}]
     if new:
-        found.append(f"It reads {listed(new)}.")
-    return found
-
-
-def _sentences(jobs: Iterable[JobView]) -> set[str]:
-    return {_bare(sentence) for job in jobs for sentence in job.reveals}
+        reasons.append(f"It reads {listed(new)}.")
+    return reasons
 
 
 def _bare(sentence: str) -> str:

@@ -11,29 +11,21 @@ again is found again.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties.base import files
 from parties.base.text import printable, quoted
-from parties.operator.budget import Registered, Simulation, TableBudget
-from parties.operator.interface import (
-    ENDED,
-    AuditEntry,
-    AuditState,
-    JobResult,
-    JobView,
-    NodeView,
-    NotRecordedError,
-    State,
-)
+from parties.operator.interface import ENDED, JobView, NotRecordedError, Operator
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
 
@@ -43,6 +35,7 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
 POLL_SECONDS = 0.5
 
+Given = ParamSpec("Given")
 Parsed = TypeVar("Parsed")
 
 
@@ -59,6 +52,30 @@ class _Login(BaseModel):
     url: Annotated[str, Field(pattern="^https?://[!-~]+$")]
 
 
+def _call(
+    of: Callable[Concatenate[Any, Given], Parsed], method: str, path: str
+) -> Callable[Concatenate[NodeClient, Given], Parsed]:
+    """Return a call of `Operator` as a request: what is not in the path is the query of a GET, or else the body.
+
+    A `job` is the whole body, and `states` are `state` in a query; what is None is left out.
+    """
+    signature = inspect.signature(of)
+
+    @wraps(of)
+    def request(self: NodeClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Parsed:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        fields = {name: value for name, value in bound.arguments.items() if name != "self" and value is not None}
+        where = path.format(identifier=_beginning(fields.pop("identifier"))) if "identifier" in fields else path
+        kind = get_type_hints(of)["return"]
+        if method != "GET":
+            return self._ask(kind, method, where, fields.get("job", fields) or None)
+        query = urlencode({"state" if name == "states" else name: value for name, value in fields.items()}, doseq=True)
+        return self._ask(kind, method, f"{where}?{query}")
+
+    return request
+
+
 class NodeClient:
     """The `Operator` of a node that runs on this machine.
 
@@ -66,6 +83,22 @@ class NodeClient:
     raise `LinkError`: no node is running, or it does not answer. `InputError`: as `Operator` says. A client may be used
     by several threads and need not be closed.
     """
+
+    # What travels in the path, the query and the body: see `_call`.
+    node = _call(Operator.node, "GET", "node")
+    changes = _call(Operator.changes, "GET", "changes")
+    jobs = _call(Operator.jobs, "GET", "jobs")
+    job = _call(Operator.job, "GET", "jobs/{identifier}")
+    submit = _call(Operator.submit, "POST", "jobs")
+    approve = _call(Operator.approve, "POST", "jobs/{identifier}/approve")
+    refuse = _call(Operator.refuse, "POST", "jobs/{identifier}/refuse")
+    cancel = _call(Operator.cancel, "POST", "jobs/{identifier}/cancel")
+    result = _call(Operator.result, "GET", "jobs/{identifier}/result")
+    audit = _call(Operator.audit, "GET", "audit")
+    verify = _call(Operator.verify, "GET", "audit/state")
+    budget = _call(Operator.budget, "GET", "budget")
+    simulate = _call(Operator.simulate, "POST", "budget/simulate")
+    register = _call(Operator.register, "GET", "budget/register")
 
     def __init__(
         self, state: Path | str, timeout: float = TIMEOUT_SECONDS, start: str = "smc node --config party.toml"
@@ -85,67 +118,6 @@ class NodeClient:
     def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
         """Return the node that was started with this `party.toml`. `InputError` if the file is not a good one."""
         return cls(state_directory(Path(config)), timeout, f"smc node --config {config}")
-
-    def node(self) -> NodeView:
-        """Return the node itself."""
-        return self._ask(NodeView, "GET", "node")
-
-    def changes(self) -> str:
-        """Return what is another text whenever something that the node shows may have changed."""
-        return self._ask(str, "GET", "changes")
-
-    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
-        asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
-        if before is not None:
-            asked["before"] = before
-        return self._ask(list[JobView], "GET", f"jobs?{urlencode(asked, doseq=True)}")
-
-    def job(self, identifier: str) -> JobView:
-        """Return one job, by any unambiguous beginning of its identifier of at least four digits."""
-        return self._ask(JobView, "GET", _path(identifier))
-
-    def submit(self, job: dict[str, Any]) -> JobView:
-        """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
-        return self._ask(JobView, "POST", "jobs", job)
-
-    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        """Consent to a job that waits for it, and give what it asks to be typed; never stored."""
-        return self._ask(JobView, "POST", _path(identifier, "/approve"), {"typed": typed} if typed else None)
-
-    def refuse(self, identifier: str, why: str) -> JobView:
-        """Decline a job; the proposer sees why."""
-        return self._ask(JobView, "POST", _path(identifier, "/refuse"), {"why": why})
-
-    def cancel(self, identifier: str, why: str = "") -> JobView:
-        """End a job that has not ended: withdraw it, or stop it where it is."""
-        return self._ask(JobView, "POST", _path(identifier, "/cancel"), {"why": why})
-
-    def result(self, identifier: str) -> JobResult:
-        """Return what a job that is done has brought."""
-        return self._ask(JobResult, "GET", _path(identifier, "/result"))
-
-    def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """Return the last entries of the audit log (before the given number), the newest first."""
-        more = "" if before is None else f"&before={before}"
-        return self._ask(list[AuditEntry], "GET", f"audit?last={last}{more}")
-
-    def verify(self) -> AuditState:
-        """Check the whole audit log."""
-        return self._ask(AuditState, "GET", "audit/state")
-
-    def budget(self, group: int = 1) -> list[TableBudget]:
-        """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
-        return self._ask(list[TableBudget], "GET", f"budget?group={group}")
-
-    def simulate(self, job: dict[str, Any]) -> Simulation:
-        """Return what a job, given as the content of a job file, would spend of our table. Nothing is changed or
-        told."""
-        return self._ask(Simulation, "POST", "budget/simulate", job)
-
-    def register(self) -> Registered:
-        """Our entry for a public register of epsilons, signed."""
-        return self._ask(Registered, "GET", "budget/register")
 
     def login(self) -> str:
         """Return a fresh link to the node's page, good for one login."""
@@ -201,13 +173,13 @@ class NodeClient:
         return LinkError(f"no node is running here: start it with {self._start} ({sign}; {soon})")
 
 
-def _path(identifier: str, call: str = "") -> str:
-    """Return the path of a job. `InputError` if this cannot be the beginning of an identifier."""
+def _beginning(identifier: str) -> str:
+    """Check the beginning of a job's identifier. `InputError` if it cannot be one."""
     if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
             f"name a job by at least 4 first digits of its identifier, or by latest; not {quoted(identifier)}"
         )
-    return f"jobs/{identifier.lower()}{call}"
+    return identifier.lower()
 
 
 def _checked(kind: type[Parsed], answer: httpx.Response, node: str, access: Path) -> Parsed:

@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from parties.operator.interface import AuditEntry
+
+
+def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
+    """Yield the fields of an entry that say anything, each with its name."""
+    if entry.kind == "signed":
+        for party in ("ours", "theirs"):
+            yield party, f"after entry {entry.fields[party]['head']['number']}"
+    else:
+        for name, value in entry.fields.items():
+            if said := in_words(value):
+                yield name, said
+
 
 def in_words(value: object) -> str:
     """Return the value of a field; long ones, such as digests, are cut; empty for none."""
@@ -9,8 +24,8 @@ def in_words(value: object) -> str:
         case None:
             return ""
         case list():
-            said = [in_words(one) if isinstance(one, dict) else str(one) for one in value[:8]]
-            return ", ".join(said) + (", …" if len(value) > 8 else "")
+            items = [in_words(item) if isinstance(item, dict) else str(item) for item in value[:8]]
+            return ", ".join(items) + (", …" if len(value) > 8 else "")
         case dict():
             return ", ".join(f"{name} {in_words(inner)}" for name, inner in value.items() if inner is not None)
         case _:

@@ -30,7 +30,7 @@ class Verdict(View):
 
 
 class PredictedCost(View):
-    """What the job will cost, counted before it runs; `assumed` says for what, if it depends on the data.
+    """The expected cost of a job, counted before it runs; `assumed` says for what, if it depends on the data.
 
     `estimate` says how a run compares: "exact", "at most" or "typical". Bytes are both ways, rounds this party's.
     """
@@ -45,7 +45,7 @@ class PredictedCost(View):
 
 
 class Progress(View):
-    """Where a running job is: the step under way, of how many things at once, and what the session has cost so far.
+    """A running job's place: the step under way, of how many things at once, and the session's cost so far.
 
     `doing` says the same in words. `seconds_left` is None as long as nothing can be said.
     """
@@ -120,7 +120,7 @@ class JobView(View):
 
 
 class JobResult(View):
-    """What a finished job has brought, its cost, and what was opened and signed.
+    """The result of a finished job, its cost, and what was opened and signed.
 
     `protocol` is the kind of job, `party` our number in it, `noun` what it brings; `document` is the result as the kind
     writes it (of ID3 the content of tree.json). `opened` counts every opened value by its kind. `cost` is the report of
@@ -202,7 +202,7 @@ class AuditEntry(View):
 
 
 class AuditState(View):
-    """Whether the audit log is whole: if not, `problems` says where, a sentence each."""
+    """The state of the audit log: whole, or `problems` says where it is not, a sentence each."""
 
     entries: int
     ok: bool
@@ -210,22 +210,22 @@ class AuditState(View):
 
 
 class NotRecordedError(InputError):
-    """What was asked was right, but the node cannot write it down: a full disk, as a rule. Nothing has been done."""
+    """A right request that the node cannot write down: a full disk, as a rule. Nothing has been done."""
 
 
 class Operator(Protocol):
-    """What can be asked of a node.
+    """The requests that a node answers.
 
-    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
-    wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down now. Calls come from
-    several threads.
+    An identifier may be any unambiguous beginning of at least four digits, or `latest`. `InputError`: there is no such
+    job, what is given is wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down
+    now. Calls come from several threads.
     """
 
     def node(self) -> NodeView:
         """Return the node itself."""
 
     def changes(self) -> str:
-        """Return what is another text whenever a view of the node or of a job may have changed; no job's is made."""
+        """Return a text that is another one whenever a view of the node or of a job may have changed; none is made."""
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
@@ -258,8 +258,7 @@ class Operator(Protocol):
         """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """Return what a job, given as the content of a job file, would spend of our table. Nothing is changed or
-        told."""
+        """Return what a job, the content of a job file, would spend of our table; nothing is changed or told."""
 
     def register(self) -> Registered:
-        """Our entry for a public register of epsilons, signed."""
+        """Return our entry for a public register of epsilons, signed."""

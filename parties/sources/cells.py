@@ -9,12 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 from parties.base.extras import require
-from parties.base.files import require_regular
+from parties.sources.formats import format_of
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
-
-PARQUET = b"PAR1"  # how such a file begins
 
 
 def cells(path: Path, max_rows: int | None = None) -> Columns:
@@ -24,8 +22,7 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
     `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, for more than `max_rows` rows, or
     if what reads Parquet is not installed.
     """
-    require_regular(path)
-    if not _is_parquet(path):
+    if format_of(path, None) != "parquet":
         return delimited.columns(path, max_rows)
     require(f"{path}: Parquet", "ibis", "duckdb", "pyarrow")
     from parties.sources import local
@@ -46,11 +43,3 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
             for position, name in enumerate(names):
                 columns[name].extend(text or MISSING for text in batch.column(position).to_pylist())
     return Columns(path, columns, range(1, number + 1), unit="row", unfit=unfit)
-
-
-def _is_parquet(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(PARQUET)) == PARQUET
-    except (OSError, ValueError):
-        return False  # what reads CSV says why it cannot be read

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from parties.base.temporary import HeldDirectory
-from parties.base.text import quoted
 from parties.sources.settings import FormatSettings
+from parties.tables.delimited import column_names
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,12 +92,6 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
         raise InputError(f"{path}: not valid CSV: {error}") from None
     except (OSError, EOFError, UnicodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    names = [field.strip() for field in record]
-    if any("\ud800" <= letter <= "\udfff" for name in names for letter in name):
+    if any("\ud800" <= letter <= "\udfff" for field in record for letter in field):
         raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")
-    if not any(names):
-        raise InputError(f"{path}: the file is empty; the first line must name the columns")
-    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
-    if repeated is not None:
-        raise InputError(f"{path}: the column {quoted(repeated)} stands twice in the header")
-    return names, records
+    return column_names(path, record), records

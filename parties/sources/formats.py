@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from parties.base.files import refuse_archive, require_regular
+from parties.base.files import read_bytes, refuse_archive, require_regular
 from smc.errors import InputError
 
 Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
@@ -19,21 +19,10 @@ def format_of(path: Path, table: str | None) -> Format:
     if path.is_dir():
         return "folder"
     require_regular(path)
-    start = _beginning(path)
+    start = read_bytes(path, 12)
     refuse_archive(path, start)
     if start[8:] == b"DUCK":
         return "duckdb"
     if table is not None:
         raise InputError(f"{path}: `table` names a table of a database, and this file is none")
     return "parquet" if start.startswith(b"PAR1") else "csv"
-
-
-def _beginning(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(12)
-    except FileNotFoundError:
-        reason = "there is no such file"
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-    raise InputError(f"cannot read {path}: {reason}")

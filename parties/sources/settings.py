@@ -61,6 +61,8 @@ from parties.base.settings import LocalPath, Settings
 from parties.base.text import canonical_fingerprint, quoted
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
+from protocols.release.promise import check_delta
+from smc.errors import InputError
 
 MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
@@ -229,10 +231,11 @@ class TableSettings(PlaceSettings):
 
     @model_validator(mode="after")
     def _delta_is_small(self) -> TableSettings:
-        """Refuse a large delta: to publish one row in n, chosen at random, keeps (0, 1/n)."""
-        if self.budget is not None and self.budget.delta * self.max_rows >= 1:
-            bound, delta = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
-            raise ValueError(f"budget.delta: must be below {bound}, not {delta}: it would allow to publish whole rows")
+        if self.budget is not None:
+            try:
+                check_delta(self.budget.delta, self.max_rows)
+            except InputError as error:
+                raise ValueError(f"budget.{error}") from None
         return self
 
 

@@ -99,6 +99,14 @@ def frame(table: Any) -> Frame | None:
     return native if isinstance(native, nw.DataFrame) else None
 
 
+def named_frame(table: Any) -> Frame:
+    """Return a data frame of any kind. `InputError` for anything else: its columns have no names."""
+    data = frame(table)
+    if data is None:
+        raise InputError(f"a {type(table).__name__} is no data frame: columns need names")
+    return data
+
+
 def select(table: Frame, names: Sequence[str]) -> Frame:
     """Select some of a frame's columns. `InputError` names the first that is not there."""
     absent = [name for name in names if name not in table.columns]

@@ -65,13 +65,8 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
     `InputError` for anything that is not a rectangular UTF-8 CSV file with at most `max_rows` rows.
     """
     records = _records(path)
-    line, header = next(records, (1, []))
-    names = [field.strip() for field in header]
-    if not any(names):
-        raise InputError(f"{path}: the file is empty; the first line must name the columns")
-    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
-    if repeated is not None:
-        raise InputError(f"{path}, line {line}: the column {quoted(repeated)} stands twice in the header")
+    _, header = next(records, (1, []))
+    names = column_names(path, header)
     clean = _Cleaner()
     cells: list[list[str]] = [[] for _ in names]
     lines = array("q")
@@ -96,6 +91,17 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
     flush()
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
+
+
+def column_names(path: Path, header: Sequence[str]) -> list[str]:
+    """Return the names in a header; "" of a column without one. `InputError` if there is none, or one stands twice."""
+    names = [field.strip() for field in header]
+    if not any(names):
+        raise InputError(f"{path}: the file is empty; the first line must name the columns")
+    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if repeated is not None:
+        raise InputError(f"{path}: the column {quoted(repeated)} stands twice in the header")
+    return names
 
 
 class _Cleaner(dict[str, str]):

@@ -49,9 +49,9 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         return operator.audit(last, before)
 
     def jobs(request: Request, _: Fields) -> object:
-        asked = request.query_params.getlist("state")
-        states: list[State] = [state for state in get_args(State) if state in asked]
-        if len(states) < len(set(asked)):
+        names = request.query_params.getlist("state")
+        states: list[State] = [state for state in get_args(State) if state in names]
+        if len(states) < len(set(names)):
             raise InputError(f"state: must be one of {', '.join(get_args(State))}")
         return operator.jobs(_last(request), request.query_params.get("before"), states)
 
@@ -81,7 +81,7 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
 
 
 class _Guard:
-    """Lets nobody in who does not know the key, whatever the path."""
+    """A door for those who know the key, whatever the path."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
@@ -184,6 +184,6 @@ def _error(status: int, line: str) -> Response:
 
 
 def _json(status: int, content: object) -> Response:
-    """JSON, views as the objects of their fields (pydantic's own serializer gives up on a deep tree)."""
+    """Write views as JSON objects of their fields (pydantic's own serializer gives up on a deep tree)."""
     text = json.dumps(content, default=dict)
     return Response(text, status, {"Cache-Control": "no-store"}, media_type="application/json")

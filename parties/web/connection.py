@@ -30,7 +30,7 @@ class Connection(H11Protocol):
         self._answer_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody has connected."""
+        """Begin the deadline of somebody who has connected."""
         full = len(self.connections) >= bounds.local_connections()
         super().connection_made(transport)
         self._await_request()
@@ -40,7 +40,7 @@ class Connection(H11Protocol):
             min(idle, key=lambda other: other.idle_since or 0.0, default=self).drop()
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request."""
+        """Take some of a request."""
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
@@ -48,29 +48,29 @@ class Connection(H11Protocol):
             self._await_request()
 
     def on_response_complete(self) -> None:
-        """A request is answered; how long the next one may take to begin is uvicorn's affair."""
+        """Begin to wait for another request; how long it may take to begin is uvicorn's affair."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.idle_since is None:
             self.idle_since = time.monotonic()
 
     def pause_writing(self) -> None:
-        """The answer waits for its reader."""
+        """Begin the deadline of an answer that waits for its reader."""
         super().pause_writing()
         self._await_reader()
 
     def resume_writing(self) -> None:
-        """The reader has taken some."""
+        """End it: the reader has taken some."""
         super().resume_writing()
         self._forget_answer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """End all deadlines."""
         self._stop_waiting()
         self._forget_answer()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """The server ends: answers are finished, but for those that have no end."""
+        """End with the server: answers are finished, but for those that have no end."""
         super().shutdown()
         if self.cycle is not None and not self.cycle.response_complete and self.scope["path"] == ENDLESS:
             self.drop()

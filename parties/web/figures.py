@@ -18,7 +18,7 @@ ROOM = 1.1  # times the largest value
 
 @dataclass(frozen=True)
 class Bar:
-    """What one of the outermost phases has cost, and its part of the costliest in percent."""
+    """The cost of one of the outermost phases, and its part of the costliest in percent."""
 
     name: str
     sent: float  # bytes
@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Steps:
-    """What was spent over time, as the path of an SVG, the budget's height in it, and its ends in words."""
+    """The spending over time, as the path of an SVG, the budget's height in it, and its ends in words."""
 
     path: str
     bound: float | None
@@ -59,14 +59,14 @@ def costs(report: Mapping[str, Any]) -> list[Bar]:
     ]
 
 
-def budget(found: TableBudget, now: datetime) -> Steps | None:
+def budget(state: TableBudget, now: datetime) -> Steps | None:
     """Return what was spent of a table over time, as steps under its budget; None if nothing ever was."""
-    if not found.history:
+    if not state.history:
         return None
-    moments = [datetime.fromisoformat(at).timestamp() for at, _ in found.history]
-    spent = [amount for _, amount in found.history]
+    moments = [datetime.fromisoformat(at).timestamp() for at, _ in state.history]
+    spent = [amount for _, amount in state.history]
     start, end = moments[0], max(now.timestamp(), moments[-1])
-    most = ROOM * max(*spent, found.budget or 0.0, 1e-9)
+    most = ROOM * max(*spent, state.budget or 0.0, 1e-9)
 
     def across(moment: float) -> str:
         return f"{WIDTH * (moment - start) / max(end - start, 1e-9):.1f}"
@@ -77,8 +77,8 @@ def budget(found: TableBudget, now: datetime) -> Steps | None:
     steps = [f"H{across(moment)}V{down(amount)}" for moment, amount in zip(moments, spent, strict=True)]
     return Steps(
         path=f"M0 {HEIGHT:g}{''.join(steps)}H{across(end)}V{HEIGHT:g}Z",
-        bound=None if found.budget is None else float(down(found.budget)),
-        begun=found.history[0][0],
+        bound=None if state.budget is None else float(down(state.budget)),
+        begun=state.history[0][0],
         until=now.isoformat(timespec="seconds"),
         most=max(spent),
     )

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Refuses requests that name another host than the one served, or come from another page; adds the headers.
+    """A refusal of requests that name another host than the one served, or come from another page; adds headers.
 
     `failure` answers when the application fails: the details are for the node's log, not for whoever asked.
     """
@@ -81,9 +81,9 @@ def _problem(scope: Scope) -> str | None:
     host, port = scope["server"]
     names = {*LOOPBACK, f"[{host}]" if ":" in host else host}
     served = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
-    asked = headers.get("host", "").lower()
-    if asked not in served:
+    authority = headers.get("host", "").lower()
+    if authority not in served:
         return f"this page answers to localhost, 127.0.0.1 and [::1] at port {port} only"
-    if headers.get("origin", f"http://{asked}").lower() != f"http://{asked}":
+    if headers.get("origin", f"http://{authority}").lower() != f"http://{authority}":
         return "this request comes from another page"
     return None

@@ -28,7 +28,7 @@ STATES: dict[str, tuple[str, tuple[State, ...]]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What somebody asked for; `before` is the last job of the page before."""
+    """A request for some jobs; `before` is the last job of the page before."""
 
     words: str = ""
     state: str = ""
@@ -36,7 +36,7 @@ class Choice:
 
     @classmethod
     def read(cls, fields: Mapping[str, str]) -> Choice:
-        """Of a query. A state that there is not counts as all."""
+        """Read a query. A state that there is not counts as all."""
         state = fields.get("state", "")
         words = " ".join(fields.get("q", "").split())[:LONGEST]
         return cls(words, state if state in STATES else "", fields.get("before", "")[:40])
@@ -47,9 +47,9 @@ class Choice:
         return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
 
     def query(self, **changes: str) -> str:
-        """As the query of an address, with changes."""
-        asked = replace(self, **changes)
-        fields = {"q": asked.words, "state": asked.state, "before": asked.before}
+        """Return the query of an address, with changes."""
+        choice = replace(self, **changes)
+        fields = {"q": choice.words, "state": choice.state, "before": choice.before}
         return urlencode({name: value for name, value in fields.items() if value})
 
     @property
@@ -69,7 +69,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Listing:
-    """What the page of jobs shows. `older` is the last job shown if there are older ones; `cut`: not all were searched.
+    """The page of jobs. `older` is the last job shown if there are older ones; `cut`: not all were searched.
 
     Without a narrowing choice `for_us` and `under_way` are all that have not ended, `found` those that have.
     """
@@ -87,15 +87,15 @@ def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Lis
     ours = [job for job in open_jobs if job.needs_us]
     under_way = sorted((job for job in open_jobs if not job.needs_us), key=nearness)
     states = STATES[choice.state][1] if choice.narrows else ENDED
-    found: list[JobView] = []
+    chosen: list[JobView] = []
     looked, before = 0, choice.before or None
-    while len(found) <= PAGE and looked < LOOKED_AT:
+    while len(chosen) <= PAGE and looked < LOOKED_AT:
         some = operator.jobs(CHUNK if choice.narrows else PAGE + 1, before, states)
-        found += [job for job in some if choice.takes(job)]
+        chosen += [job for job in some if choice.takes(job)]
         looked += len(some)
         if len(some) < CHUNK:
             break
         before = some[-1].id
-    older = found[PAGE - 1].id if len(found) > PAGE else ""
+    older = chosen[PAGE - 1].id if len(chosen) > PAGE else ""
     cut = looked >= LOOKED_AT and not older
-    return Listing(choice, ours, under_way, found[:PAGE], older, cut)
+    return Listing(choice, ours, under_way, chosen[:PAGE], older, cut)

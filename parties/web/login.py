@@ -72,12 +72,12 @@ class Logins:
         """Return the session of a cookie, if there is one; `in_use` says that it is a person who asks, not a timer."""
         with self._lock:
             self._forget()
-            found = [session for session in self._sessions if _same(session.secret, secret)]
-            if not found:
+            sessions = [session for session in self._sessions if _same(session.secret, secret)]
+            if not sessions:
                 return None
             if in_use:
-                found[0].expires = self._clock() + SESSION_SECONDS
-            return found[0]
+                sessions[0].expires = self._clock() + SESSION_SECONDS
+            return sessions[0]
 
     def sign_out(self, session: Login) -> None:
         """End a session."""
@@ -96,6 +96,6 @@ def is_from(session: Login, form_token: str) -> bool:
     return _same(session.form_token, form_token)
 
 
-def _same(expected: str, given: str) -> bool:
+def _same(expected: str, received: str) -> bool:
     """Compare two secrets in a time that says nothing of where they differ."""
-    return hmac.compare_digest(expected.encode(), given.encode())
+    return hmac.compare_digest(expected.encode(), received.encode())

@@ -57,4 +57,4 @@ class News:
                     yield f"data: {now}\n\n" if quiet == 0.0 else ": still here\n\n"
                     known, quiet = now, 0.0
         finally:
-            self._streams = [one for one in self._streams if one is not mine]
+            self._streams = [stream for stream in self._streams if stream is not mine]

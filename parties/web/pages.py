@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.cautions import more_than_usual, question
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.connection import ENDLESS
@@ -35,11 +35,11 @@ class Pages:
     def overview(
         self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
     ) -> Response:
-        """Jobs: those that wait for this party, those that will go on by themselves, those that ended; or a choice."""
-        asked = Choice.read(dict(visit.request.query_params)) if choice is None else choice
+        """Show jobs: those that wait for this party, go on by themselves, or have ended; or a choice."""
+        choice = Choice.read(dict(visit.request.query_params)) if choice is None else choice
         open_jobs = self._operator.jobs(MOST_OPEN, states=OPEN)
         try:
-            listed = listing(self._operator, asked, open_jobs)
+            listed = listing(self._operator, choice, open_jobs)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
         context: dict[str, object] = {
@@ -47,14 +47,14 @@ class Pages:
             "most_open": MOST_OPEN,
             "news": ENDLESS,
             "listing": listed,
-            "query": asked.query(),
+            "query": choice.query(),
             "states": STATES,
             "page_size": PAGE,
         }
         return self._show(visit, "overview.html", problem, context, more)
 
     def job(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Return all about one job."""
+        """Show all about one job."""
         job = self._job(visit)
         brought, unread = None, ""
         if job.state == "done":
@@ -68,9 +68,9 @@ class Pages:
 
     def approve(self, visit: Visit) -> Response:
         """Consent to a job; one that tells more than its table's usual is asked about once more."""
-        found = self._job(visit)
-        if visit.form.get("sure") != found.digest and (more := more_than_usual(self._operator, found)):
-            return self._back(visit, more=[question(found), *more])
+        view = self._job(visit)
+        if visit.form.get("sure") != view.digest and (more := more_than_usual(self._operator, view)):
+            return self._back(visit, more=[question(view), *more])
 
         def approve(job: str, why: str) -> JobView:
             del why
@@ -93,15 +93,15 @@ class Pages:
         return self._decide(visit, self._operator.cancel)
 
     def picture(self, visit: Visit) -> Response:
-        """Return the picture of a result."""
+        """Show the picture of a result."""
         return results.picture(self._result(visit))
 
     def download(self, visit: Visit) -> Response:
-        """Return a result as a file."""
+        """Send a result as a file."""
         return results.download(self._result(visit), visit.request.path_params["file"])
 
     def audit(self, visit: Visit) -> Response:
-        """Return the audit log, the newest entries first, and whether it is whole."""
+        """Show the audit log, the newest entries first, and whether it is whole."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         choice = Choice.read(dict(visit.request.query_params))
@@ -113,24 +113,25 @@ class Pages:
 
     def _entries(self, words: list[str], before: int | None) -> list[AuditEntry]:
         """Return a page of entries in which all words stand, and one more if there are older ones."""
-        found: list[AuditEntry] = []
+        entries: list[AuditEntry] = []
         some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
-        while some and len(found) <= ENTRIES:
+        while some and len(entries) <= ENTRIES:
             for entry in some:
-                text = f"{entry.kind} {entry.job or ''} {in_words(entry.fields)}".casefold()
-                found += [entry] if all(word in text for word in words) else []
+                fields = " ".join(f"{name} {value}" for name, value in fields_in_words(entry))
+                text = f"{entry.kind} {entry.job or ''} {fields}".casefold()
+                entries += [entry] if all(word in text for word in words) else []
             some = self._operator.audit(SEARCHED, some[-1].number) if words else []
-        return found[: ENTRIES + 1]
+        return entries[: ENTRIES + 1]
 
     def budget(self, visit: Visit) -> Response:
-        """Return what was spent of each table's privacy, and what is left."""
+        """Show what was spent of each table's privacy, and what is left."""
         now = datetime.now(UTC)
         tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def tables(self, visit: Visit) -> Response:
-        """Our own tables: columns, and what is left of their budgets."""
-        budgets = {found.table: found for found in self._operator.budget()}
+        """Show our own tables: columns, and what is left of their budgets."""
+        budgets = {budget.table: budget for budget in self._operator.budget()}
         columns = self._operator.node().columns
         tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
         return self._renderer.page(visit, "tables.html", {"tables": tables})
@@ -149,7 +150,7 @@ class Pages:
         return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
     def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Return the page that a form was sent from, once more."""
+        """Show the page that a form was sent from, once more."""
         if _from_overview(visit):
             return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
         return self.job(visit, problem, more)
@@ -157,11 +158,11 @@ class Pages:
     def _show(
         self, visit: Visit, template: str, problem: str, context: dict[str, object], more: Sequence[str]
     ) -> Response:
-        """Return a page with decisions on it; after one that was not made it says why, and still has what was typed."""
+        """Show a page with decisions on it; after one that was not made it says why, and still has what was typed."""
         undecided = bool(problem or more)
         typed = {"job": visit.identifier if undecided else "", "why": visit.form.get("why", ""), "unusual": more}
-        told = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}
-        return self._renderer.page(visit, template, {**context, **told}, 400 if problem else 200)
+        notices = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}
+        return self._renderer.page(visit, template, {**context, **notices}, 400 if problem else 200)
 
     def _said(self, visit: Visit) -> str:
         """Return what the decision that led here has done: it is read off the job, whatever the address claims."""
@@ -192,6 +193,6 @@ def _from_overview(visit: Visit) -> bool:
 
 def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:
     """Return what the form gives of what the job asks to be typed. `InputError` for what is no number."""
-    known = {one.key: one for one in private_parameters(kinds.find(job.protocol).Settings)}
-    given = {one.name: form.get(f"typed-{one.name}", "").strip() for one in job.asked}
-    return {name: read_field(known[name], text) for name, text in given.items() if text} or None
+    known = {parameter.key: parameter for parameter in private_parameters(kinds.find(job.protocol).Settings)}
+    typed = {field.name: form.get(f"typed-{field.name}", "").strip() for field in job.asked}
+    return {name: read_field(known[name], text) for name, text in typed.items() if text} or None

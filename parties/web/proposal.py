@@ -34,17 +34,17 @@ LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with 
 
 
 class Proposals:
-    """Shows the form and takes what it sends."""
+    """The form for a proposal, and what takes it."""
 
     def __init__(self, operator: Operator, renderer: Renderer) -> None:
         self._operator, self._renderer = operator, renderer
 
     def form(self, visit: Visit) -> Response:
-        """Return an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
-        asked = visit.request.query_params
-        like = asked.get("like")
+        """Show an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
+        query = visit.request.query_params
+        like = query.get("like")
         try:
-            new = {name: asked.get(name, "") for name in HEAD} | {"protocol": asked.get("kind") or kinds.DEFAULT}
+            new = {name: query.get(name, "") for name in HEAD} | {"protocol": query.get("kind") or kinds.DEFAULT}
             typed = _like(self._operator.job(like)) if like else new
             kinds.find(typed["protocol"])
             return self._show(visit, typed)
@@ -64,8 +64,7 @@ class Proposals:
             return self._show(visit, typed, str(error))
 
     def _further(self, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-        """Return all that is wrong: columns, and what the node says of a job without the fields that are known to be
-        wrong.
+        """Return all that is wrong: columns, and what the node says of the job without the fields known as wrong.
 
         Nothing is proposed.
         """
@@ -86,51 +85,55 @@ class Proposals:
         protocol = typed.get("protocol", kinds.DEFAULT)
         if not kinds.is_known(protocol):
             protocol = kinds.DEFAULT
-        found = _fields(protocol)
-        values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
+        fields = _fields(protocol)
+        values = {name: typed.get(name, "") for name in (*HEAD, *(field.key for field in fields))}
         columns = self._operator.node().columns
         wrong = _wrong(problem, values)
-        asked = sorted((one for one in found if not one.is_engine), key=_urgency)
+        questions = sorted((field for field in fields if not field.is_engine), key=_urgency)
         context = {
             "typed": values,
             "problem": problem,
             "wrong": wrong,
-            "titles": HEAD | {one.key: one.title for one in found},
+            "titles": HEAD | {field.key: field.title for field in fields},
             "longest_purpose": MAX_PURPOSE,
             "by_field": bool(_by_field(problem, values)),
-            "focus": next((name for name in (*HEAD, *(one.key for one in asked), *values) if name in wrong), ""),
+            "focus": next(
+                (name for name in (*HEAD, *(field.key for field in questions), *values) if name in wrong), ""
+            ),
             "columns": columns,
-            "ticked": {one.key: _ticked(values[one.key], values["table"], columns) for one in found if one.column},
+            "ticked": {
+                field.key: _ticked(values[field.key], values["table"], columns) for field in fields if field.column
+            },
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
             "line": kinds.line(protocol),
             "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
-            "what": asked,
-            "how": [one for one in found if one.is_engine],
-            "how_given": any(values[one.key] or one.key in wrong for one in found if one.is_engine),
+            "what": questions,
+            "how": [field for field in fields if field.is_engine],
+            "how_given": any(values[field.key] or field.key in wrong for field in fields if field.is_engine),
         }
         return self._renderer.page(visit, "propose.html", context, 400 if problem else 200)
 
 
-def read_field(one: Parameter, text: str) -> Any:
-    """Return what was typed into a field, as a job file has it. `InputError` if it cannot be."""
-    if one.type is tuple:
+def read_field(field: Parameter, text: str) -> Any:
+    """Read what was typed into a field, as a job file has it. `InputError` if it cannot be."""
+    if field.type is tuple:
         return read_list(text)
-    if one.type is bool:
+    if field.type is bool:
         return text == "yes"
-    if one.type not in (int, float):
+    if field.type not in (int, float):
         return text
     try:
         if len(text) > LONGEST_NUMBER:
             raise ValueError
-        return one.type(text)
+        return field.type(text)
     except ValueError:
-        what = "a whole number" if one.type is int else "a number, with a point as in 0.001"
-        raise InputError(f"{one.key}: must be {what}, not {quoted(text)}") from None
+        what = "a whole number" if field.type is int else "a number, with a point as in 0.001"
+        raise InputError(f"{field.key}: must be {what}, not {quoted(text)}") from None
 
 
 def read_list(text: str) -> list[str]:
-    """Names with commas or line ends between them."""
+    """Return names that have commas or line ends between them."""
     return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
 
 
@@ -145,7 +148,7 @@ def _typed(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[set[str], str]:
-    """Of the columns in a field: those that are ticks, and the others as text.
+    """Return the columns in a field: those that are ticks, and the others as text.
 
     All are text if they stand in another order than in the table: what goes with them may go by it.
     """
@@ -157,11 +160,11 @@ def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[se
     return set(ticks), ", ".join(name for name in names if name not in known)
 
 
-def _urgency(one: Parameter) -> int:
+def _urgency(field: Parameter) -> int:
     """Return the place of a field on the form: what must be given comes first, and of that, what it is about."""
-    if one.is_needed:
-        return 0 if one.column else 1
-    return 2 if one.role == "private" else 3
+    if field.is_needed:
+        return 0 if field.column else 1
+    return 2 if field.role == "private" else 3
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
@@ -182,15 +185,15 @@ def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
 
     They stand one behind the other with semicolons, which may stand inside of one as well.
     """
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     key = ""
     for part in problem.split("; "):
         name, _, text = part.partition(": ")
         if name in known and text:
-            key, found[name] = name, text
+            key, problems[name] = name, text
         elif key:
-            found[key] += f"; {part}"
-    return found
+            problems[key] += f"; {part}"
+    return problems
 
 
 def _fields(protocol: str) -> list[Parameter]:
@@ -203,30 +206,30 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the content of a job file, the fields that are not empty, and what is wrong with which."""
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
-    found = _fields(protocol)
+    fields = _fields(protocol)
     read: dict[str, Any] = {}
     wrong: dict[str, str] = {}
-    for one in found:
-        text = form.get(one.key, "").strip()
+    for field in fields:
+        text = form.get(field.key, "").strip()
         try:
-            read |= {one.key: read_field(one, text)} if text else {}
+            read |= {field.key: read_field(field, text)} if text else {}
         except InputError as error:
-            wrong |= _by_field(str(error), (one.key,))
+            wrong |= _by_field(str(error), (field.key,))
     wrong |= _unfit(protocol, read)
-    missing = {one.key: "is missing" for one in found if one.is_missing(read)}
+    missing = {field.key: "is missing" for field in fields if field.is_missing(read)}
     return {"protocol": protocol} | job | read, missing | wrong
 
 
 def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
     """Return which settings name a column that the table does not have, or one twice."""
     wrong: dict[str, str] = {}
-    for one in _fields(fields["protocol"]):
-        if one.column and one.key in fields:
-            named = fields[one.key]
+    for field in _fields(fields["protocol"]):
+        if field.column and field.key in fields:
+            named = fields[field.key]
             try:
-                check_names(one.key, [named] if isinstance(named, str) else named, columns)
+                check_names(field.key, [named] if isinstance(named, str) else named, columns)
             except InputError as error:
-                wrong |= _by_field(str(error), (one.key,))
+                wrong |= _by_field(str(error), (field.key,))
     return wrong
 
 
@@ -242,12 +245,12 @@ def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
 
 def _like(job: JobView) -> dict[str, str]:
     """Return what to type for a job like this one."""
-    names = {one.key for one in public_parameters(kinds.find(job.protocol).Settings)}
-    given = {name: value for name, value in job.parameters.items() if name in names and value is not None}
+    names = {field.key for field in public_parameters(kinds.find(job.protocol).Settings)}
+    parameters = {name: value for name, value in job.parameters.items() if name in names and value is not None}
     features = [column for column in job.columns if column != job.target]
     about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
-    told = {name: value for name, value in {**about, **given}.items() if name in names and value}
-    texts = {name: _text(value) for name, value in told.items()}
+    fields = {name: value for name, value in {**about, **parameters}.items() if name in names and value}
+    texts = {name: _text(value) for name, value in fields.items()}
     head = {
         "protocol": job.protocol,
         "peer": job.peer,
@@ -255,7 +258,7 @@ def _like(job: JobView) -> dict[str, str]:
         "peer_table": job.peer_table,
         "purpose": job.purpose,
     }
-    zeros = {name: _text(value) for name, value in given.items() if value == 0}
+    zeros = {name: _text(value) for name, value in parameters.items() if value == 0}
     return {**head, **texts, **zeros}
 
 

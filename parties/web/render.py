@@ -27,20 +27,20 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 @cache
 def _templates() -> Environment:
     """Return all templates, with our words for what they show."""
-    found = environment("parties.web")
-    found.filters.update(FILTERS, cautions=cautions)
-    found.tests.update(TESTS)
-    return found
+    templates = environment("parties.web")
+    templates.filters.update(FILTERS, cautions=cautions)
+    templates.tests.update(TESTS)
+    return templates
 
 
 class Renderer:
-    """Fills templates. What comes from a job is escaped, whoever wrote it."""
+    """A filler of templates. What comes from a job is escaped, whoever wrote it."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
-        """Return a page for somebody who has signed in; `news` in the context is where our script hears of them."""
+        """Fill a page for somebody who has signed in; `news` in the context is where our script hears of them."""
         known = context.get("open_jobs")
         jobs = self._operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
         frame = {
@@ -53,7 +53,7 @@ class Renderer:
         return self._answer(template, status, frame | context)
 
     def stranger(self, request: Request, problem: str = "") -> Response:
-        """Return how to sign in.
+        """Fill the page that says how to sign in.
 
         A link on a page elsewhere comes without our strict cookie, though its user may have signed in: the browser is
         told to ask once more by itself.
@@ -63,7 +63,7 @@ class Renderer:
         return self._answer("login.html", 401, {"problem": problem, "typed": request.method == "POST"})
 
     def failed(self, status: int, detail: str) -> Response:
-        """Return a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
+        """Fill a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
         phrase = HTTPStatus(status).phrase
         detail = EXPLANATIONS.get(status, phrase) if detail in ("", phrase) else detail
         return self._answer("failed.html", status, {"phrase": phrase, "detail": detail})

@@ -45,7 +45,7 @@ class Brought:
 
 
 def brought(result: JobResult) -> Brought:
-    """Everything the job's page shows of a result. `InputError` if it cannot be read."""
+    """Return everything the job's page shows of a result. `InputError` if it cannot be read."""
     kind = kinds.find(result.protocol)
     viewer = kind.page if kind.page in VIEWERS else "plain"
     phases = [(path.count("/"), path.rsplit("/", 1)[-1], cost) for path, cost in result.cost["phases"].items()]
@@ -70,7 +70,7 @@ def brought(result: JobResult) -> Brought:
 
 
 def picture(result: JobResult) -> Response:
-    """Return the result as an SVG; not found if its kind draws none."""
+    """Draw the result as an SVG; not found if its kind draws none."""
     with _drawing:
         svg = kinds.find(result.protocol).picture(result.document)
     if svg is None:
@@ -79,10 +79,10 @@ def picture(result: JobResult) -> Response:
 
 
 def download(result: JobResult, name: str) -> Response:
-    """Return a result as a file to keep; names that its kind does not have are not found."""
-    found = {file.name: file for file in kinds.find(result.protocol).files()}
+    """Send a result as a file to keep; names that its kind does not have are not found."""
+    files = {file.name: file for file in kinds.find(result.protocol).files()}
     whole = File(WHOLE, "application/json", lambda _: json.dumps(result.fields(), ensure_ascii=False, indent=2) + "\n")
-    file = {**found, WHOLE: whole}.get(name)
+    file = {**files, WHOLE: whole}.get(name)
     if file is None:
         raise HTTPException(404, "There is no such file.")
     stem, ending = name.rsplit(".", 1)

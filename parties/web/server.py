@@ -35,7 +35,7 @@ class WebServer:
 
     @property
     def address(self) -> Address:
-        """Where the page is: with the port that was taken, once it is started."""
+        """The page's address: with the port that was taken, once it is started."""
         return self._address
 
     def start(self) -> None:
@@ -74,7 +74,7 @@ class WebServer:
         self._thread.join(STOP_SECONDS)
 
     def _listen(self) -> socket.socket:
-        """Return a socket at the address."""
+        """Open a socket at the address."""
         host, port = self._address
         if self._loopback_only and not self._address.is_local:
             raise InputError(

@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TreeView:
-    """What the page shows of a tree. `outline` is None if it is too large to list."""
+    """The page's view of a tree. `outline` is None if it is too large to list."""
 
     target: str
     size: Size
@@ -90,10 +90,10 @@ def _tree_file(document: dict[str, Any]) -> TreeFile:
 
 def _outline(root: Node, unfolded: int) -> list[Line]:
     """Return all nodes in reading order, for nested lists without recursion."""
-    found = places(root)
+    nodes = places(root)
     lines = []
-    for i, place in enumerate(found):
-        next_depth = found[i + 1].depth if i + 1 < len(found) else 0
+    for i, place in enumerate(nodes):
+        next_depth = nodes[i + 1].depth if i + 1 < len(nodes) else 0
         leaf = isinstance(place.node, Leaf)
         text = place.node.label if isinstance(place.node, Leaf) else place.node.attribute
         lines.append(Line(place.value, text, leaf, max(0, place.depth - next_depth), place.depth < unfolded))

@@ -33,13 +33,13 @@ class Visit:
         return str(self.request.path_params["id"])
 
     def check(self) -> None:
-        """`InputError` unless the form was shown in this session: another page could have made it up."""
+        """Raise `InputError` unless the form was shown in this session: another page could have made it up."""
         if not is_from(self.session, self.form.get("form_token", "")):
             raise InputError("the form was from before you signed in, and nothing has been done: please send it again")
 
 
 class Endpoint:
-    """Calls `page` (which may block) in a thread for those who have signed in, `stranger` for all others."""
+    """A call of `page` (which may block) in a thread for those who have signed in, of `stranger` for all others."""
 
     def __init__(self, logins: Logins, page: Callable[[Visit], Response], stranger: Callable[[Request], Response]):
         self._logins, self._page, self._stranger = logins, page, stranger

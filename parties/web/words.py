@@ -13,14 +13,14 @@ from parties.base.console import size
 from parties.base.text import visible
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
 
 LONGEST = 160  # characters shown of a name in a line
 
 
 def shown(text: str, limit: int = LONGEST) -> str:
-    """Somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
+    """Return somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -74,7 +74,7 @@ def features(job: JobView) -> list[str]:
 
 
 class Parameters(NamedTuple):
-    """Those of what is asked, and those of how it is computed: name, value, explanation."""
+    """The parameters of what is asked, and of how it is computed: name, value, explanation."""
 
     asked: list[tuple[str, str, str]]
     engine: list[tuple[str, str, str]]
@@ -83,23 +83,23 @@ class Parameters(NamedTuple):
 def parameters(job: JobView) -> Parameters:
     """Return the parameters of a job; of a kind that is not known here under their own names."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
-    known = {} if settings is None else {one.key: one for one in public_parameters(settings)}
+    known = {} if settings is None else {parameter.key: parameter for parameter in public_parameters(settings)}
     rows = Parameters([], [])
     for name, value in job.parameters.items():
-        one = known.get(name)
-        if value is None and (one is None or one.is_engine or not one.none):
+        parameter = known.get(name)
+        if value is None and (parameter is None or parameter.is_engine or not parameter.none):
             continue  # left to the engine
-        label, about = (shown(name, 40), "") if one is None else (one.title, one.help)
-        place = rows.engine if one is not None and one.is_engine else rows.asked
-        place.append((label, _value(value, one.none if one is not None else ""), about))
+        label, about = (shown(name, 40), "") if parameter is None else (parameter.title, parameter.help)
+        place = rows.engine if parameter is not None and parameter.is_engine else rows.asked
+        place.append((label, _value(value, parameter.none if parameter is not None else ""), about))
     return rows
 
 
 def ruled(job: JobView) -> bool:
     """Return whether a job has rules for the rows of a leaf or class, which hold against somebody."""
-    given = job.parameters
-    weak = given.get("k", 1) in (None, 1) and given.get("l", 1) in (None, 1) and given.get("t", 1) in (None, 1)
-    return "against" in given and not weak
+    rules = job.parameters
+    weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
+    return "against" in rules and not weak
 
 
 def when(at: str) -> str:
@@ -157,7 +157,7 @@ FILTERS: dict[str, Any] = {
     "duration": duration,
     "size": size,
     "plural": plural,
-    "compact": in_words,
+    "fields_in_words": fields_in_words,
 }
 TESTS: dict[str, Any] = {
     "waiting_for_us": lambda job: job.waits_for_us,

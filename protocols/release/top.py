@@ -67,12 +67,16 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
     return builder.build()
 
 
+def change(most: int, candidates: int, replaced: bool = False) -> int:
+    """Return how much one row changes the counts in all that `most` first places are chosen by."""
+    return max(1, min(most, candidates - 1)) + replaced
+
+
 def top_law(
     epsilon: Fraction, most: int, candidates: int, replaced: bool = False, batch: int = 1, security: int = SECURITY
 ) -> OneSidedGeometric:
     """Return the noise on each count for epsilon-private first places, of a batch of disjoint groups of rows."""
-    places = max(1, min(most, candidates - 1))
-    return choice_law(epsilon, places + replaced, True, candidates * batch, security)
+    return choice_law(epsilon, change(most, candidates, replaced), True, candidates * batch, security)
 
 
 def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, width: int, law: Law | None) -> None:

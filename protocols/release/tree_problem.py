@@ -9,13 +9,13 @@ from typing import Literal
 from protocols.precision import count_width
 from protocols.release.choice import choice_law
 from protocols.release.geometric import OneSidedGeometric
+from protocols.release.promise import LEAST_EPSILON
 from protocols.release.quality import QUALITIES, Quality
 from protocols.tree import Open, Tree
 from smc.errors import InputError
 
 Forest = tuple[Tree, ...]
 Measure = Literal["max", "gini", "entropy"]
-LEAST_EPSILON = Fraction(1, 1 << 20)
 
 
 @dataclass(frozen=True)

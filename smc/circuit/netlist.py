@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.primitives.arrays import Gates
 from smc.primitives.bits import BitMatrix
-
-Gates = NDArray[np.int32]
 
 FIRST_INPUT = 2  # the slot of the first input bit, after the two constants
 

@@ -25,16 +25,15 @@ from smc.engines.making import furnish
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
 from smc.hashing import Blocks
+from smc.primitives.arrays import Gates, Octets
 from smc.primitives.bits import BitMatrix
 from smc.recipes import Garbling
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
-from smc.yao.schemes import Octets
 from smc.yao.walk import Piece, schedule
 
 Answers = Iterator[list[BitMatrix]]
-Gates = NDArray[np.int32]
 
 
 class CountingEngine(XorSharedEngine):

@@ -30,8 +30,7 @@ from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.ferret import FerretReceiver, FerretSender
 from smc.ot.interface import Choices, Role
 from smc.ot.lpn import Parameters
-
-Octets = NDArray[np.uint8]
+from smc.primitives.arrays import Octets
 
 
 def counting_transfers(session: CountingSession, kind: OTKind) -> Transfers:

@@ -28,11 +28,11 @@ from typing_extensions import override
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender, select
+from smc.primitives.arrays import Octets
 from smc.session import Session
 
 POINT = 32
 BATCH = 1 << 10  # OTs a message
-Octets = NDArray[np.uint8]
 WIDE_SCALAR = 64  # random bytes that are reduced to a uniform scalar
 
 

@@ -29,10 +29,9 @@ from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.interface import Choices
+from smc.primitives.arrays import Octets
 from smc.primitives.prg import Prg
 from smc.session import Session
-
-Octets = NDArray[np.uint8]
 
 KAPPA = 128
 BATCH = 1 << 16  # OTs a message: 1 MiB

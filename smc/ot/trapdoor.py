@@ -28,9 +28,8 @@ from typing_extensions import override
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender
+from smc.primitives.arrays import Octets
 from smc.session import Session
-
-Octets = NDArray[np.uint8]
 
 MODULUS_BITS = 3072
 MODULUS_BYTES = MODULUS_BITS // 8

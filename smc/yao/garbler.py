@@ -12,9 +12,10 @@ import numpy as np
 
 from smc.circuit import Netlist
 from smc.hashing import Blocks, KeySchedule
+from smc.primitives.arrays import Octets
 from smc.recipes import Garbling
 from smc.session import Session
-from smc.yao.schemes import SCHEMES, Octets
+from smc.yao.schemes import SCHEMES
 from smc.yao.walk import ROWS, Piece, walk
 
 

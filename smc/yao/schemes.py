@@ -18,16 +18,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks, RoundKeys
+from smc.primitives.arrays import Octets
 from smc.primitives.prg import Prg
 from smc.recipes import Garbling
 from smc.yao.walk import Piece
-
-Octets = NDArray[np.uint8]
 
 
 class Scheme(ABC):

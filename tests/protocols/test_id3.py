@@ -149,6 +149,7 @@ REAL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "target", "splits", "min_rows"), REAL)
 def test_real_tables_under_random_splits(
     play, shared: Path, file: str, target: str, splits: int, min_rows: int

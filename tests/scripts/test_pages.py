@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scripts.pages import Link, anchors, broken, links, pages, slug
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_link_of_this_repository_is_broken() -> None:
     assert broken() == []

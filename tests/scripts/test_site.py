@@ -10,6 +10,8 @@ import pytest
 from scripts import site
 from scripts.pages import pages
 
+pytestmark = pytest.mark.slow
+
 
 class References(html.parser.HTMLParser):
     """What a page of the site names, and what it can be named by."""

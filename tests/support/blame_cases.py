@@ -52,6 +52,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "release-top": {"epsilon": 1.0, "of": "hours", "first": 2},
     "release-top exact": {"exact": True, "of": "hours", "first": 2},
     "release-naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
+    "variance": {"of": "hours", "above": 1.25},
     "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},
     "cluster in-process": {
         "epsilon": 1.0,

@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from parties.models.trees.tree import Leaf, Node, Split, TreeFile
+from parties.models.trees.tree import MAX_DEPTH, Leaf, Node, Split, TreeFile
 from parties.operator.interface import (
     ENDED,
     AuditEntry,
@@ -34,6 +34,9 @@ from smc.errors import InputError
 from tests.support.budgets import Budgets
 
 ORIGIN = "http://127.0.0.1:7080"
+NOON = datetime(2026, 3, 1, 12, 2, tzinfo=UTC)
+APPROVED = Verdict(verdict="approved", by="operator", at="2026-03-01T12:01:00+00:00")
+WAITING = Verdict(verdict="waiting")
 COLUMNS = ["age", "sex", "smoker", "blood_pressure", "readmitted"]
 REVEALS = [
     "Both parties learn the tree: its questions and the class of every leaf.",
@@ -57,6 +60,14 @@ def wide_tree(depth: int, ways: int, level: int = 0) -> Node:
     return Split(f"question {level}", {f"value {i}": wide_tree(depth, ways, level + 1) for i in range(ways)})
 
 
+def deep_tree() -> Node:
+    """The deepest tree that files may hold."""
+    tree: Node = Leaf("yes")
+    for depth in range(MAX_DEPTH):
+        tree = Split(f"a{depth}", {"no": Leaf("no"), "yes": tree})
+    return tree
+
+
 def cost() -> dict[str, Any]:
     """A cost report as a run of four levels has it."""
 
@@ -73,8 +84,67 @@ def cost() -> dict[str, Any]:
     return {"profile": "mixed extension half", "total": phase(5_100_000, 2_200_000, 164, 2.71), "phases": phases}
 
 
+def job_view(identifier: str, now: datetime = NOON, **changes: Any) -> JobView:
+    """A job that the peer proposed two minutes ago and that waits for us, with changes."""
+    asked_at = _moment(now, -120)
+    fields: dict[str, Any] = {
+        "id": identifier,
+        "state": "waiting",
+        "proposed_by": "peer",
+        "proposed_at": asked_at,
+        "ended_at": None,
+        "peer": "university",
+        "protocol": "id3",
+        "title": "Decision tree",
+        "question": "a decision tree that predicts readmitted",
+        "asked": [],
+        "purpose": "research on readmissions",
+        "table": "patients",
+        "peer_table": "patienten",
+        "target": "readmitted",
+        "columns": COLUMNS,
+        "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
+        "reveals": REVEALS,
+        "cost": PredictedCost(
+            estimate="typical",
+            assumed="a tree of at most 16 splits a level",
+            profile="mixed extension half",
+            bytes=9_400_000,
+            rounds=172,
+            seconds=3.2,
+            link="100 Mbit/s, 20 ms",
+        ),
+        "digest": hashlib.sha256(identifier.encode()).hexdigest(),
+        "ours": WAITING,
+        "theirs": Verdict(verdict="approved", by="proposer", at=asked_at),
+        "progress": None,
+        "why": "",
+    }
+    return JobView(**fields | changes)
+
+
+def progress(depth: int, nodes: int, seconds_left: float | None = 30.0) -> Progress:
+    return Progress(
+        depth=depth,
+        nodes=nodes,
+        doing=f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}",
+        bytes_sent=1_000_000 * (depth + 1),
+        bytes_received=2000,
+        rounds=10,
+        seconds=75.0,
+        seconds_left=seconds_left,
+    )
+
+
+def _moment(now: datetime, seconds: float) -> str:
+    return (now + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
 class FakeNode(Budgets):
-    """An `Operator` without a peer. `trouble` is raised by the next decision or proposal."""
+    """An `Operator` without a peer. `trouble` is raised by the next decision or proposal, `failing` by `node`.
+
+    `script` is what becomes of a job, one change each time it is looked at.
+    """
 
     def __init__(self, now: datetime | None = None) -> None:
         self._lock = threading.RLock()
@@ -85,7 +155,7 @@ class FakeNode(Budgets):
 
     def clear(self) -> None:
         """Begin anew."""
-        self._jobs: dict[str, JobView] = {}
+        self.known: dict[str, JobView] = {}
         self._entries: list[AuditEntry] = []
         self._trees: dict[str, Node] = {}
         self.connected = True
@@ -93,60 +163,29 @@ class FakeNode(Budgets):
         self.tables = ["patients", "visits"]
         self.columns = dict.fromkeys(self.tables, COLUMNS)
         self.trouble = ""
+        self.failing: Exception | None = None
+        self.script: list[dict[str, Any]] = []
+        self.asked: list[tuple[int, int | None]] = []  # of the audit log
+        self.threads: set[str] = set()
         self.peers = ["university"]
         self.warning = ""  # of certificates
         self.submitted: list[dict[str, Any]] = []
         self.typed: dict[str, Any] | None = None
 
-    def add(self, **fields: Any) -> JobView:
+    def add(self, identifier: str = "", **fields: Any) -> JobView:
         """A job, proposed by the peer and waiting for us unless said otherwise."""
         with self._lock:
-            number = len(self._jobs) + 1
-            identifier = hashlib.sha256(str(number).encode()).hexdigest()[:32]
-            standard: dict[str, Any] = {
-                "id": identifier,
-                "state": "waiting",
-                "proposed_by": "peer",
-                "proposed_at": self._time(-120),
-                "ended_at": None,
-                "peer": "university",
-                "protocol": "id3",
-                "title": "Decision tree",
-                "question": "a decision tree that predicts readmitted",
-                "asked": [],
-                "purpose": "research on readmissions",
-                "table": "patients",
-                "peer_table": "patienten",
-                "target": "readmitted",
-                "columns": COLUMNS,
-                "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
-                "reveals": REVEALS,
-                "cost": PredictedCost(
-                    estimate="typical",
-                    assumed="a tree of at most 16 splits a level",
-                    profile="mixed extension half",
-                    bytes=9_400_000,
-                    rounds=172,
-                    seconds=3.2,
-                    link="100 Mbit/s, 20 ms",
-                ),
-                "digest": hashlib.sha256(identifier.encode()).hexdigest(),
-                "ours": Verdict(verdict="waiting"),
-                "theirs": Verdict(verdict="approved", by="proposer", at=self._time(-120)),
-                "progress": None,
-                "why": "",
-            }
-            job = JobView(**{**standard, **fields})
-            self._jobs[job.id] = job
+            identifier = identifier or hashlib.sha256(str(len(self.known) + 1).encode()).hexdigest()[:32]
+            job = self.known[identifier] = job_view(identifier, self._now or datetime.now(UTC), **fields)
             self.note("proposed", job.id, by=job.proposed_by, purpose=job.purpose)
             return job
 
     def change(self, identifier: str, **fields: Any) -> JobView:
         """Another state of a job."""
         with self._lock:
-            job = self.job(identifier)
-            self._jobs[job.id] = job.model_copy(update=fields)
-            return self._jobs[job.id]
+            job = self._find(identifier)
+            self.known[job.id] = job.model_copy(update=fields)
+            return self.known[job.id]
 
     def run(self, identifier: str, seconds: float, left: float | None, depth: int = 2) -> JobView:
         """Let a job be running, so far along."""
@@ -165,7 +204,8 @@ class FakeNode(Budgets):
         with self._lock:
             consent = Verdict(verdict="approved", by="operator", reason="as agreed in March", at=self._time(-30))
             job = self.change(identifier, state="done", ours=consent, progress=None, ended_at=self._time(0))
-            self._trees[job.id] = tree() if result is None else result
+            if result is not None:
+                self._trees[job.id] = result
             self.note("done", job.id, profile="mixed extension half")
             return job
 
@@ -184,6 +224,9 @@ class FakeNode(Budgets):
     # ---- what an operator does
 
     def node(self) -> NodeView:
+        self.threads.add(threading.current_thread().name)
+        if self.failing is not None:
+            raise self.failing
         return NodeView(
             name="hospital",
             fingerprint="3F:9A:C0:11:27:5D",
@@ -208,31 +251,32 @@ class FakeNode(Budgets):
 
     def changes(self) -> str:
         with self._lock:
-            return str([self.node().model_copy(update={"started_at": ""}), *self._jobs.values()])
+            return str([self.node().model_copy(update={"started_at": ""}), *self.known.values()])
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         with self._lock:
-            found = list(reversed(self._jobs.values()))
+            found = list(reversed(self.known.values()))
         if before is not None:
-            found = found[found.index(self.job(before)) + 1 :]
+            found = found[found.index(self._find(before)) + 1 :]
         return [job for job in found if not states or job.state in states][:last]
 
     def job(self, identifier: str) -> JobView:
-        with self._lock:
-            found = [job for job in self._jobs.values() if job.id.startswith(identifier) and len(identifier) >= 4]
-            if len(found) != 1:
-                raise InputError(f"there is no job {identifier[:40]!r}")
-            return found[0]
+        if self.script:
+            self.change(identifier, **self.script.pop(0))
+        return self._find(identifier)
 
     def submit(self, job: dict[str, Any]) -> JobView:
         self._stumble()
+        if "table" not in job and "value" not in job:
+            raise InputError("table is missing")
         table = job.get("table", "")
         if table not in ("", *self.tables):
             raise InputError(f"table: there is no table {table!r}")
         self.submitted.append(job)
         ours = Verdict(verdict="approved", by="proposer", at=self._time(0))
         fields = {"table": table, "purpose": job.get("purpose", "")}
-        return self.add(proposed_by="us", ours=ours, theirs=Verdict(verdict="waiting"), **fields)
+        identifier = f"{len(self.submitted):08x}" + "5" * 24
+        return self.add(identifier, proposed_by="us", ours=ours, theirs=WAITING, **fields)
 
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
         self.typed = typed
@@ -243,16 +287,16 @@ class FakeNode(Budgets):
 
     def cancel(self, identifier: str, why: str = "") -> JobView:
         self._stumble()
-        job = self.job(identifier)
+        job = self._find(identifier)
         if job.state in ENDED:
             raise InputError(f"the job {job.id[:8]} has ended: it is {job.state}")
         return self.change(identifier, state="cancelled", why=why, ended_at=self._time(0), progress=None)
 
     def result(self, identifier: str) -> JobResult:
-        job = self.job(identifier)
-        if job.id not in self._trees:
+        job = self._find(identifier)
+        if job.state != "done":
             raise InputError(f"the job {job.id[:8]} is not done: it is {job.state}")
-        file = TreeFile("5" * 64, job.target, 0.001, self._trees[job.id])
+        file = TreeFile("5" * 64, job.target, 0.001, self._trees.get(job.id) or tree())
         return JobResult(
             id=job.id,
             protocol="id3",
@@ -267,6 +311,7 @@ class FakeNode(Budgets):
         )
 
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        self.asked.append((last, before))
         with self._lock:
             entries = [entry for entry in self._entries if before is None or entry.number < before]
             return entries[::-1][:last]
@@ -283,13 +328,20 @@ class FakeNode(Budgets):
     def _decide(self, identifier: str, verdict: Any, why: str, state: Any) -> JobView:
         self._stumble()
         with self._lock:
-            job = self.job(identifier)
+            job = self._find(identifier)
             if job.state != "waiting" or job.ours.verdict != "waiting":
                 raise InputError(f"the job {job.id[:8]} does not wait for our consent: it is {job.state}")
             ours = Verdict(verdict=verdict, by="operator", reason=why, at=self._time(0))
             self.note(verdict, job.id, by="operator", reason=why)
-            ended = {"ended_at": self._time(0), "why": f"refused by us: {why}"} if state == "refused" else {}
+            ended = {"ended_at": self._time(0), "why": why} if state == "refused" else {}
             return self.change(identifier, state=state, ours=ours, **ended)
+
+    def _find(self, identifier: str) -> JobView:
+        with self._lock:
+            found = [job for job in self.known.values() if job.id.startswith(identifier) and len(identifier) >= 4]
+            if len(found) != 1:
+                raise InputError(f"there {'are several jobs' if found else 'is no job'} {identifier[:40]!r}")
+            return found[0]
 
     def _stumble(self) -> None:
         if self.trouble:
@@ -297,7 +349,7 @@ class FakeNode(Budgets):
             raise InputError(trouble)
 
     def _time(self, seconds: float) -> str:
-        return ((self._now or datetime.now(UTC)) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+        return _moment(self._now or datetime.now(UTC), seconds)
 
     def _hash(self, before: int, entry: dict[str, Any]) -> str:
         above = self._entries[before - 1].hash if before else ""

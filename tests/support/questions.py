@@ -77,7 +77,7 @@ def state_of(task: Release, rows: Sequence[Sequence[Row]], profile: str = "clear
     """What both parties open, from the rows of each."""
 
     def party(session: Any) -> list[int]:
-        own = task.own_numbers(counts(task, rows[session.party]))
+        own = task.own_rows(counts(task, rows[session.party]))
         found: list[int] = task.run(engine_of(session, Profile(profile)), own, None, lambda step: None)
         return found
 

@@ -9,15 +9,18 @@ from pathlib import Path
 from unittest import mock
 
 import parties.node.policy.rules  # noqa: F401  # what rules can bound is settled when they are loaded: not within `registered`
+from parties.base import plugins
 from parties.jobs import kinds
 from tests.support.places import ENVIRONMENT, ROOT
 
 
 @contextmanager
-def registered(*points: tuple[str, str]) -> Iterator[None]:
-    """While it lasts, these are the entry points for kinds: (name, place)."""
-    found = [EntryPoint(name, place, kinds.GROUP) for name, place in points]
-    with mock.patch.object(kinds, "entry_points", lambda *, group: [point for point in found if point.group == group]):
+def registered(*points: tuple[str, str], group: str = kinds.GROUP) -> Iterator[None]:
+    """While it lasts, these are the entry points of the group, by default for kinds: (name, place)."""
+    found = [EntryPoint(name, place, group) for name, place in points]
+    with mock.patch.object(
+        plugins, "entry_points", lambda *, group: [point for point in found if point.group == group]
+    ):
         _forget()
         try:
             yield
@@ -25,16 +28,16 @@ def registered(*points: tuple[str, str]) -> Iterator[None]:
             _forget()
 
 
-def installed(place: Path, points: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which a package, made in the folder `place`, names these kinds."""
+def installed(place: Path, points: Mapping[str, str], group: str = kinds.GROUP) -> dict[str, str]:
+    """An environment in which a package, made in the folder `place`, names these classes, by default kinds."""
     package = place / "kinds_of_another-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: kinds-of-another\nVersion: 1.0\n")
     lines = "".join(f"{name} = {where}\n" for name, where in points.items())
-    (package / "entry_points.txt").write_text(f"[{kinds.GROUP}]\n{lines}")
+    (package / "entry_points.txt").write_text(f"[{group}]\n{lines}")
     return ENVIRONMENT | {"PYTHONPATH": f"{place}:{ROOT}"}
 
 
 def _forget() -> None:
-    for cached in (kinds._others, kinds.find):
+    for cached in (plugins.offered, kinds.find):
         cached.cache_clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.blurring.noise import Floats
+from parties.base.arrays import Floats
 
 
 def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.alone.blurring.domain import Domain, Observation
-from parties.alone.blurring.noise import Floats
+from parties.base.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

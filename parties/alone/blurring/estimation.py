@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from parties.alone.blurring.noise import Floats
+from parties.base.arrays import Floats
 
 SHARE = 0.001  # of the chi-square test's threshold at 5%: two estimates nearer than this are the same
 ROUNDS = 10_000

@@ -12,11 +12,10 @@ from statistics import NormalDist
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parties.base.arrays import Floats
 from smc.errors import InputError
 
-Floats: TypeAlias = NDArray[np.float64]
 NoiseKind: TypeAlias = Literal["uniform", "gaussian", "cells"]
 
 LARGEST = 1e100  # of values: their squares are numbers, too

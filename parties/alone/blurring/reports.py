@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from parties.alone.blurring.attack import entropies, filtered
-from parties.alone.blurring.noise import Floats, Gaussian, Uniform
+from parties.alone.blurring.noise import Gaussian, Uniform
 from parties.alone.blurring.plan import BlurPlan
 from parties.alone.blurring.table import read
+from parties.base.arrays import Floats
 from parties.base.text import instead, printable, quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError

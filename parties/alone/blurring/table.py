@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from parties.alone.blurring.noise import Floats
 from parties.alone.blurring.plan import BlurPlan, ColumnBlur
 from parties.alone.blurring.response import codes_of
 from parties.alone.publish.writing import writer_of
 from parties.base import files
+from parties.base.arrays import Floats
 from parties.base.text import listed, quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.blurring.noise import Floats
+from parties.base.arrays import Floats
 
 IntervalCodes: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.int64]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from parties.alone.comparing.presenting import Report
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 
-Report = Mapping[str, Any]
 SYNTHETIC, OWN = PALETTE[6], PALETTE[1]
 WIDTH = 0.38  # of a bar, where 1 is the place of a pair
 FAR = 6  # distances from here on are one bar

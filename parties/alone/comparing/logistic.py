@@ -13,11 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from parties.base.arrays import Codes
+from parties.base.arrays import Codes, Floats
 
-Floats = NDArray[np.float64]
 _STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest slope, of a mean over the rows, that counts as none
 
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parties.alone.comparing.comparison import CodedRows
 from parties.sources.cells import cells
 from parties.tables import rows, schema
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000
-
-CodedRows = dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)

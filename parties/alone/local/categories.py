@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
 from parties.alone.local.packing import from_bytes, known, to_bytes
 
 
@@ -27,8 +27,9 @@ from parties.alone.local.packing import from_bytes, known, to_bytes
 class DirectResponse(Mechanism):
     """Randomised response over the categories `names`, two or more."""
 
-    names: tuple[str, ...]
-    requested_epsilon: float  # epsilon; the threshold of the coin is rounded towards privacy
+    names: Names
+    requested_epsilon: Requested  # epsilon; the threshold of the coin is rounded towards privacy
+    name: ClassVar[str] = "direct"
     about: ClassVar[Literal["categories"]] = "categories"
 
     @cached_property

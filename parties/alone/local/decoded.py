@@ -24,7 +24,7 @@ def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, report
         "reports": reports,
         "epsilon": _finite(mechanism.epsilon),
         "lasting_epsilon": _finite(plan.lasting(mechanism)),
-        "unit": "mean" if plan.mechanism == "mean" else "share",
+        "unit": mechanism.unit,
         "estimates": [
             {
                 "name": name,

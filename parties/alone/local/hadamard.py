@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
 from parties.alone.local.packing import from_bytes, known, to_bytes
 
 
@@ -27,8 +27,9 @@ from parties.alone.local.packing import from_bytes, known, to_bytes
 class HadamardResponse(Mechanism):
     """Hadamard response over the categories `names`."""
 
-    names: tuple[str, ...]
-    requested_epsilon: float
+    names: Names
+    requested_epsilon: Requested
+    name: ClassVar[str] = "hadamard"
     about: ClassVar[Literal["categories"]] = "categories"
 
     @property

@@ -1,19 +1,52 @@
-"""What a way of answering is: how a value becomes a report, how reports become estimates, and what it gives away."""
+"""What a way of answering is: how a value becomes a report, how reports become estimates, and what it gives away.
+
+A mechanism is one class, in a file of this folder or of another package (entry point `smc.local-mechanisms`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
 
 from parties.alone.local.coins import Coins
+from parties.base.arrays import Floats
+from parties.base.declared import Declared
+from parties.base.plugins import Family
+from parties.base.settings import Finite
+from smc.errors import InputError
 
 Reports = NDArray[np.uint8]
-Floats = NDArray[np.float64]
+LARGEST_EPSILON = 15.0  # beyond, the coins of 32 bits are too coarse, and nothing is private anyway
+
+
+def _apart(values: tuple[str, ...]) -> tuple[str, ...]:
+    if not 2 <= len(values) <= 1 << 16 or len(set(values)) < len(values):
+        raise ValueError("must be two or more, and none twice")
+    return values
+
+
+# Fields that several mechanisms have, as the plan calls them.
+Names: TypeAlias = Annotated[
+    tuple[str, ...], AfterValidator(_apart), Field(alias="values", description="the categories, two or more")
+]
+Requested: TypeAlias = Annotated[
+    Finite, Field(alias="epsilon", gt=0, le=LARGEST_EPSILON, description="the privacy of a report")
+]
+Low: TypeAlias = Annotated[Finite, Field(description="the least number")]
+High: TypeAlias = Annotated[Finite, Field(description="the greatest number")]
+Size: TypeAlias = Annotated[int, Field(strict=True, ge=2, le=1 << 16)]
+
+
+def check_bounds(low: float, high: float) -> None:
+    """Check that the bounds of numbers are such. `InputError` if not."""
+    if not low < high:
+        raise InputError(f"low must be below high, not {low:g} and {high:g}")
 
 
 @dataclass(frozen=True)
@@ -29,14 +62,18 @@ class Estimates:
         return self.values[:, None] + self.deviations[:, None] * np.array([-deviations, deviations])
 
 
-class Mechanism(ABC):
+class Mechanism(Declared, ABC):
     """A way of answering one question. All rows are handled at once.
+
+    Its fields are what a plan says of it; a field `memoise` is the plan's own, whether answers last. A mechanism about
+    categories has their `names`.
 
     `epsilon`: the local differential privacy of one report, computed from the coins as they are tossed. `lasting`: that
     of all reports a person sends on one unchanged value, with memoised coins.
     """
 
     about: ClassVar[Literal["categories", "numbers", "texts"]]  # what it takes
+    unit: ClassVar[Literal["share", "mean"]] = "share"  # of what it estimates
 
     @property
     @abstractmethod
@@ -73,3 +110,11 @@ class Mechanism(ABC):
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return shares of categories or candidates, or the mean, from added-up tallies."""
+
+
+MECHANISMS: Family[Mechanism] = Family(
+    Mechanism,  # type: ignore[type-abstract]
+    "local mechanism",
+    __package__,
+    "smc.local-mechanisms",
+)

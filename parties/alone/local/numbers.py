@@ -18,16 +18,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Floats, Mechanism, Reports
+from parties.alone.local.mechanism import (
+    Estimates,
+    High,
+    Low,
+    Mechanism,
+    Reports,
+    Requested,
+    Size,
+    check_bounds,
+)
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+from parties.base.arrays import Floats
+from smc.errors import InputError
 
 INDEX_BYTES = 2  # of a bucket
 
@@ -36,11 +48,17 @@ INDEX_BYTES = 2  # of a bucket
 class OneBitMean(Mechanism):
     """The mean of numbers between public bounds."""
 
-    low: float
-    high: float
-    requested_epsilon: float
-    memoised: bool = False
+    low: Low
+    high: High
+    requested_epsilon: Requested
+    memoise: Annotated[bool, Field(strict=True, description="whether an answer lasts")] = False
+    name: ClassVar[str] = "mean"
     about: ClassVar[Literal["numbers"]] = "numbers"
+    unit: ClassVar[Literal["mean"]] = "mean"
+
+    @override
+    def check(self) -> None:
+        check_bounds(self.low, self.high)
 
     @cached_property
     def _least(self) -> int:
@@ -60,11 +78,11 @@ class OneBitMean(Mechanism):
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report numbers, float64[rows]: one byte, 0 or 1."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
-        if self.memoised:
+        if self.memoise:
             point = coins.lasting("point", None, 1)[:, 0]
             share = falls(point, np.round(share * ONE).astype(np.uint64)).astype(np.float64)
-        ends = share.astype(np.uint64) if self.memoised else None
-        words = (coins.lasting("bits", ends, 1) if self.memoised else coins.fresh(1))[:, 0]
+        ends = share.astype(np.uint64) if self.memoise else None
+        words = (coins.lasting("bits", ends, 1) if self.memoise else coins.fresh(1))[:, 0]
         thresholds = np.round(self._least + share * (ONE - 2 * self._least)).astype(np.uint64)
         return falls(words, thresholds).astype(np.uint8)[:, None]
 
@@ -93,12 +111,19 @@ class OneBitMean(Mechanism):
 class BitHistogram(Mechanism):
     """Shares of `buckets` equal parts of [low, high], `per_report` of which a person speaks about."""
 
-    low: float
-    high: float
-    buckets: int
-    per_report: int
-    requested_epsilon: float
+    low: Low
+    high: High
+    buckets: Annotated[Size, Field(description="equal parts of low to high")]
+    per_report: Annotated[int, Field(strict=True, ge=1, alias="told", description="buckets that a person speaks about")]
+    requested_epsilon: Requested
+    name: ClassVar[str] = "histogram"
     about: ClassVar[Literal["numbers"]] = "numbers"
+
+    @override
+    def check(self) -> None:
+        check_bounds(self.low, self.high)
+        if self.per_report > self.buckets:
+            raise InputError(f"told must be <= buckets, {self.buckets}, not {self.per_report}")
 
     @cached_property
     def _flip(self) -> int:

@@ -17,32 +17,45 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local import rappor_decoding
 from parties.alone.local.coins import ONE, Coins, below, falls, threshold
+from parties.alone.local.grouped import GROUP_BYTES, GroupedBits
 from parties.alone.local.hashing import all_places, digests_of, places
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
-from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
-
-COHORT_BYTES = 2
+from parties.alone.local.mechanism import Estimates, Reports, Size
+from parties.alone.local.packing import pack, to_bytes
+from parties.base.settings import Finite
+from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class Rappor(Mechanism):
+class Rappor(GroupedBits):
     """RAPPOR with `bits` k, `hashes` h, `cohorts`, and the probabilities f, p and q."""
 
-    bits: int
-    hashes: int
-    cohorts: int
-    f: float
-    p: float
-    q: float
+    bits: Annotated[Size, Field(description="bits of a report")]
+    hashes: Annotated[int, Field(strict=True, ge=1, le=16, description="bits that a text sets")]
+    cohorts: Annotated[int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with other bits")]
+    f: Annotated[Finite, Field(ge=0, lt=1, description="the noise that lasts")]
+    p: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 0 is sent as 1")]
+    q: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 1 is sent as 1")]
+    name: ClassVar[str] = "rappor"
     about: ClassVar[Literal["texts"]] = "texts"
+
+    @override
+    def check(self) -> None:
+        if not self.p < self.q:
+            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: reports would say nothing")
+
+    @property
+    @override
+    def groups(self) -> int:
+        return self.cohorts
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:
@@ -68,11 +81,6 @@ class Rappor(Mechanism):
         half = self._thresholds[0] / ONE
         return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
 
-    @property
-    def width(self) -> int:
-        """Bytes of a report: the cohort, and the bits."""
-        return COHORT_BYTES - (-self.bits // 8)
-
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report texts, one a row."""
         digests = digests_of(values)
@@ -86,17 +94,8 @@ class Rappor(Mechanism):
         permanent = (bloom & ~falls(words, 2 * half)) | falls(words, half)
         sent = coins.fresh(self.bits)
         return np.concatenate(
-            [to_bytes(cohort, COHORT_BYTES), pack((falls(sent, q) & permanent) | (falls(sent, p) & ~permanent))], axis=1
+            [to_bytes(cohort, GROUP_BYTES), pack((falls(sent, q) & permanent) | (falls(sent, p) & ~permanent))], axis=1
         )
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count for each cohort the ones of each bit and the reports, int64[cohorts (bits + 1)]."""
-        cohort = known(from_bytes(reports[:, :COHORT_BYTES]), self.cohorts)
-        table = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
-        for number in range(self.cohorts):
-            part = unpack(reports[cohort == number, COHORT_BYTES:], self.bits)
-            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
-        return table.reshape(-1)
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
@@ -107,16 +106,6 @@ class Rappor(Mechanism):
             return (seen - if_unset) / (if_set - if_unset), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (
                 if_set - if_unset
             )
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
-        return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
-
-    @override
-    def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: no bit is set more often than there are reports."""
-        table = tally.reshape(self.cohorts, -1)
-        return bool((table <= table[:, -1:]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the shares of those candidates that the reports prove to be there."""

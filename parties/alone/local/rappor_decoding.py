@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.local.mechanism import Estimates, Floats
+from parties.alone.local.mechanism import Estimates
+from parties.base.arrays import Floats
 
 LEVEL = 0.05  # the chance that any candidate is reported that nobody holds
 

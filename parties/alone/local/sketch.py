@@ -17,28 +17,34 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
+from parties.alone.local.grouped import GROUP_BYTES, GroupedBits
 from parties.alone.local.hashing import all_places, digests_of, places
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
-from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
-
-ROW_BYTES = 2
+from parties.alone.local.mechanism import Estimates, Reports, Requested, Size
+from parties.alone.local.packing import pack, to_bytes
 
 
 @dataclass(frozen=True)
-class CountMeanSketch(Mechanism):
+class CountMeanSketch(GroupedBits):
     """A sketch of `rows` rows, two or more, of `bits` bits."""
 
-    rows: int
-    bits: int
-    requested_epsilon: float
+    rows: Annotated[Size, Field(description="rows of the sketch, each with other places")]
+    bits: Annotated[Size, Field(description="bits of a row")]
+    requested_epsilon: Requested
+    name: ClassVar[str] = "sketch"
     about: ClassVar[Literal["texts"]] = "texts"
+
+    @property
+    @override
+    def groups(self) -> int:
+        return self.rows
 
     @cached_property
     def _flip(self) -> int:
@@ -49,11 +55,6 @@ class CountMeanSketch(Mechanism):
         """Of one report: another text changes two bits."""
         return 2 * math.log((ONE - self._flip) / self._flip)
 
-    @property
-    def width(self) -> int:
-        """Bytes of a report: the row, and its bits."""
-        return ROW_BYTES - (-self.bits // 8)
-
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report texts, one a row."""
         digests = digests_of(values)
@@ -61,29 +62,7 @@ class CountMeanSketch(Mechanism):
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
         bits = falls(coins.lasting("bits", digests, self.bits), self._flip)
         bits[np.arange(len(row)), places(digests, row, 1, self.bits)[:, 0]] ^= True
-        return np.concatenate([to_bytes(row, ROW_BYTES), pack(bits)], axis=1)
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count for each row the ones of each bit and the reports, int64[rows (bits + 1)]."""
-        row = known(from_bytes(reports[:, :ROW_BYTES]), self.rows)
-        table = np.zeros((self.rows, self.bits + 1), dtype=np.int64)
-        order = np.argsort(row, kind="stable")
-        starts = np.searchsorted(row[order], np.arange(self.rows + 1))
-        bits = unpack(reports[:, ROW_BYTES:], self.bits)[order]
-        for number in range(self.rows):
-            part = bits[starts[number] : starts[number + 1]]
-            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
-        return table.reshape(-1)
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
-        return int(tally.reshape(self.rows, -1)[:, -1].sum())
-
-    @override
-    def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: no bit is set more often than there are reports."""
-        table = tally.reshape(self.rows, -1)
-        return bool((table <= table[:, -1:]).all())
+        return np.concatenate([to_bytes(row, GROUP_BYTES), pack(bits)], axis=1)
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each candidate."""

@@ -12,15 +12,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
 from parties.alone.local.packing import pack, unpack
 
 
@@ -28,9 +29,10 @@ from parties.alone.local.packing import pack, unpack
 class UnaryEncoding(Mechanism):
     """Unary encoding of the categories `names`."""
 
-    names: tuple[str, ...]
-    requested_epsilon: float
-    optimised: bool = True
+    names: Names
+    requested_epsilon: Requested
+    optimised: Annotated[bool, Field(strict=True, description="false for the symmetric form")] = True
+    name: ClassVar[str] = "unary"
     about: ClassVar[Literal["categories"]] = "categories"
 
     @cached_property

@@ -9,7 +9,6 @@ from typing import Any
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import fitting
-from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.reading import in_order, recode, texts, with_public
 from parties.alone.publish.recoding.anonymising import masks_of, order_of, report, suppressed_share
 from parties.alone.publish.recoding.recoding import Recoding, broken
@@ -34,8 +33,9 @@ def apply(
     parties' rows are not checked; the report names them.
     """
     models = recoding.made()
-    if public is None and any(model.name == Presence.name for model in models):
-        raise InputError("presence is checked against a public table of all who could be in this one: give --public")
+    if public is None and any(model.needs_public for model in models):
+        words = ", ".join(model.words for model in models if model.needs_public)
+        raise InputError(f"{words}: checked against a public table of all who could be in this one: give --public")
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
         rows = opened.enter_context(open_rows(place))

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
-
-Counts: TypeAlias = NDArray[np.int64]
+from parties.base.arrays import Counts
 
 
 @dataclass(frozen=True, eq=False)

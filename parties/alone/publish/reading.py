@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 
-from parties.alone.publish.cells import Cells, Counts, grouped
+from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.rules import Rule, hierarchy, number
+from parties.base.arrays import Counts
 from parties.base.text import instead, quoted
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule

@@ -43,24 +43,18 @@ source = "register.csv"
 
 from __future__ import annotations
 
-from dataclasses import MISSING as NO_DEFAULT
-from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from parties.alone.publish.keys.ciphers import Mode
 from parties.alone.publish.masks import Mask
-from parties.alone.publish.models.closeness import TCloseness
-from parties.alone.publish.models.disclosure import NegativeDisclosure, PositiveDisclosure
-from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from parties.alone.publish.models.model import KAnonymity, PrivacyModel
-from parties.alone.publish.models.presence import Presence
+from parties.alone.publish.models.model import MODELS, PrivacyModel
 from parties.alone.publish.rules import Rule
 from parties.base import files
-from parties.base.settings import Finite, Settings, explained
-from parties.base.text import listed, quoted
+from parties.base.settings import Settings, at_key, explained
+from parties.base.text import quoted
 from parties.sources import PlaceSettings
 from parties.sources.settings import Name
 from smc.errors import InputError
@@ -68,20 +62,6 @@ from smc.errors import InputError
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other"]
 Algorithm = Literal["flash", "samarati", "incognito", "mondrian", "mondrian-relaxed", "top-down"]
 UtilityName = Literal["discernibility", "ncp", "class-size", "entropy"]
-
-MODELS: dict[str, type[Any]] = {
-    model.name: model
-    for model in (
-        KAnonymity,
-        LDiversity,
-        EntropyLDiversity,
-        RecursiveLDiversity,
-        TCloseness,
-        Presence,
-        PositiveDisclosure,
-        NegativeDisclosure,
-    )
-}
 
 
 class ColumnPlan(Rule):
@@ -113,36 +93,15 @@ class ColumnPlan(Rule):
 
 
 class ModelPlan(Settings):
-    """A model by its name, and its numbers."""
+    """A model by its name; which numbers it has, its class says."""
 
+    model_config = ConfigDict(extra="allow")
     model: str
-    column: str | None = None
-    k: Annotated[int, Field(strict=True)] | None = None
-    l: Finite | None = None  # noqa: E741 (its name)
-    c: Finite | None = None
-    t: Finite | None = None
-    distance: str | None = None
-    least: Finite | None = None
-    most: Finite | None = None
 
     def made(self) -> PrivacyModel:
         """Return the model. `InputError` if there is none of this name, or if what is given does not fit it."""
-        if self.model not in MODELS:
-            raise InputError(f"models: there is no {quoted(self.model)}; there are {listed(MODELS)}")
-        kind = MODELS[self.model]
-        arguments = self.model_dump(exclude={"model"}, exclude_none=True)
-        known = {field.name: field for field in fields(kind)}
-        if surplus := [name for name in arguments if name not in known]:
-            raise InputError(f"models: {self.model} has no {surplus[0]}; it has {', '.join(known)}")
-        needed = [name for name, field in known.items() if field.default is NO_DEFAULT and name not in arguments]
-        if needed:
-            raise InputError(f"models: {self.model} needs {', '.join(needed)}")
-        if known.keys() & {"l"} and known["l"].type == "int":
-            if arguments["l"] != int(arguments["l"]):
-                raise InputError(f"models: {self.model}: l must be a whole number, not {arguments['l']:g}")
-            arguments["l"] = int(arguments["l"])
-        model: PrivacyModel = kind(**arguments)
-        return model
+        with at_key("models"):
+            return MODELS.find(self.model).of(self.model_extra or {})
 
 
 class PublishPlan(PlaceSettings):
@@ -176,7 +135,7 @@ class PublishPlan(PlaceSettings):
                 known = self.columns.get(model.column)
                 role = "not in the plan" if known is None else f"a column of the role {known.role}"
                 raise InputError(f"models: {model.words}: the column must be sensitive, and it is {role}")
-            if model.name == Presence.name and self.public is None:
+            if model.needs_public and self.public is None:
                 raise InputError(f"models: {model.words}: needs a public table: say which, under [public]")
         return models
 

@@ -16,12 +16,13 @@ import pyarrow.csv
 import pyarrow.parquet
 import sqlglot.expressions as exp
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.masks import MaskPlan, cell
 from parties.alone.publish.reading import cell_of, encode, require, spelled
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
 from parties.base import files
+from parties.base.arrays import Counts
 from parties.base.randomness import private
 from parties.sources.opened import RowQuery
 from smc.errors import InputError

@@ -16,12 +16,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from parties.base.arrays import Numbers
 
 BITS = 14  # of a feature behind the point
 ONE = 1 << BITS
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Features:
         return math.isqrt((1 << 2 * BITS) // (len(self.columns) + 1))
 
     @cached_property
-    def amounts(self) -> tuple[Integers, ...]:
+    def amounts(self) -> tuple[Numbers, ...]:
         """The amount that each value of a column puts in its place, int64[values] a column, in units of 2^-14."""
         return tuple(
             np.full(len(column.values), self.unit, dtype=np.int64)
@@ -75,7 +74,7 @@ class Features:
         sizes = [0, *(column.size for column in self.columns)]
         return tuple(np.cumsum(sizes)[:-1].tolist())
 
-    def vector(self, codes: Sequence[int]) -> Integers:
+    def vector(self, codes: Sequence[int]) -> Numbers:
         """Return a row, int64[number], from the indices of its values."""
         vector = np.zeros(self.number, dtype=np.int64)
         for column, amounts, start, code in zip(self.columns, self.amounts, self.starts, codes, strict=True):

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
-Floats = NDArray[np.float64]
+from parties.base.arrays import Floats
+
 LossName: TypeAlias = Literal["logistic", "huber"]
 
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.losses import Loss
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Floats
 from smc.errors import InputError
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # of the gradient's norm
 MOST_STEPS = 200  # of which a few are taken

@@ -28,14 +28,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parties.alone.regression.losses import Loss
 from parties.alone.regression.minimiser import TOLERANCE, minimise
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Floats
 from smc.errors import InputError
 
-Floats = NDArray[np.float64]
 Way: TypeAlias = Literal["objective", "output"]
 GRID = 1e-6
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import BITS, ONE, Features, Integers
+from parties.alone.regression.features import BITS, ONE, Features
 from parties.alone.regression.losses import Loss
+from parties.base.arrays import Floats, Numbers
 from protocols.release.descent import FINE
 
-Floats = NDArray[np.float64]
 SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
 
 
@@ -26,9 +26,9 @@ class TrainingRows:
     """Distinct rows: `codes` int64[lines, columns], `signs` float64[lines] of 1 and -1, `counts` int64[lines]."""
 
     features: Features
-    codes: Integers
+    codes: Numbers
     signs: Floats
-    counts: Integers
+    counts: Numbers
 
     @property
     def total(self) -> int:
@@ -43,7 +43,7 @@ class TrainingRows:
             margins += (self.features.amounts[place] / ONE * column_weights)[self.codes[:, place]]
         return self.signs * margins
 
-    def gathered(self, each: Floats | Integers) -> NDArray[Any]:
+    def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
         """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
 
         Exact for integers of which the absolute values add up to less than 2^49.
@@ -56,7 +56,7 @@ class TrainingRows:
         totals[-1] = each.sum() * self.features.unit
         return totals
 
-    def slopes(self, loss: Loss, weights: Floats, clip: int) -> Integers:
+    def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
         """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at
         most.
 
@@ -64,7 +64,7 @@ class TrainingRows:
         """
         slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
         bounded = (np.clip(slope, -clip, clip) * self.signs).astype(np.int64) * self.counts
-        slopes: Integers = self.gathered(bounded)
+        slopes: Numbers = self.gathered(bounded)
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
@@ -91,7 +91,7 @@ class TrainingRows:
                 hessian += cells.reshape(number, number)
         return hessian / max(1, self.total) + regularisation * np.eye(number)
 
-    def _places(self) -> tuple[list[Integers], list[Floats]]:
+    def _places(self) -> tuple[list[Numbers], list[Floats]]:
         """Return for each column and the intercept in which feature each line has its number, and the number."""
         places, amounts = [], []
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):

@@ -17,11 +17,11 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from parties.base.arrays import Numbers
 from smc.errors import InputError
 
-Numbers = NDArray[np.int64]
 MOST_VALUES = 1 << 20  # whole numbers between the bounds
 
 

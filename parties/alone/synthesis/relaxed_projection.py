@@ -17,13 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parties.alone.synthesis.graphical import targets_of
 from parties.alone.synthesis.marginals import Measurement
-from parties.base.arrays import Codes
+from parties.base.arrays import Codes, Floats
 
-Floats = NDArray[np.float64]
 _SPREAD = 0.5  # standard deviation of the numbers that descent begins with, around the measured one-way marginals
 _LEAST = 1e-3  # of a category's share there, in uniform shares: measured counts may be 0 or less
 _DECAYS = 0.9, 0.99  # Adam's, of the mean of gradients and of their squares

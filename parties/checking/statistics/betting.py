@@ -17,9 +17,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from parties.base.arrays import Floats
+
 _HALVINGS = 30
 
 

@@ -29,11 +29,6 @@ def lower_limit(successes: int, trials: int, error: float) -> float:
     return low
 
 
-def upper_limit(successes: int, trials: int, error: float) -> float:
-    """Return the probability that the truth is above this is at most `error`."""
-    return 1.0 - lower_limit(trials - successes, trials, error)
-
-
 def log_tail(successes: int, trials: int, probability: float) -> float:
     """Return ln P[X >= successes], X binomial, 0 <= probability <= successes / trials, and at least one success."""
     if probability <= 0.0:

@@ -21,7 +21,8 @@ import math
 
 import numpy as np
 
-from parties.checking.statistics.betting import Floats, last_refuted, log_capital, log_mean
+from parties.base.arrays import Floats
+from parties.checking.statistics.betting import last_refuted, log_capital, log_mean
 
 STEEPER = (1.0, 2.0)  # than the likelihood ratio of a kept promise
 CLIPPED = (0.5, 2.0, 8.0)  # f beyond which it grows no more

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.checking.statistics.betting import Floats, last_refuted, log_capital
+from parties.base.arrays import Floats
+from parties.checking.statistics.betting import last_refuted, log_capital
 
 FOR_FIRST, FOR_SECOND = 1, 2  # bits of a cell: in which of the two events an outcome is
 CELLS = 4

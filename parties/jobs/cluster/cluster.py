@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.cluster import result
 from parties.jobs.cluster.lloyd import Lloyd, ends, planned, split
 from parties.jobs.cluster.points import Axis, Grid, points, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Document, OnStep, Spending, State, Step
-from parties.jobs.release.kind import COUNTABLE, Numbers, Release
-from parties.jobs.release.noise import laplace
+from parties.jobs.kind import Document, OnStep, State, Step
+from parties.jobs.release.kind import COUNTABLE, Release
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.sums import Part
+from parties.jobs.release.question import Part, Question
+from parties.tables.types import NumberType, decimal_text, exactly, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Cluster(Release):
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
         """See `Release.canonical`: columns in the schema's order, bounds with them."""
         columns = required(settings.columns, f"{cls.name}.columns")
+        schema = schema.numeric(columns)
+        if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
+            settings = settings.model_copy(update={"bounds": bounds})
         if settings.bounds is None:
             raise InputError(
                 f"bounds: are missing: give LOW:HIGH for each of {listed(columns)}, not taken from the rows"
@@ -71,13 +75,8 @@ class Cluster(Release):
         names, bounds = zip(*pairs, strict=True)
         return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
 
-    @classmethod
     @override
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        return required(settings.columns, f"{cls.name}.columns")
-
-    @override
-    def check(self) -> None:
+    def ask(self) -> Question:
         _ = required(self.settings.k, f"{self.name}.k"), self.axes
         if self.on_grid:
             for key in ("iterations", "shares"):
@@ -89,6 +88,19 @@ class Cluster(Release):
             raise InputError("parts: is for the method grid")
         for part in self.rounds:
             part.check()
+        no_points = np.zeros((0, len(self.axes) + 1), dtype=np.int64)  # what is sent does not depend on the points
+        return Question(
+            self._learnt(),
+            self.rounds[0].numbers,
+            self._own,
+            lambda engine, numbers: self.run(engine, numbers, None, lambda step: None),
+            self._shown,
+            tuple(part.noise for part in self.rounds if part.noise is not None),
+            "exact number" if self.exact else "number with noise",
+            target=self.columns[-1],  # so that rows are read in the schema's order
+            program=None if self.on_grid else lambda engine: self.query.open(engine, no_points),
+            parts=self.rounds,
+        )
 
     # What is agreed on.
 
@@ -102,12 +114,6 @@ class Cluster(Release):
     def on_grid(self) -> bool:
         """True if cells are counted."""
         return self.settings.method == "grid"
-
-    @property
-    @override
-    def target(self) -> str:
-        """See `BySchema.target`: the last column, so that rows are read in the schema's order."""
-        return list(self.schema.attributes)[-1]
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -131,7 +137,7 @@ class Cluster(Release):
     def rounds(self) -> tuple[Part, ...]:
         """What each round opens; a grid is one."""
         if self.on_grid:
-            noise = None if self.exact else laplace(self.epsilon, 2 if self.replaced else 1, self.settings.adjacency)
+            noise = self.noise(2 if self.replaced else 1)
             return (Part(self.grid.cells, self.settings.max_rows, False, noise),)
         return self.lloyd.parts
 
@@ -145,15 +151,8 @@ class Cluster(Release):
 
     # What is said of it.
 
-    @property
-    @override
-    def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`: rounds add up; the clusters of a round, and the cells of a grid, are disjoint."""
-        return tuple(part.noise.spending for part in self.rounds if part.noise is not None)
-
-    @property
-    @override
-    def learnt(self) -> str:
+    def _learnt(self) -> str:
+        """Return what both learn, a phrase."""
         numbers = ", ".join(
             f"{axis.column} from {bounds.replace(':', ' to ')}"
             for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
@@ -169,35 +168,19 @@ class Cluster(Release):
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        many = (0 if state is None else len(state)) if step is None else self.rounds[step].numbers
-        return {"exact number" if self.exact else "number with noise": many}
+        return super().opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
 
     # What it costs.
-
-    @property
-    @override
-    def own_count(self) -> int:
-        """See `Release.own_count`: of the first round."""
-        return self.rounds[0].numbers
 
     @property
     @override
     def is_countable(self) -> bool:
         return sum(part.numbers for part in self.rounds) <= COUNTABLE
 
-    @override
-    def program(self, inputs: Any) -> Any:
-        """See `Kind.program`: it does not depend on the rows."""
-        if self.on_grid:
-            return super().program(inputs)
-        own = np.zeros((0, len(self.axes) + 1), dtype=np.int64)
-        return lambda engine: self.answer(engine, own)
-
     # How it is run.
 
-    @override
-    def own_numbers(self, counts: Any) -> Numbers:
-        """See `Release.own_numbers`: the counts of the cells, or the points, each with how often it occurs."""
+    def _own(self, counts: Any) -> Numbers:
+        """Return the counts of the cells, or the points, each with how often it occurs."""
         order = [*self.schema.features(self.target), self.target]
         distinct = counts.distinct()
         for column, wanted in self.where.wanted:
@@ -207,16 +190,12 @@ class Cluster(Release):
         return self.grid.count(places, rows) if self.on_grid else np.column_stack([places, rows])
 
     @override
-    def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        return self.run(engine, own, None, lambda step: None)
-
-    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
         """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
         from protocols.release.clusters import noisy_lloyd
 
         if self.on_grid:
-            on_step(Step(0, self.own_count, start, f"adding noise to {self.own_count:,} cells"))
+            on_step(Step(0, self.grid.cells, start, f"adding noise to {self.grid.cells:,} cells"))
             return self.rounds[0].opened(engine, data)
 
         def tell(opened: Rounds) -> None:
@@ -245,9 +224,8 @@ class Cluster(Release):
 
     # What it brings.
 
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`: the clusters, the one with the most rows first."""
+    def _shown(self, state: Sequence[int]) -> Document:
+        """Return the clusters, the one with the most rows first."""
         if self.on_grid:
             from parties.jobs.cluster.kmeans import weighted
 
@@ -260,7 +238,7 @@ class Cluster(Release):
             {"cells": self.grid.cells} if self.on_grid else {"iterations": len(self.rounds), "first": self.lloyd.cells}
         )
         if not self.exact:
-            about["epsilons"] = [one.epsilon for one in self.spends]
+            about["epsilons"] = [float(noise.epsilon) for noise in self.query.mechanisms]
         return {**about, **result.fields(self.axes, places, rows)}
 
     @classmethod
@@ -275,3 +253,12 @@ class Cluster(Release):
         from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
 
         return draw_svg(document)
+
+
+def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
+    """Return the bounds that the schema gives these columns; None if it gives one of them none."""
+    types = [type_of(schema.attributes.get(name, ())) for name in columns]
+    numbers = [column for column in types if isinstance(column, NumberType)]
+    if len(numbers) < len(types):
+        return None
+    return tuple(f"{decimal_text(exactly(c.low))}:{decimal_text(exactly(c.high))}" for c in numbers)

@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from parties.jobs.release.kind import Numbers
+from parties.base.arrays import Numbers
 from parties.jobs.release.noise import Noise, laplace
-from parties.jobs.release.sums import Part
+from parties.jobs.release.question import Part
 from parties.jobs.spending import Adjacency
 from protocols.release.centroids import UNIT, Points
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from parties.jobs.cluster.points import Axis
 from parties.jobs.release.presenting import about, aligned, amount, shown
-from parties.jobs.release.sums import plain
+from parties.jobs.release.question import plain
 from protocols.release.centroids import Points
 
 Document = Mapping[str, Any]

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
 from parties.jobs.publish import analyst
-from parties.jobs.publish.table_layout import NAME, Layout, Numbers
+from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
@@ -265,11 +266,15 @@ class JointTable(BySchema):
 
     # How it is run.
 
+    @override
+    def own_rows(self, source: Any) -> Numbers:
+        return self.layout.own_numbers(source)
+
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.layout.target, self.columns) as source:
-            own = self.layout.own_numbers(source)
+        with inputs.counts(self.layout.target, self.columns, self.schema) as source:
+            own = self.own_rows(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
     @override

@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.tabulation import TOTAL, with_totals
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import quoted
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release import reading, values
-from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.predicates import parse
+from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 NAME = "publish-joint-table"
 MOST_CELLS = 600  # some ten seconds of linear programmes at worst, while the peer waits
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Layout(BoundedLoss):
+class Layout:
     """A table, from settings whose columns the schema has."""
 
     settings: JointTableSettings
@@ -44,7 +43,7 @@ class Layout(BoundedLoss):
         for column in self.axes:
             if TOTAL in self.schema.attributes[column]:
                 raise InputError(f"{quoted(column)} has the value {quoted(TOTAL)}, which is the name of the totals")
-        self.asked.check(self.schema)
+        self.counted.check()
         if min(self.whole) < 0:
             raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
         from protocols.release.numbers import MOST_BITS, sum_width
@@ -108,9 +107,10 @@ class Layout(BoundedLoss):
         """Return a row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for
         another."""
         cells = 2 * len(self.axes)
-        change = 2 * (cells - 1) if self.replaced else cells
-        epsilon = self.epsilon if self.numbers is None else self.epsilon / 2
-        return laplace(epsilon, change * greatest, self.settings.adjacency)
+        change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells
+        assert self.settings.epsilon is not None
+        epsilon = exact(self.settings.epsilon)
+        return laplace(epsilon if self.numbers is None else epsilon / 2, change * greatest, self.settings.adjacency)
 
     @property
     def samples(self) -> int:
@@ -118,9 +118,11 @@ class Layout(BoundedLoss):
         return self.problem.cells * (1 if self.numbers is None else 2)
 
     @property
-    def asked(self) -> reading.Question:
-        """What is counted: rows by the columns of the table, and by what is summed."""
-        return reading.Question(parse("", self.schema)[0], (*self.axes, *filter(None, [self.settings.summed])))
+    def counted(self) -> reading.Cells:
+        """The cells of the table, told apart by what is summed, too."""
+        return reading.Cells(
+            self.schema, parse("", self.schema)[0], (*self.axes, *filter(None, [self.settings.summed]))
+        )
 
     @property
     def target(self) -> str:
@@ -129,7 +131,8 @@ class Layout(BoundedLoss):
 
     def own_numbers(self, counts: Counts) -> Numbers:
         """Return this party's rows and its numbers in every cell, int64[2, cells]."""
-        found = reading.cells(counts, self.schema, self.target, self.asked)
-        table = found.reshape(self.shape[0] - 1, max(1, self.shape[1] - 1), len(self.whole))
+        table = self.counted.count(counts, self.target).reshape(
+            self.shape[0] - 1, max(1, self.shape[1] - 1), len(self.whole)
+        )
         inner = (table.sum(axis=-1), table @ np.array(self.whole, dtype=np.int64))
         return np.stack([with_totals(one).reshape(-1) for one in inner])

@@ -12,7 +12,7 @@ from parties.jobs.publish import analyst
 from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.presenting import aligned, amount, shown
-from parties.jobs.release.sums import number
+from parties.jobs.release.question import number
 
 HIDDEN, SEALED = "x", "*"
 

@@ -8,27 +8,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parties.alone.regression.features import Features
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Floats
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.spending import exact
 
 if TYPE_CHECKING:
     from smc.engines import Engine
 
-Floats = NDArray[np.float64]
 Opened: TypeAlias = tuple[tuple[int, ...], ...]  # by every step
 OnRound: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
-class Method(BoundedLoss, ABC):
+class Method(ABC):
     """A method for these settings, all of them given, and features. What is opened is a tuple of integers a step."""
 
     settings: RegressSettings
@@ -37,6 +33,17 @@ class Method(BoundedLoss, ABC):
     steps = 1
     what = "number with noise"  # is opened
     words = "adding noise"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        assert self.settings.epsilon is not None
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """True if neighbours differ by a row replaced, not by one more or less."""
+        return self.settings.adjacency == "replace"
 
     @property
     def regularisation(self) -> float:

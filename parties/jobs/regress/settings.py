@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -14,8 +13,9 @@ from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, output, public
-from parties.jobs.spending import Adjacency, exact
+from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
+from protocols.release.promise import check_delta
 from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice"]
@@ -103,12 +103,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
                 raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
         return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
     delta = settings.delta or default_delta(settings.max_rows)
-    rows = 2 * settings.max_rows
-    if exact(delta) >= Fraction(1, rows):
-        raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, not {delta:g}: else giving "
-            "away a whole row would be private"
-        )
+    check_delta(delta, 2 * settings.max_rows)
     more["delta"] = delta
     ratio = _ratio(settings, delta, features.number)
     if settings.method == "gradient":

@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from parties.base.text import listed
-from parties.jobs.release.count import GaussianSettings
 from parties.jobs.release.predicates import Predicate
+from parties.jobs.release.settings import GaussianSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, check_names
 from parties.tables.schema import Schema
@@ -49,8 +49,8 @@ def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
 
 def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schema) -> None:
     """`InputError` if a marginal, or all together, have too many cells."""
-    sizes = {one: math.prod(len(where.values(name, schema)) for name in one) for one in sets}
-    largest = max(sizes, key=lambda one: sizes[one])
+    sizes = {columns: math.prod(len(where.values(name, schema)) for name in columns) for columns in sets}
+    largest = max(sizes, key=sizes.__getitem__)
     if sizes[largest] > MAX_CELLS:
         raise InputError(
             f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, at most {MAX_CELLS:,} are counted: "

@@ -16,18 +16,18 @@ MOST = 100  # bars; the text has all numbers
 
 def draw_svg(document: Document) -> str:
     """Draw a result as an SVG document, the same for the same result."""
-    bars = [one for one in document["numbers"] if one["value"] is not None][:MOST]
+    bars = [bar for bar in document["numbers"] if bar["value"] is not None][:MOST]
     notes = about(document)
     if bars and "low" in bars[0]:
         notes.append(f"bars: {INTERVAL} interval of each number by itself")
-    return bars_svg(_title(document), notes, [_name(document, one) for one in bars], bars)
+    return bars_svg(_title(document), notes, [_name(document, bar) for bar in bars], bars)
 
 
 def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Sequence[Document]) -> str:
     """Return a bar for each `value`, with the interval from `low` to `high` if there is one, as an SVG document."""
     from matplotlib.figure import Figure
 
-    values = [amount(one["value"]) for one in bars]
+    values = [amount(bar["value"]) for bar in bars]
     measure = text_measure()
     left = MARGIN + max([measure(name, 9.0) for name in names], default=0) + 0.1
     right = MARGIN + max([measure(value, 9.0) for value in values], default=0) + 0.1
@@ -46,10 +46,10 @@ def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Seque
 
 def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Sequence[str]) -> None:
     places = list(range(len(bars)))
-    amounts = [one["value"] for one in bars]
+    amounts = [bar["value"] for bar in bars]
     axes.barh(places, amounts, height=0.62, color=PALETTE[0], zorder=2)
     if bars and "low" in bars[0]:
-        ends = [[one["low"] for one in bars], [one["high"] for one in bars]]
+        ends = [[bar["low"] for bar in bars], [bar["high"] for bar in bars]]
         axes.hlines(places, *ends, color=INK, linewidth=1.3, zorder=3)
         for end in ends:
             axes.plot(end, places, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
@@ -69,10 +69,10 @@ def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Seq
     axes.axvline(0, color=RULE, linewidth=1, zorder=1)
 
 
-def _name(document: Document, one: Document) -> str:
+def _name(document: Document, bar: Document) -> str:
     """Return the label of a bar: the value alone where one column tells the rows apart."""
     by = document.get("by", [])
-    return shown(one["cell"][by[0]] if len(by) == 1 else label(one), LONGEST_LABEL)
+    return shown(bar["cell"][by[0]] if len(by) == 1 else label(bar), LONGEST_LABEL)
 
 
 def _title(document: Document) -> str:

@@ -1,28 +1,35 @@
-"""What every question with a noisy answer has: how it comes about, what it spends and reveals.
+"""What every question about rows has in common: how it comes about, what it spends and reveals, how it is run.
 
 A question is about rows of both parties that meet a predicate, told apart by some columns. Each party counts its own
-rows, once; what both open is a list of integers, the state. All that follows from these is the same for both.
+rows, once; what both open is a list of integers, the state. A kind says what is asked by one function, `ask`; all that
+is told, charged, foreseen and run is read off the `Question` that it returns, once for a task.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
+from parties.base.arrays import Numbers
+from parties.base.settings import required
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
 from parties.jobs.release import presenting, reading
-from parties.jobs.release.loss import BoundedLoss
+from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
-from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy
+from parties.jobs.release.question import Question
+from parties.jobs.release.reading import Cells
+from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.spending import EXACT, KEPT_BY_NODES
+from parties.jobs.settings import public_parameters
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -33,22 +40,20 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 Own = TypeVar("Own", bound="Release")
-Numbers = NDArray[np.int64]
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BoundedLoss, BySchema):
-    """A question with a noisy answer."""
+class Release(BySchema):
+    """A question about rows whose answer has noise, unless it is exact or a decision."""
 
-    Settings = ReleaseSettings
-    settings: ReleaseSettings
+    Settings: ClassVar[type[KindSettings]] = ReleaseSettings
     draws: ClassVar[bool] = False  # whether the answer is a picture, too
     counts_several: ClassVar[bool] = False  # whether there may be several predicates
 
     @override
-    def __init__(self, settings: ReleaseSettings, schema: Schema) -> None:
+    def __init__(self, settings: KindSettings, schema: Schema) -> None:
         super().__init__(settings, schema)
-        self.predicates = parse(settings.where or "", schema)
+        self.predicates = parse(self.settings.where or "", schema)
 
     # How a task comes about.
 
@@ -60,12 +65,13 @@ class Release(BoundedLoss, BySchema):
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
         check_privacy(settings)
+        schema = schema.numeric(names_in(getattr(settings, "of", None)))
         columns = cls.named(settings)
         check_columns(settings, schema)
         read = [column for predicate in predicates for column in predicate.columns]
         text = canonical_text(predicates)
         task = cls(settings.model_copy(update={"where": text}), reading.used(schema, [*columns, *read]))
-        task.check()
+        _ = task.query  # refused here if it makes no sense, or is too large
         return task
 
     @classmethod
@@ -74,114 +80,154 @@ class Release(BoundedLoss, BySchema):
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
-        remark = KEPT_BY_NODES
-        if task.exact:
-            remark = f"exact, without noise: {EXACT}"
-        return task, task.own_numbers(counts), [remark]
+        noisy = [KEPT_BY_NODES] if task.spends else []
+        return task, task.own_rows(counts), [f"exact, without noise: {EXACT}"] if task.exact else noisy
 
     @classmethod
-    @abstractmethod
     def named(cls, settings: Any) -> tuple[str, ...]:
         """Return the columns that the settings name, besides those of the predicates. `InputError` if one is
         missing."""
+        columns: list[str] = []
+        for parameter in public_parameters(cls.Settings):
+            if parameter.column:
+                value = getattr(settings, parameter.key)
+                columns += names_in(required(value, f"{cls.name}.{parameter.key}") if parameter.is_needed else value)
+        return tuple(columns)
 
     @abstractmethod
-    def check(self) -> None:
-        """`InputError` if the task makes no sense, or is too large."""
+    def ask(self) -> Question:
+        """Return the question of these settings and schema. `InputError` if it makes no sense, or is too large."""
 
-    # What is said of it.
+    @cached_property
+    def query(self) -> Question:
+        """The question."""
+        return self.ask()
+
+    # What `ask` is made of.
 
     @property
     def where(self) -> Predicate:
         """The predicate, of a question that has one."""
         return self.predicates[0]
 
-    @property
-    @override
-    def exact(self) -> bool:
-        return self.settings.exact
+    def cells(self, *columns: str) -> Cells:
+        """Return the rows that are meant, told apart by these columns. `InputError` if there are too many cells."""
+        cells = Cells(self.schema, self.where, columns)
+        cells.check()
+        return cells
 
-    @override
-    def reveals(self, peer: str) -> list[str]:
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """True if neighbours differ by a row replaced, not by one more or less."""
+        return bool(self.settings.adjacency == "replace")
+
+    def noise(self, change: int, share: Fraction = Fraction(1)) -> Noise | None:
+        """Return noise, by this share of epsilon, on integers of which one row changes all together by so much.
+
+        None if the answer is exact. With a delta it is Gaussian, and one row changes so many integers by 1 each.
+        """
         if self.exact:
-            told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
-        else:
-            told = f"We and {peer} both learn {self.learnt}, with noise that neither knows: {self.promise()}."
-        return [told, *nothing_else_of_rows(peer, self.settings.max_rows)]
+            return None
+        epsilon, delta = self.epsilon * share, getattr(self.settings, "delta", None)
+        if delta is not None:
+            return gauss(epsilon, exact(delta), change, self.settings.adjacency)
+        return laplace(epsilon, change, self.settings.adjacency)
+
+    def noisy_max(self, change: int) -> Noise | None:
+        """Return noise on monotone scores that one row changes by so much each; None if the answer is exact."""
+        return None if self.exact else noisy_max(self.epsilon, change, self.settings.adjacency)
+
+    # What is said of it.
 
     @property
-    @abstractmethod
-    def learnt(self) -> str:
-        """What both learn, a phrase."""
+    @override
+    def subject(self) -> str:
+        return self.query.subject
+
+    @property
+    @override
+    def target(self) -> str:
+        return self.query.target or super().target
 
     @property
     @override
     def question(self) -> str:
-        return self.learnt
+        return self.query.learnt
 
     @property
-    def allowed(self) -> float | None:
-        """The delta of the promise; None if there is none."""
-        found: float | None = getattr(self.settings, "delta", None)  # of some questions only
-        return found
+    @override
+    def exact(self) -> bool:
+        return bool(getattr(self.settings, "exact", False))
+
+    @property
+    @override
+    def spends(self) -> tuple[Spending, ...]:
+        return tuple(mechanism.spending for mechanism in self.query.mechanisms)
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        return {self.query.opens: 0 if state is None else len(state)}
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        how = f", exactly: {EXACT}" if self.exact else ""
+        if self.query.mechanisms:
+            how = f", with noise that neither knows: {self.promise()}"
+        learnt = f"We and {peer} both learn {self.query.learnt}{how}."
+        return [learnt, *nothing_else_of_rows(peer, self.settings.max_rows)]
+
+    @property
+    def loss(self) -> tuple[float, float]:
+        """Epsilon and delta of all mechanisms together."""
+        mechanisms = self.query.mechanisms
+        return float(sum(noise.epsilon for noise in mechanisms)), float(sum(noise.delta for noise in mechanisms))
 
     def promise(self) -> str:
         """Return what is promised of one row, part of a sentence."""
-        one = "what one row says" if self.replaced else "whether one row is there"
-        factor = math.exp(self.settings.epsilon or 0)
-        but = "" if self.allowed is None else f", but for events of probability {self.allowed:g}"
-        return (
-            f"{one} changes the chance of any answer by a factor of at most "
-            f"e^{self.settings.epsilon:g} = {factor:.3g}{but}"
-        )
+        epsilon, delta = self.loss
+        hidden = "what one row says" if self.replaced else "whether one row is there"
+        but = f", but for events of probability {delta:g}" if delta else ""
+        factor = f"e^{epsilon:g} = {math.exp(epsilon):.3g}"
+        return f"{hidden} changes the chance of any answer by a factor of at most {factor}{but}"
 
     # What it costs.
 
     @property
-    @abstractmethod
-    def own_count(self) -> int:
-        """How many numbers each party brings."""
-
-    @property
     @override
     def is_countable(self) -> bool:
-        return self.own_count <= COUNTABLE
+        return self.query.numbers <= COUNTABLE
 
     @override
     def program(self, inputs: Inputs) -> Program:
-        own = np.zeros(self.own_count, dtype=np.int64)
-        return lambda engine: self.answer(engine, own)
+        numbers = np.zeros(self.query.numbers, dtype=np.int64)
+        return self.query.program or (lambda engine: self.query.open(engine, numbers))
 
     # How it is run.
 
-    @abstractmethod
-    def own_numbers(self, counts: Counts) -> Numbers:
-        """Return this party's numbers, int64[own_count], from its counts."""
-
-    @abstractmethod
-    def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """Return the protocol: what is opened."""
+    @override
+    def own_rows(self, source: Counts) -> Numbers:
+        return self.query.count(source)
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
-        with inputs.counts(self.target, self.columns) as source:
-            own = self.own_numbers(source)
-            yield Opened(own, reading.fingerprint(source.fingerprint, own))
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            numbers = self.own_rows(source)
+            yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
-        on_step(Step(0, self.own_count, start, "counting" if self.exact else "adding noise"))
-        return self.answer(engine, data)
+        on_step(Step(0, self.query.numbers, start, "adding noise" if self.query.mechanisms else "counting"))
+        return self.query.open(engine, data)
 
     # What it brings.
-
-    @property
-    def noise_fields(self) -> Document:
-        """What a result says of its noise besides epsilon."""
-        return {}
 
     @override
     def document(self, state: State) -> Document:
@@ -190,15 +236,11 @@ class Release(BoundedLoss, BySchema):
             about["where"] = self.settings.where
         if self.exact:
             about["exact"] = True
-        else:
-            delta: Document = {} if self.allowed is None else {"delta": self.allowed}
-            adjacency = {"adjacency": self.settings.adjacency}
-            about |= {"epsilon": self.settings.epsilon, **delta, **adjacency, **self.noise_fields}
-        return {**about, **self.found(state)}
-
-    @abstractmethod
-    def found(self, state: Sequence[int]) -> Document:
-        """Return the result proper, from what was opened."""
+        elif self.query.mechanisms:
+            epsilon, delta = self.loss
+            about |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
+            about |= {"adjacency": self.settings.adjacency, **self.query.noise}
+        return {**about, **self.query.show(state)}
 
     @classmethod
     @override
@@ -220,7 +262,7 @@ class Release(BoundedLoss, BySchema):
     def files(cls) -> tuple[File, ...]:
         if not cls.draws:
             return super().files()
-        return (
-            *super().files(),
-            File(f"{cls.noun}.svg", "image/svg+xml", lambda found: cls.picture(found) or "", "svg", ("matplotlib",)),
+        drawn = File(
+            f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
+        return (*super().files(), drawn)

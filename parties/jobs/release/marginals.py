@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -15,16 +14,12 @@ from typing_extensions import override
 from parties.base.text import listed
 from parties.jobs.kind import Document
 from parties.jobs.release import columns, presenting
-from parties.jobs.release.count import check_delta, vector_noise
-from parties.jobs.release.kind import Numbers
-from parties.jobs.release.reading import Question, marginals
-from parties.jobs.release.sums import Part, Sums, own_vector
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Part, Question, own_vector, sums
+from parties.jobs.release.reading import marginals
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Counts
 
 WAYS, MOST_WAYS = 2, 3
 SPELT = 6  # sets that are named in a sentence
@@ -42,7 +37,7 @@ class MarginalsSettings(columns.SetSettings):
     )
 
 
-class Marginals(Sums):
+class Marginals(Release):
     """Count values of some columns together, for many sets of columns. Both learn the counts with noise.
 
     Sets are named (--sets age,sex, repeated), or they are all pairs (--ways) of --columns. A row counts once in each of
@@ -56,7 +51,6 @@ class Marginals(Sums):
     example = "--data mine.csv --schema schema.toml --ways 2 --epsilon 1 --delta 1e-7 --config party.toml"
     estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-7 "
     noun = "marginals"
-    settings: MarginalsSettings
 
     @classmethod
     @override
@@ -68,93 +62,68 @@ class Marginals(Sums):
             return super().canonical(chosen, schema)
         if settings.columns is not None or settings.ways is not None:
             raise InputError("sets: name the marginals, or the columns and how many are counted together")
-        sets = [columns.ordered(one, schema) for one in _read(settings.sets)]
+        sets = [columns.ordered(names, schema) for names in _read(settings.sets)]
         if len(set(sets)) < len(sets):
             raise InputError("sets: the same columns are named twice")
-        text = "; ".join(",".join(one) for one in sets)
+        text = "; ".join(map(",".join, sets))
         return super().canonical(settings.model_copy(update={"sets": text}), schema)
 
     @classmethod
     @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for one in _sets(settings) for name in one))
-
-    @property
-    def sets(self) -> list[tuple[str, ...]]:
-        """The columns of each marginal."""
-        return _sets(self.settings)
-
-    @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """The values of each marginal's columns."""
-        return [tuple(len(self.where.values(name, self.schema)) for name in one) for one in self.sets]
+        return tuple(dict.fromkeys(name for names in _sets(settings) for name in names))
 
     @override
-    def check(self) -> None:
-        columns.check_cells(self.sets, self.where, self.schema)
-        Question(self.where).check(self.schema)
-        check_delta(self.settings)
-        self.check_sizes()
+    def ask(self) -> Question:
+        schema, where, sets = self.schema, self.where, _sets(self.settings)
+        named, target = self.named(self.settings), self.columns[0]
+        columns.check_cells(sets, where, schema)
+        self.cells()  # refused here if there are too many
+        values = {name: where.values(name, schema) for name in schema.attributes if name in named}
+        shapes = [tuple(len(values[name]) for name in names) for names in sets]
+        ends = list(accumulate(map(prod, shapes), initial=0))
+        noise = self.noise(len(sets) * (2 if self.replaced else 1))  # a row is in one cell of each marginal
 
-    @property
-    @override
-    def subject(self) -> str:
-        return listed(self.named(self.settings))
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            """Return the counts as they were opened, the values in their order."""
+            tables = [np.array(state[start:end]) for start, end in pairwise(ends)]
+            return {
+                "values": {name: list(known) for name, known in values.items()},
+                "marginals": [
+                    {"columns": list(names), "counts": table.reshape(shape).tolist()}
+                    for names, shape, table in zip(sets, shapes, tables, strict=True)
+                ],
+            }
 
-    @cached_property
-    @override
-    def parts(self) -> tuple[Part, ...]:
-        """See `Sums.parts`: a row is in one cell of each marginal."""
-        changed = len(self.sets) * (2 if self.replaced else 1)
-        noise = None if self.exact else vector_noise(self.settings, changed)
-        return (Part(sum(map(prod, self.shapes)), self.settings.max_rows, False, noise),)
-
-    @property
-    @override
-    def learnt(self) -> str:
-        what = listed([" and ".join(one) for one in self.sets]) if len(self.sets) <= SPELT else f"{len(self.sets)} sets"
-        if len(self.sets) > SPELT:
-            what += f" of the columns {listed(self.named(self.settings))}"
-        return f"how many rows of both tables have each combination of values of {what}{self.where.words()}"
-
-    @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        return own_vector(*marginals(counts, self.schema, self.target, self.where, self.sets))
-
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`: the counts as they were opened, the values in their order."""
-        ends = [0, *accumulate(map(prod, self.shapes))]
-        return {
-            "values": {
-                name: list(self.where.values(name, self.schema))
-                for name in self.schema.attributes
-                if name in self.named(self.settings)
-            },
-            "marginals": [
-                {"columns": list(one), "counts": np.array(state[start:end]).reshape(shape).tolist()}
-                for one, shape, (start, end) in zip(self.sets, self.shapes, pairwise(ends), strict=True)
-            ],
-        }
+        what = listed([" and ".join(names) for names in sets])
+        if len(sets) > SPELT:
+            what = f"{len(sets)} sets of the columns {listed(named)}"
+        return sums(
+            f"how many rows of both tables have each combination of values of {what}{where.words()}",
+            [Part(ends[-1], self.settings.max_rows, False, noise)],
+            lambda counts: own_vector(*marginals(counts, schema, target, where, sets)),
+            show,
+            subject=listed(named),
+        )
 
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
         """See `Kind.text`: their sizes; the counts are for programs."""
         lines = [
-            f"{' x '.join(map(presenting.shown, one['columns']))}: {np.size(one['counts']):,} cells, "
-            f"{np.sum(one['counts']):,} rows"
-            for one in document["marginals"]
+            f"{' x '.join(map(presenting.shown, table['columns']))}: {np.size(table['counts']):,} cells, "
+            f"{np.sum(table['counts']):,} rows"
+            for table in document["marginals"]
         ]
         return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 
 def _read(text: str) -> list[tuple[str, ...]]:
-    """Sets of columns: names with commas between them, sets with semicolons."""
-    sets = [tuple(name.strip() for name in one.split(",") if name.strip()) for one in text.split(";") if one.strip()]
-    for one in sets:
-        if not 1 <= len(one) <= MOST_WAYS:
-            raise InputError(f"sets: 1 to {MOST_WAYS} columns are counted together, not {len(one)}")
+    """Return sets of columns: names with commas between them, sets with semicolons."""
+    sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";") if part.strip()]
+    for names in sets:
+        if not 1 <= len(names) <= MOST_WAYS:
+            raise InputError(f"sets: 1 to {MOST_WAYS} columns are counted together, not {len(names)}")
     if not sets:
         raise InputError("sets: name the columns that are counted together")
     return sets

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Document
-from parties.jobs.release.cells import words
-from parties.jobs.release.kind import Numbers
-from parties.jobs.release.noise import CONFIDENCE, laplace
-from parties.jobs.release.sum import Numeric
-from parties.jobs.release.sums import Part, own_vector, plain
-
-if TYPE_CHECKING:
-    from protocols.counts import Counts
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import CONFIDENCE, Noise
+from parties.jobs.release.question import Part, Question, own_vector, plain, sums
+from parties.jobs.release.sum import SumSettings
+from parties.jobs.release.values import Values, read
 
 EACH = 1 - (1 - CONFIDENCE) / 2  # of the two intervals that the one of a mean is made of
+HALF = Fraction(1, 2)  # of epsilon is for the sums, the other for the numbers of rows
 
 
-class Mean(Numeric):
+class Mean(Release):
     """What is the mean of a column of numbers over the rows of both parties? Both learn it, with noise.
 
     Two noisy numbers are opened, each with half of epsilon: the sum of the distances from the middle of the column's
@@ -35,78 +31,55 @@ class Mean(Numeric):
     example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --of visits --epsilon 1 "
     noun = "mean"
-    what = "a mean"
+    Settings = SumSettings
+    draws = True
 
-    @cached_property
     @override
-    def parts(self) -> tuple[Part, ...]:
-        """See `Sums.parts`: the sums of the groups, then their numbers of rows."""
-        groups, rows, whole = self.group_count, self.settings.max_rows, self.values.centred.whole
-        sums = counts = None
-        if not self.exact:
-            change = max(1, self.values.centred.change(self.replaced, groups))
-            sums = laplace(self.epsilon / 2, change, self.settings.adjacency)
-            counts = laplace(self.epsilon / 2, min(groups, 2) if self.replaced else 1, self.settings.adjacency)
-        return (Part(groups, rows * max(map(abs, whole)), True, sums), Part(groups, rows, False, counts))
-
-    @property
-    @override
-    def unit(self) -> Fraction:
-        return self.values.centred.unit
-
-    @property
-    @override
-    def noise_fields(self) -> Document:
-        """See `Release.noise_fields`: of the sums, and of the numbers of rows."""
-        rows = self.parts[1].noise
-        return {} if rows is None else {**super().noise_fields, "scale_of_rows": float(rows.scale)}
-
-    @property
-    @override
-    def learnt(self) -> str:
-        both = "their number and the sum of their distances from the middle of its bounds"
-        return (
-            f"the mean of {self.subject} over the rows of both tables{words(self.groups, self.schema)}, from two "
-            f"numbers of each: {both}"
+    def ask(self) -> Question:
+        cells, rows = self.cells(*self.named(self.settings)), self.settings.max_rows
+        of, many = cells.by[-1], cells.groups.number
+        values = read(of, cells.domains[-1], "a mean")
+        whole = values.centred.whole
+        noise = self.noise(max(1, values.centred.change(self.replaced, many)), HALF)
+        noise_of_rows = self.noise(min(many, 2) if self.replaced else 1, HALF)
+        present = np.array([value is not None for value in values.numbers], dtype=np.int64)
+        return sums(
+            f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
+            "their number and the sum of their distances from the middle of its bounds",
+            [Part(many, rows * max(map(abs, whole)), True, noise), Part(many, rows, False, noise_of_rows)],
+            lambda counts: own_vector(*(cells.by_group(counts) @ each for each in (values.centred.vector, present))),
+            lambda state: cells.grouped(means(state, values, 2 * rows, noise, noise_of_rows)),
+            values.centred.unit,
+            subject=of,
+            target=of,
+            noise={} if noise_of_rows is None else {"scale_of_rows": float(noise_of_rows.scale)},
         )
 
-    @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`: the sums in units, then the numbers of rows."""
-        table = self.own_table(counts)
-        present = np.array([value is not None for value in self.values.numbers], dtype=np.int64)
-        return own_vector(table @ np.array(self.values.centred.whole, dtype=np.int64), table @ present)
 
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        sums, counts = self.parts
-        groups = self.group_count
-        pairs = zip(state[:groups], state[groups:], strict=True)
-        if sums.noise is None or counts.noise is None:
-            return self.answers([self._exact(one, rows) for one, rows in pairs])
-        reaches = sums.noise.reach(confidence=EACH), counts.noise.reach(confidence=EACH)
-        return self.answers([self._noisy(one, rows, *reaches) for one, rows in pairs])
+def means(
+    state: Sequence[int], values: Values, most: int, noise: Noise | None, noise_of_rows: Noise | None
+) -> list[Mapping[str, Any]]:
+    """Return the mean of each group with the least and greatest that both intervals allow, of at most `most` rows.
 
-    def _exact(self, opened: int, rows: int) -> Document:
-        return {"value": plain(self._mean(opened, rows)) if rows else None, "rows": rows}
+    `state` are the sums of all groups in units, then their numbers of rows. There is no value without a row.
+    """
+    unit = values.centred.unit
 
-    def _noisy(self, opened: int, rows: int, reach: int, reach_of_rows: int) -> Document:
-        """Return the quotient, and the least and greatest that both intervals allow; no value where there may be no
-        row."""
-        most = 2 * self.settings.max_rows
-        few, many = (min(max(rows + step, 1), most) for step in (-reach_of_rows, reach_of_rows))
-        ends = [self._mean(opened + step, count) for step in (-reach, reach) for count in (few, many)]
-        nothing = rows - reach_of_rows < 1  # then the mean may be any
-        low, high = (self.values.least, self.values.greatest) if nothing else (min(ends), max(ends))
-        return {
-            "value": plain(self._mean(opened, rows)) if rows >= 1 else None,
-            "low": plain(low),
-            "high": plain(high),
-            "rows": max(rows, 0),
-            "noisy": [plain(opened * self.unit), rows],
-        }
+    def mean(opened: int, rows: int) -> Fraction:
+        return min(max(values.middle + opened * unit / rows, values.least), values.greatest)
 
-    def _mean(self, opened: int, rows: int) -> Fraction:
-        """Return the mean of so many rows, within the bounds."""
-        found = self.values.middle + opened * self.unit / rows
-        return min(max(found, self.values.least), self.values.greatest)
+    pairs = list(zip(state[: len(state) // 2], state[len(state) // 2 :], strict=True))
+    if noise is None or noise_of_rows is None:
+        return [{"value": plain(mean(opened, rows)) if rows else None, "rows": rows} for opened, rows in pairs]
+    reach, reach_of_rows = noise.reach(confidence=EACH), noise_of_rows.reach(confidence=EACH)
+    answers: list[Mapping[str, Any]] = []
+    for opened, rows in pairs:
+        low, high = values.least, values.greatest
+        if rows - reach_of_rows >= 1:  # else the mean may be any
+            counts = [min(max(rows + step, 1), most) for step in (-reach_of_rows, reach_of_rows)]
+            ends = [mean(opened + step, count) for step in (-reach, reach) for count in counts]
+            low, high = min(ends), max(ends)
+        value = plain(mean(opened, rows)) if rows >= 1 else None
+        noisy = [plain(opened * unit), rows]
+        answers.append({"value": value, "low": plain(low), "high": plain(high), "rows": max(rows, 0), "noisy": noisy})
+    return answers

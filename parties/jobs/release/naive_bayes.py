@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
 
-from parties.base.settings import required
-from parties.jobs.kind import Document
-from parties.jobs.release.count import GaussianSettings, check_delta, vector_noise
-from parties.jobs.release.kind import Numbers
+from parties.base.arrays import Numbers
+from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.reading import Question, pairs
-from parties.jobs.release.sums import Part, Sums, own_vector
+from parties.jobs.release.question import Part, Question, own_vector, sums
+from parties.jobs.release.reading import pairs
+from parties.jobs.release.settings import GaussianSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, Name
 from parties.tables.schema import Schema
@@ -33,7 +32,7 @@ class NaiveBayesSettings(GaussianSettings):
     )
 
 
-class NaiveBayes(Sums):
+class NaiveBayes(Release):
     """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by themselves.
 
     A row counts once for its class and once for each of the d columns, so the noise of every number has the scale
@@ -47,7 +46,6 @@ class NaiveBayes(Sums):
     estimate_example = "--schema schema.toml --epsilon 1 "
     noun = "model"
     afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
-    settings: NaiveBayesSettings
 
     @classmethod
     @override
@@ -61,79 +59,46 @@ class NaiveBayes(Sums):
         ordered = sorted(named, key=lambda name: order.index(name) if name in order else -1)
         return super().canonical(settings.model_copy(update={"target": target, "columns": tuple(ordered)}), schema)
 
-    @classmethod
     @override
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        return (*required(settings.columns, f"{cls.name}.columns"), required(settings.target, f"{cls.name}.target"))
+    def ask(self) -> Question:
+        schema, where, most = self.schema, self.where, 2 * self.settings.max_rows
+        target, columns = self.settings.target, self.settings.columns
+        self.cells()  # refused here if there are too many
+        classes = where.values(target, schema)
+        if len(classes) < 2:
+            raise InputError(f"where: no two classes of {target!r} are left to tell apart")
+        values = {column: where.values(column, schema) for column in columns}
+        lines = 1 + sum(map(len, values.values()))
+        noise = self.noise((1 + len(columns)) * (2 if self.replaced else 1))
 
-    @override
-    def check(self) -> None:
-        Question(self.where).check(self.schema)
-        check_delta(self.settings)
-        if len(self.classes) < 2:
-            raise InputError(f"where: no two classes of {self.target!r} are left to tell apart")
-        self.check_sizes()
+        def count(counts: Counts) -> Numbers:
+            """Return the rows of each class, then each column's values by class."""
+            tables = pairs(counts, schema, target, where)
+            return own_vector(next(iter(tables.values())).sum(axis=0), *(tables[column] for column in columns))
 
-    @property
-    @override
-    def subject(self) -> str:
-        return self.target
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            """Return the model; each table by itself is made consistent."""
+            by_class, *by_value = np.split(
+                np.array(state, dtype=np.int64).reshape(-1, len(classes)),
+                np.cumsum([1, *map(len, values.values())])[:-1],
+            )
+            tables = [consistent(table, most).tolist() for table in by_value]
+            return {
+                "schema_digest": schema.digest(),
+                "target": target,
+                "classes": dict(zip(classes, consistent(by_class[0], most).tolist(), strict=True)),
+                "columns": {
+                    column: dict(zip(values[column], table, strict=True))
+                    for column, table in zip(columns, tables, strict=True)
+                },
+            }
 
-    @property
-    @override
-    def target(self) -> str:
-        assert self.settings.target is not None
-        return self.settings.target
-
-    @property
-    def using(self) -> tuple[str, ...]:
-        """The columns to predict from, in the schema's order."""
-        return self.settings.columns or ()
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes."""
-        return self.where.values(self.target, self.schema)
-
-    @property
-    @override
-    def parts(self) -> tuple[Part, ...]:
-        """See `Sums.parts`: the classes, then each column's values by class."""
-        lines = 1 + sum(len(self.where.values(column, self.schema)) for column in self.using)
-        changed = (1 + len(self.using)) * (2 if self.replaced else 1)
-        noise = None if self.exact else vector_noise(self.settings, changed)
-        return (Part(lines * len(self.classes), self.settings.max_rows, False, noise),)
-
-    @property
-    @override
-    def learnt(self) -> str:
-        return (
-            f"how many rows of both tables each class of {self.target} has{self.where.words()}, and in it every "
-            f"value of {', '.join(self.using)}: a naive Bayes classifier"
+        return sums(
+            f"how many rows of both tables each class of {target} has{where.words()}, and in it every "
+            f"value of {', '.join(columns)}: a naive Bayes classifier",
+            [Part(lines * len(classes), self.settings.max_rows, False, noise)],
+            count,
+            show,
+            subject=target,
+            target=target,
         )
-
-    @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        tables = pairs(counts, self.schema, self.target, self.where)
-        by_class = next(iter(tables.values())).sum(axis=0)
-        return own_vector(by_class, *(tables[column] for column in self.using))
-
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`: the model; each table by itself is made consistent."""
-        noisy = np.array(state, dtype=np.int64).reshape(-1, len(self.classes))
-        most = 2 * self.settings.max_rows
-        tables: dict[str, Any] = {}
-        start = 1
-        for column in self.using:
-            values = self.where.values(column, self.schema)
-            counts = consistent(noisy[start : start + len(values)], most)
-            tables[column] = dict(zip(values, counts.tolist(), strict=True))
-            start += len(values)
-        by_class = consistent(noisy[0], most).tolist()
-        return {
-            "schema_digest": self.schema.digest(),
-            "target": self.target,
-            "classes": dict(zip(self.classes, by_class, strict=True)),
-            "columns": tables,
-        }

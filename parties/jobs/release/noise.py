@@ -19,7 +19,7 @@ from parties.jobs.spending import Adjacency, Spending
 if TYPE_CHECKING:
     from protocols.release.laws import Law
 
-Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian"]
+Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max"]
 CONFIDENCE = 0.95  # of every interval by itself
 FINE = 512  # scales above that are computed on a coarser grid; intervals are rounded outwards
 _DECIMAL = Context(prec=60)
@@ -27,12 +27,18 @@ _DECIMAL = Context(prec=60)
 
 @dataclass(frozen=True)
 class Noise:
-    """A law of noise on integers. `scale` is the sensitivity divided by epsilon, or the standard deviation sigma."""
+    """A mechanism: noise of a public law on integers, and what it promises of a row that changes them.
+
+    `sensitivity` is the most that they change by for neighbours, in all; for Gaussian noise the sum of the squares.
+    `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
+    """
 
     family: Family
     scale: Fraction
     epsilon: Fraction  # that is promised of all numbers with this noise together
     spending: Spending
+    sensitivity: int
+    delta: Fraction = Fraction(0)  # the chance that epsilon does not hold
 
     def law(self, numbers: int) -> Law:
         """Return the law for so many numbers: together they add at most 2^-38 to delta."""
@@ -43,6 +49,10 @@ class Noise:
             from protocols.release.laplace import DiscreteLaplace
 
             return DiscreteLaplace(self.scale, security)
+        if self.family == "report noisy max":
+            from protocols.release.geometric import OneSidedGeometric
+
+            return OneSidedGeometric(self.scale, security)
         from protocols.release.gaussian import discrete_gaussian
 
         return discrete_gaussian(self.scale**2, security)
@@ -53,36 +63,55 @@ class Noise:
         law = self._law_of_sum(float(self.scale) / coarseness, terms)
         middle = len(law) // 2
         inside = law[middle] + np.concatenate([[0.0], np.cumsum(law[middle + 1 :] + law[middle - 1 : 0 : -1])])
-        found = int(np.flatnonzero(inside >= confidence - 1e-12)[0])
-        return found if coarseness == 1 else math.ceil((found + 1) * coarseness)
+        steps = int(np.flatnonzero(inside >= confidence - 1e-12)[0])
+        return steps if coarseness == 1 else math.ceil((steps + 1) * coarseness)
 
     def _law_of_sum(self, scale: float, terms: int) -> NDArray[np.float64]:
-        """Probabilities of -n, ..., n - 1 for an n with next to nothing beyond, by the characteristic function."""
+        """Return the law of -n, ..., n - 1 for an n with next to nothing beyond, by the characteristic function."""
         spread = scale * math.sqrt(2 * terms)
         half = 1 << math.ceil(math.log2(12 * spread + 40 * scale + 4))
         angle = 2 * np.pi * np.arange(2 * half) / (2 * half)
         if self.family == "discrete Laplace":
             alpha = math.exp(-1 / scale)
-            one: NDArray[Any] = (1 - alpha) ** 2 / (1 - 2 * alpha * np.cos(angle) + alpha**2)
+            transform: NDArray[Any] = (1 - alpha) ** 2 / (1 - 2 * alpha * np.cos(angle) + alpha**2)
         else:
             weights = np.exp(-(np.arange(-half, half) ** 2) / (2 * scale**2))
-            one = np.fft.fft(np.fft.ifftshift(weights / weights.sum())).real
-        return np.fft.fftshift(np.fft.ifft(one**terms).real)
+            transform = np.fft.fft(np.fft.ifftshift(weights / weights.sum())).real
+        return np.fft.fftshift(np.fft.ifft(transform**terms).real)
 
     def fields(self, unit: Fraction = Fraction(1)) -> dict[str, object]:
-        """As it stands in a result; the scale in the units of the numbers there."""
+        """Return it as it stands in a result; the scale in the units of the numbers there."""
         name = "scale" if self.family == "discrete Laplace" else "sigma"
         return {"law": self.family, name: float(self.scale * unit)}
 
 
 def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
-    """Noise on integers of which one row changes all together by `change` at most: epsilon-private."""
+    """Return noise on integers of which one row changes all together by `change` at most: epsilon-private."""
     scale = Fraction(change) / epsilon
-    return Noise("discrete Laplace", scale, epsilon, Spending("discrete Laplace", float(epsilon), adjacency=adjacency))
+    loss = Spending("discrete Laplace", float(epsilon), adjacency=adjacency)
+    return Noise("discrete Laplace", scale, epsilon, loss, change)
+
+
+def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
+    """Return noise on monotone scores whose greatest is told, none of which one row changes by more: epsilon-private.
+
+    See `protocols.release.choice`; of several places, `change` is what `protocols.release.top` says.
+    """
+    loss = Spending("report noisy max", float(epsilon), adjacency=adjacency)
+    return Noise("report noisy max", Fraction(change) / epsilon, epsilon, loss, change)
+
+
+def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> Noise:
+    """Return what is promised of a noisy bound and of a number with noise of that bound, half of epsilon for each.
+
+    See `protocols.release.triangles`: delta is the chance that the bound is too small. The scale is that of the bound.
+    """
+    loss = Spending("private bound, discrete Laplace", float(epsilon), delta=float(delta), adjacency=adjacency)
+    return Noise("discrete Laplace", 2 / epsilon, epsilon, loss, 1, delta)
 
 
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency) -> Noise:
-    """Noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private.
+    """Return noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private.
 
     By zero-concentrated privacy (Bun, Steinke 2016): rho-zCDP is (rho + 2 sqrt(rho ln(1 / delta)), delta)-private, and
     noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
@@ -93,10 +122,10 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
         root = (context.ln(1 / _decimal(delta)) + _decimal(epsilon)).sqrt(context)
         rho = (root - context.ln(1 / _decimal(delta)).sqrt(context)) ** 2
         sigma = (numbers / (2 * rho)).sqrt(context)
-        kept = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
-    found = Fraction(kept)
-    spent = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * found**2)), adjacency=adjacency)
-    return Noise("discrete Gaussian", found, epsilon, spent)
+        rounded = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
+    scale = Fraction(rounded)
+    loss = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * scale**2)), adjacency=adjacency)
+    return Noise("discrete Gaussian", scale, epsilon, loss, numbers, delta)
 
 
 def _decimal(value: Fraction) -> Decimal:

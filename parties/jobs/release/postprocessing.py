@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
+from parties.base.arrays import Counts
 
 
 def consistent(noisy: Counts, most: int) -> Counts:
@@ -19,14 +18,14 @@ def consistent(noisy: Counts, most: int) -> Counts:
     total = min(max(int(flat.sum()), 0), most)
     ordered = np.sort(flat)[::-1]
     sums = np.cumsum(ordered)
-    kept = np.arange(1, len(flat) + 1)
-    places = np.flatnonzero(ordered * kept > sums - total)  # those that stay above 0, by the greatest such place
+    counts = np.arange(1, len(flat) + 1)
+    places = np.flatnonzero(ordered * counts > sums - total)  # those that stay above 0, by the greatest such place
     if total == 0 or not places.size:
         return np.zeros_like(noisy)
     many = int(places[-1]) + 1
     excess = int(sums[many - 1]) - total  # to be taken from so many in equal parts
     lowered, rest = divmod(excess, many)
-    found = np.maximum(flat - lowered, 0)
+    fitting = np.maximum(flat - lowered, 0)
     chosen = np.argsort(-flat, kind="stable")[:many]
-    found[chosen[many - rest :]] -= 1  # the remainder, one each from the smallest of them
-    return np.maximum(found, 0).reshape(noisy.shape)
+    fitting[chosen[many - rest :]] -= 1  # the remainder, one each from the smallest of them
+    return np.maximum(fitting, 0).reshape(noisy.shape)

@@ -116,24 +116,26 @@ class _Reader:
         self._tokens, self._schema, self._place = tokens, schema, 0
 
     def predicate(self) -> Predicate:
-        found: dict[str, set[str]] = {}
+        wanted: dict[str, set[str]] = {}
         if len(self._tokens) == 1 and self._tokens[0].is_keyword(ALL):
             return Predicate()
         while self._tokens:
             column, values = self._read_condition()
-            found[column] = found.get(column, set(self._schema.attributes[column])) & values
-            if not found[column]:
+            wanted[column] = wanted.get(column, set(self._schema.attributes[column])) & values
+            if not wanted[column]:
                 raise InputError(f"where: no row can be such: no value of {quoted(column)} is left")
             if self._place == len(self._tokens):
                 break
             self._expect_keyword("and")
         ordered = {
-            column: tuple(value for value in values if value in found[column])
+            column: tuple(value for value in values if value in wanted[column])
             for column, values in self._schema.attributes.items()
-            if column in found
+            if column in wanted
         }
-        kept = [(column, some) for column, some in ordered.items() if len(some) < len(self._schema.attributes[column])]
-        return Predicate(tuple(kept))
+        conditions = [
+            (column, some) for column, some in ordered.items() if len(some) < len(self._schema.attributes[column])
+        ]
+        return Predicate(tuple(conditions))
 
     def _read_condition(self) -> tuple[str, set[str]]:
         column = self._read_word("a column")

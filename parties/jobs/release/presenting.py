@@ -14,13 +14,18 @@ INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
 
 def text(document: Document) -> str:
     """Return a result in lines."""
-    lines = _model(document) if "classes" in document else _answers(document)
+    if "answer" in document:
+        lines = ["yes" if document["answer"] else "no"]
+    else:
+        lines = _model(document) if "classes" in document else _answers(document)
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
 
 def about(document: Document) -> list[str]:
     """Return what the numbers are of, and what noise they have."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
+    if "epsilon" not in document and not document.get("exact"):
+        return lines
     if document.get("exact"):
         return [*lines, "exact, without noise: each party can tell the other's number"]
     epsilon = f"epsilon {document['epsilon']:g}" + (f", delta {document['delta']:g}" if "delta" in document else "")
@@ -41,11 +46,11 @@ def amount(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
-def label(one: Document) -> str:
+def label(answer: Document) -> str:
     """Return what a number is of."""
-    if "of" in one:
-        return shown(one["of"])
-    return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in one["cell"].items()) or "all rows"
+    if "of" in answer:
+        return shown(answer["of"])
+    return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in answer["cell"].items()) or "all rows"
 
 
 def shown(word: str, limit: int = 200) -> str:
@@ -60,15 +65,15 @@ def _answers(document: Document) -> list[str]:
     if len(by) == 2 and "margins" in document:
         return _crossed(document)
     places = [list(map(shown, by))] if by else [["of"]]
-    places += [list(map(shown, one["cell"].values())) if by else [label(one)] for one in numbers]
+    places += [list(map(shown, answer["cell"].values())) if by else [label(answer)] for answer in numbers]
     what = shown(document["of"]) if "of" in document else "rows"
     title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}", "triangles": "triangles"}.get(
         document["question"], what
     )
-    found = [[title], *([_value(one)] for one in numbers)]
+    columns = [[title], *([_value(answer)] for answer in numbers)]
     if "low" in numbers[0]:
-        found = [[title, INTERVAL], *([_value(one), _interval(one)] for one in numbers)]
-    lines = [[*place, *rest] for place, rest in zip(places, found, strict=True)]
+        columns = [[title, INTERVAL], *([_value(answer), _interval(answer)] for answer in numbers)]
+    lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:
         lines += _sums(document, len(by))
     return aligned(lines, len(by) or 1)
@@ -78,9 +83,9 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
     """Return the lines of the margins of a table, and of the total."""
     lines = []
     if columns > 1:
-        for one in document.get("margins", ()):
-            cell = [shown(one["cell"][name]) if name in one["cell"] else "all" for name in document["by"]]
-            lines.append([*cell, _value(one), *([_interval(one)] if "low" in one else [])])
+        for answer in document.get("margins", ()):
+            cell = [shown(answer["cell"][name]) if name in answer["cell"] else "all" for name in document["by"]]
+            lines.append([*cell, _value(answer), *([_interval(answer)] if "low" in answer else [])])
     total = document["total"]
     return [*lines, ["all"] * columns + [_value(total), *([_interval(total)] if "low" in total else [])]]
 
@@ -88,7 +93,7 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
 def _crossed(document: Document) -> list[str]:
     """Return a table of two columns, one down, one across, with its margins."""
     down, across = document["by"]
-    cells = {tuple(one["cell"].values()): _value(one) for one in document["numbers"]}
+    cells = {tuple(answer["cell"].values()): _value(answer) for answer in document["numbers"]}
     margins = {
         name: {m["cell"][name]: _value(m) for m in document["margins"] if name in m["cell"]} for name in (down, across)
     }
@@ -106,7 +111,7 @@ def _crossed(document: Document) -> list[str]:
 
 def _spread(numbers: Sequence[Document]) -> str:
     """Half the length of the intervals, which is one for all but for what their bounds cut off."""
-    return amount(max(max(one["high"] - one["noisy"], one["noisy"] - one["low"]) for one in numbers))
+    return amount(max(max(answer["high"] - answer["noisy"], answer["noisy"] - answer["low"]) for answer in numbers))
 
 
 def _model(document: Document) -> list[str]:
@@ -118,12 +123,12 @@ def _model(document: Document) -> list[str]:
     return aligned(lines, 1)
 
 
-def _value(one: Document) -> str:
-    return ", ".join(map(shown, one["first"])) if "first" in one else amount(one["value"])
+def _value(answer: Document) -> str:
+    return ", ".join(map(shown, answer["first"])) if "first" in answer else amount(answer["value"])
 
 
-def _interval(one: Document) -> str:
-    return f"{amount(one['low'])} to {amount(one['high'])}"
+def _interval(answer: Document) -> str:
+    return f"{amount(answer['low'])} to {amount(answer['high'])}"
 
 
 def aligned(lines: Iterable[Sequence[str]], left: int) -> list[str]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -25,25 +28,79 @@ MAX_CELLS = 1 << 16  # that a query tells apart: more than that are refused
 
 
 @dataclass(frozen=True)
-class Question:
+class Cells:
     """Rows that are meant, told apart by the values of some columns: a cell for each combination of wanted values."""
 
+    schema: Schema
     where: Predicate
     by: tuple[str, ...] = ()
 
-    def domains(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """Return the wanted values of each column that tells rows apart."""
-        return tuple(self.where.values(column, schema) for column in self.by)
+    @cached_property
+    def domains(self) -> tuple[tuple[str, ...], ...]:
+        """The wanted values of each column that tells rows apart."""
+        return tuple(self.where.values(column, self.schema) for column in self.by)
 
-    def check(self, schema: Schema) -> None:
+    @property
+    def number(self) -> int:
+        """The number of cells."""
+        return math.prod(map(len, self.domains))
+
+    @property
+    def labels(self) -> list[dict[str, str]]:
+        """The values of each cell by their columns, in the order of the counts."""
+        return [dict(zip(self.by, values, strict=True)) for values in product(*self.domains)]
+
+    @property
+    def words(self) -> str:
+        """The cells as part of a sentence; nothing for all rows."""
+        if not self.by:
+            return self.where.words()
+        each = " and ".join(f"{name} ({', '.join(values)})" for name, values in zip(self.by, self.domains, strict=True))
+        return f", for each value of {each}" + (f", of rows{self.where.words()}" if self.where.wanted else "")
+
+    def check(self) -> None:
         """`InputError` if there are too many cells."""
         columns = dict.fromkeys([*self.where.columns, *self.by])
-        cells = math.prod(len(self.where.values(column, schema)) for column in columns)
-        if cells > MAX_CELLS:
+        told_apart = math.prod(len(self.where.values(column, self.schema)) for column in columns)
+        if told_apart > MAX_CELLS:
             raise InputError(
-                f"the question tells {cells} cells apart, at most {MAX_CELLS} are counted: "
+                f"the question tells {told_apart} cells apart, at most {MAX_CELLS} are counted: "
                 "name fewer columns, or fewer values in where"
             )
+
+    def count(self, counts: Counts, target: str) -> Indices:
+        """Return how many own rows each cell has, int64[wanted values of the first column, of the second, ...].
+
+        `counts` has all columns of the schema in its order, the target apart.
+        """
+        splits = _splits(self.where, self.by, target)
+        tree = _tree(self.where, splits, self.schema, target)
+        (open_nodes,) = (counts.level(tree, attributes=False).classes,)
+        shape = [len(self.where.values(column, self.schema)) for column in splits]
+        table = open_nodes.reshape(*shape, -1)[..., _places(self.where, target, self.schema)]
+        names = [*splits, target]
+        hidden = tuple(place for place, name in enumerate(names) if name not in self.by)
+        left = [name for name in names if name in self.by]
+        return np.transpose(table.sum(axis=hidden), [left.index(name) for name in self.by])
+
+    def answers(self, numbers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return a number for each cell as a result has them."""
+        return [{"cell": label, **number} for label, number in zip(self.labels, numbers, strict=True)]
+
+    # Of questions on the values of one column, the last one, in groups that the others make.
+
+    @cached_property
+    def groups(self) -> Cells:
+        """The groups."""
+        return Cells(self.schema, self.where, self.by[:-1])
+
+    def by_group(self, counts: Counts) -> Indices:
+        """Return how many own rows have each value in each group, int64[groups, values]."""
+        return self.count(counts, self.by[-1]).reshape(self.groups.number, -1)
+
+    def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return a result with a number for each group."""
+        return {"of": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
 
 
 def used(schema: Schema, columns: Sequence[str], target: str | None = None) -> Schema:
@@ -52,32 +109,16 @@ def used(schema: Schema, columns: Sequence[str], target: str | None = None) -> S
     return schema.only([*names, *([] if target is None else [target])])
 
 
-def cells(counts: Counts, schema: Schema, target: str, question: Question) -> Indices:
-    """Return how many own rows each cell has, int64[wanted values of the first column, of the second, ...].
-
-    `counts` has all columns of the schema in its order, the target apart.
-    """
-    splits = _splits(question, target)
-    (open_nodes,) = (counts.level(_tree(question.where, splits, schema, target), attributes=False).classes,)
-    shape = [len(question.where.values(column, schema)) for column in splits]
-    wanted = _places(question.where, target, schema)
-    table = open_nodes.reshape(*shape, -1)[..., wanted]
-    names = [*splits, target]
-    hidden = tuple(place for place, name in enumerate(names) if name not in question.by)
-    left = [name for name in names if name in question.by]
-    return np.transpose(table.sum(axis=hidden), [left.index(name) for name in question.by])
-
-
 def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict[str, Indices]:
     """Return how many own rows each value of each column has in each class, int64[wanted values, wanted classes] a
     column."""
-    splits = _splits(Question(where), target)
+    splits = _splits(where, (), target)
     level = counts.level(_tree(where, splits, schema, target), attributes=True)
     classes = _places(where, target, schema)
-    found = {}
-    for column, table in zip(schema.features(target), level.values, strict=True):
-        found[column] = table.sum(axis=0)[np.ix_(_places(where, column, schema), classes)]
-    return found
+    return {
+        column: table.sum(axis=0)[np.ix_(_places(where, column, schema), classes)]
+        for column, table in zip(schema.features(target), level.values, strict=True)
+    }
 
 
 def marginals(
@@ -88,16 +129,16 @@ def marginals(
     A table is int64[wanted values of the first column, of the second, ...]. Sets that differ in one column are counted
     by one query: all pairs of d columns take d - 1.
     """
-    found: dict[tuple[str, ...], Indices] = {}
-    others = {one: tuple(name for name in one if name != target) for one in sets}
+    counted: dict[tuple[str, ...], Indices] = {}
+    others = {columns: tuple(name for name in columns if name != target) for columns in sets}
     for by in dict.fromkeys(names[:-1] for names in others.values()):
-        splits = _splits(Question(where, by), target)
+        splits = _splits(where, by, target)
         level = counts.level(_tree(where, splits, schema, target), attributes=True)
         shape = [len(where.values(name, schema)) for name in splits]
         hidden = tuple(place for place, name in enumerate(splits) if name not in by)
         classes = _places(where, target, schema)
         tables = dict(zip(schema.features(target), level.values, strict=True))
-        for one, names in others.items():
+        for columns, names in others.items():
             if names[:-1] != by:
                 continue
             table = level.classes[:, classes]
@@ -105,10 +146,10 @@ def marginals(
                 table = tables[names[-1]][:, _places(where, names[-1], schema)][..., classes]
             table = table.reshape(*shape, *table.shape[1:]).sum(axis=hidden)
             order = [*names, target]
-            if target not in one:
+            if target not in columns:
                 table, order = table.sum(axis=-1), list(names)
-            found[one] = np.ascontiguousarray(np.transpose(table, [order.index(name) for name in one]))
-    return [found[one] for one in sets]
+            counted[columns] = np.ascontiguousarray(np.transpose(table, [order.index(name) for name in columns]))
+    return [counted[columns] for columns in sets]
 
 
 def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[bytes], bytes]:
@@ -128,10 +169,10 @@ def _places(where: Predicate, column: str, schema: Schema) -> list[int]:
     return [place for place, value in enumerate(schema.attributes[column]) if value in wanted]
 
 
-def _splits(question: Question, target: str) -> list[str]:
+def _splits(where: Predicate, by: Sequence[str], target: str) -> list[str]:
     """Return the columns that the tree asks: those with a condition only, then those that tell rows apart."""
-    conditions = [column for column in question.where.columns if column not in question.by]
-    return [column for column in [*conditions, *question.by] if column != target]
+    conditions = [column for column in where.columns if column not in by]
+    return [column for column in [*conditions, *by] if column != target]
 
 
 def _tree(where: Predicate, splits: Sequence[str], schema: Schema, target: str) -> Tree:

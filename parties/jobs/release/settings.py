@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
-from parties.jobs.spending import Adjacency, exact
-from parties.jobs.tabular_settings import RowBound, TabularSettings, check_names, row_bound
+from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
-LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 16.0
-
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
+Where = Annotated[str, Field(max_length=20_000)]
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
@@ -30,10 +30,9 @@ def loss(unless: str = "") -> AnyField:
     return public(None, "Epsilon", words, unless=unless)
 
 
-class NoisySettings(BooleanSettings, TabularSettings):
-    """What questions with noise have in common."""
-
-    where: Annotated[str, Field(max_length=20_000)] | None = public(
+def condition() -> AnyField:
+    """Return the field `where`."""
+    return public(
         None,
         "Only rows where",
         "Only rows such as 'age in [young, middle] and sex = male'",
@@ -41,6 +40,19 @@ class NoisySettings(BooleanSettings, TabularSettings):
         joined="; ",
         examples=["age in [young, middle] and sex = male"],
     )
+
+
+class DecisionSettings(BooleanSettings, TabularSettings):
+    """Those of a question whose answer is a decision, without a number and without noise."""
+
+    where: Where | None = condition()
+    max_rows: RowBound = row_bound()
+
+
+class NoisySettings(BooleanSettings, TabularSettings):
+    """What questions with noise have in common."""
+
+    where: Where | None = condition()
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours(besides=" (twice the noise, as a rule)")
     max_rows: RowBound = row_bound()
@@ -61,32 +73,49 @@ class DrawnSettings(ReleaseSettings):
     svg: LocalPath | None = output("Draw the numbers with their intervals.")
 
 
-def check_privacy(settings: NoisySettings) -> None:
-    """`InputError` unless the answer is either noisy, by an epsilon, or exact."""
-    may_be_exact = isinstance(settings, ReleaseSettings)
+class GaussianSettings(ReleaseSettings):
+    """Those of a question that Gaussian noise suits: many numbers that one row changes together."""
+
+    delta: Delta | None = public(
+        None,
+        "Delta",
+        "With it the noise is Gaussian: the chance that epsilon does not hold",
+        none="none, epsilon always holds",
+    )
+
+
+class GroupSettings(ReleaseSettings):
+    """Those of a question that may be answered for each of several groups of rows."""
+
+    by: Columns | None = public(
+        None, "Groups", "A group for each value of these columns", none="all rows are one group", column=True
+    )
+
+
+def check_privacy(settings: Any) -> None:
+    """`InputError` unless the answer is either noisy, by an epsilon, or exact; or if a delta promises nothing."""
     is_exact = isinstance(settings, ReleaseSettings) and settings.exact
     if is_exact and settings.epsilon is not None:
         raise InputError("exact: without noise there is no epsilon: give one or the other")
-    if not is_exact and settings.epsilon is None:
-        other = ", or exact, for no noise at all" if may_be_exact else ""
+    if isinstance(settings, NoisySettings) and not is_exact and settings.epsilon is None:
+        other = ", or exact, for no noise at all" if isinstance(settings, ReleaseSettings) else ""
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
+    if (delta := getattr(settings, "delta", None)) is None:
+        return
+    if is_exact:
+        raise InputError("exact: without noise there is no delta: give one or the other")
+    check_delta(delta, 2 * settings.max_rows)
 
 
-def check_share(delta: float, max_rows: int) -> None:
-    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
-    rows = 2 * max_rows
-    if exact(delta) * rows >= 1:
-        raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
-            f"{delta:g} would allow to give whole rows away"
-        )
-
-
-def check_columns(settings: NoisySettings, schema: Schema) -> None:
+def check_columns(settings: Any, schema: Schema) -> None:
     """`InputError` for a column that the schema does not have, or that one setting names twice."""
-    named = {key: getattr(settings, key, None) or () for key in ("by", "of", "columns", "target")}
-    named = {key: (given,) if isinstance(given, str) else given for key, given in named.items()}
+    named = {key: names_in(getattr(settings, key, None)) for key in ("by", "of", "columns", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
     if set(named["of"]) & set(named["by"]):
         raise InputError("of: name another column than those of by")
+
+
+def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the columns that a setting names: one, several, or none."""
+    return (value,) if isinstance(value, str) else value or ()

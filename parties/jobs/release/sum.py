@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
 
-import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Document
-from parties.jobs.release.cells import GroupSettings, OfColumn, words
-from parties.jobs.release.kind import Numbers
-from parties.jobs.release.noise import laplace
-from parties.jobs.release.reading import Question, cells
-from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.release.sums import Part, Sums, number, own_vector
-from parties.jobs.release.values import Values, read
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Part, Question, number, own_vector, sums
+from parties.jobs.release.settings import DrawnSettings, GroupSettings
+from parties.jobs.release.values import read
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Name
-
-if TYPE_CHECKING:
-    from protocols.counts import Counts
 
 
 class SumSettings(GroupSettings, DrawnSettings):
@@ -36,40 +25,7 @@ class SumSettings(GroupSettings, DrawnSettings):
     )
 
 
-class Numeric(OfColumn, Sums):
-    """A question on the values of a column that are numbers, for all rows or for each group."""
-
-    Settings = SumSettings
-    draws = True
-    settings: SumSettings
-    what = "a sum"
-
-    @property
-    def values(self) -> Values:
-        """The numbers that the wanted values are."""
-        return read(self.subject, self.where.values(self.subject, self.schema), self.what)
-
-    @override
-    def check(self) -> None:
-        Question(self.where, self.named(self.settings)).check(self.schema)
-        _ = self.values  # refused here if they are none
-        self.check_sizes()
-
-    def own_table(self, counts: Counts) -> Numbers:
-        """Own rows by group and value, int64[groups, values]."""
-        table = cells(counts, self.schema, self.target, Question(self.where, self.named(self.settings)))
-        return table.reshape(self.group_count, -1)
-
-    def answers(self, numbers: Sequence[Document]) -> Document:
-        """Return the result: a number for each group."""
-        return {
-            "of": self.subject,
-            "by": list(self.groups.by),
-            "numbers": [{"cell": cell, **one} for cell, one in zip(self.group_labels, numbers, strict=True)],
-        }
-
-
-class Sum(Numeric):
+class Sum(Release):
     """What do the numbers of a column add up to over the rows of both parties? Both learn the sum, with noise.
 
     The column's values are those that the schema lists, as numbers, so what one row can add is public: the noise has
@@ -81,36 +37,22 @@ class Sum(Numeric):
     example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --of visits --epsilon 1 "
     noun = "sum"
-
-    @cached_property
-    @override
-    def parts(self) -> tuple[Part, ...]:
-        whole, groups = self.values.whole, self.group_count
-        noise = None
-        if not self.exact:
-            change = max(1, self.values.change(self.replaced, groups))
-            noise = laplace(self.epsilon, change, self.settings.adjacency)
-        return (Part(groups, self.settings.max_rows * max(map(abs, whole)), min(whole) < 0, noise),)
-
-    @property
-    @override
-    def unit(self) -> Fraction:
-        return self.values.unit
-
-    @property
-    @override
-    def learnt(self) -> str:
-        return f"the sum of {self.subject} over the rows of both tables" + words(self.groups, self.schema)
+    Settings = SumSettings
+    draws = True
 
     @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`: in units."""
-        return own_vector(self.own_table(counts) @ np.array(self.values.whole, dtype=np.int64))
-
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        (part,) = self.parts
-        reach = None if part.noise is None else part.noise.reach()
-        rows = 2 * self.settings.max_rows
-        bounds = (rows * min(self.values.least, Fraction(0)), rows * max(self.values.greatest, Fraction(0)))
-        return self.answers([number(opened, reach, *bounds, unit=self.unit) for opened in state])
+    def ask(self) -> Question:
+        cells, rows = self.cells(*self.named(self.settings)), 2 * self.settings.max_rows
+        values, groups, of = read(cells.by[-1], cells.domains[-1], "a sum"), cells.groups, cells.by[-1]
+        noise = self.noise(max(1, values.change(self.replaced, groups.number)))
+        reach = None if noise is None else noise.reach()
+        bounds = rows * min(values.least, Fraction(0)), rows * max(values.greatest, Fraction(0))
+        return sums(
+            f"the sum of {of} over the rows of both tables{groups.words}",
+            [Part(groups.number, self.settings.max_rows * max(map(abs, values.whole)), min(values.whole) < 0, noise)],
+            lambda counts: own_vector(cells.by_group(counts) @ values.vector),
+            lambda state: cells.grouped(number(opened, reach, *bounds, values.unit) for opened in state),
+            values.unit,
+            subject=of,
+            target=of,
+        )

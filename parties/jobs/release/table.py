@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from parties.base.settings import required
 from parties.jobs.kind import Document
 from parties.jobs.release.histogram import Histogram
+from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.question import number
+from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.release.sums import number
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
 
@@ -41,37 +42,26 @@ class Table(Histogram):
     estimate_example = "--schema schema.toml --by outcome,sex --epsilon 1 "
     noun = "table"
 
-    @classmethod
     @override
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        found: tuple[str, ...] = required(settings.by, f"{cls.name}.by")
-        return found
-
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`: cells that are consistent, and the margins by each column."""
-        document = super().found(state)
-        (part,) = self.parts
-        if part.noise is None:
-            return document | {"margins": self._margins(np.array(state), np.array(state), None)}
+    def shown(self, state: Sequence[int], cells: Cells, noise: Noise | None) -> Mapping[str, Any]:
+        """Return the result: cells that are consistent, and the margins by each column."""
+        document = dict(super().shown(state, cells, noise))
         noisy = np.array(state, dtype=np.int64)
-        whole = consistent(noisy, 2 * self.settings.max_rows)
+        whole = noisy if noise is None else consistent(noisy, 2 * self.settings.max_rows)
         for cell, value in zip(document["numbers"], whole.tolist(), strict=True):
             cell["value"] = value
         document["total"]["value"] = int(whole.sum())
-        return document | {"margins": self._margins(noisy, whole, part.noise)}
+        return document | {"margins": self._margins(noisy, whole, cells, noise)}
 
-    def _margins(self, noisy: Any, whole: Any, noise: Any) -> list[Document]:
-        """Sums of the cells by each column; the interval is that of the sum of the noisy cells."""
-        question = self.asked_for
-        domains = question.domains(self.schema)
-        shape = tuple(map(len, domains))
-        found = []
-        for axis, (column, values) in enumerate(zip(question.by, domains, strict=True)):
+    def _margins(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[Document]:
+        """Return sums of the cells by each column; the interval is that of the sum of the noisy cells."""
+        shape = tuple(map(len, cells.domains))
+        most = Fraction(2 * self.settings.max_rows)
+        margins = []
+        for axis, (column, values) in enumerate(zip(cells.by, cells.domains, strict=True)):
             others = tuple(i for i in range(len(shape)) if i != axis)
-            sums, kept = (table.reshape(shape).sum(axis=others).tolist() for table in (noisy, whole))
+            opened, fitting = (table.reshape(shape).sum(axis=others).tolist() for table in (noisy, whole))
             reach = None if noise is None else noise.reach(whole.size // len(values))
-            most = Fraction(2 * self.settings.max_rows)
-            for value, opened, shown in zip(values, sums, kept, strict=True):
-                found.append({"cell": {column: value}, **number(opened, reach, Fraction(0), most), "value": shown})
-        return found
+            for value, total, fit in zip(values, opened, fitting, strict=True):
+                margins.append({"cell": {column: value}, **number(total, reach, Fraction(0), most), "value": fit})
+        return margins

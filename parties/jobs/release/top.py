@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Inputs
-from parties.jobs.release.cells import words
-from parties.jobs.release.choices import Choices, ChoiceSettings
-from parties.jobs.release.kind import Numbers
+from parties.base.arrays import Numbers
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Question
+from parties.jobs.release.settings import GroupSettings
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.counts import Counts
-    from smc.counting import Program
     from smc.engines import Engine
+
+
+class ChoiceSettings(GroupSettings):
+    """Those of a choice among the values of a column."""
+
+    of: Name | None = public(None, "Column", "The column whose values are the candidates", column=True)
 
 
 class TopSettings(ChoiceSettings):
@@ -30,7 +34,7 @@ class TopSettings(ChoiceSettings):
     )
 
 
-class Top(Choices):
+class Top(Release):
     """Which values of a column are the most frequent in the rows of both parties? Both learn them, in their order.
 
     No number is opened. All places share epsilon: noise of the scale K / epsilon for the first K, (K + 1) / epsilon
@@ -43,56 +47,35 @@ class Top(Choices):
     example = "--data mine.csv --schema schema.toml --of diagnosis --first 5 --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --of diagnosis --epsilon 1 "
     noun = "top"
-    settings: TopSettings
 
     @override
-    def check(self) -> None:
-        if self.settings.first > len(self.wanted):
-            raise InputError(f"first: there are {len(self.wanted)} values of {self.subject!r} only")
-        super().check()
+    def ask(self) -> Question:
+        from protocols.release.top import change, count_top, noisy_top
 
-    @property
-    @override
-    def law(self) -> Any:
-        """See `Choices.law`: one noise for all places, see `protocols.release.top`."""
-        from protocols.release.top import top_law
+        cells, first = self.cells(*self.named(self.settings)), self.settings.first
+        of, candidates, groups = cells.by[-1], cells.domains[-1], cells.groups.number
+        size, width = len(candidates), self.settings.max_rows.bit_length()
+        if first > size:
+            raise InputError(f"first: there are {size} values of {of!r} only")
+        noise = self.noisy_max(change(first, size, self.replaced))  # one for all places
+        law = None if noise is None else noise.law(size * groups)
 
-        values, groups = len(self.wanted), self.group_count
-        return None if self.exact else top_law(self.epsilon, self.settings.first, values, self.replaced, groups)
+        def opened(engine: Engine, numbers: Numbers) -> list[int]:
+            """Return the places of each group, one group after the other."""
+            return noisy_top(engine, numbers.reshape(size, -1), first, width, law).T.reshape(-1).tolist()
 
-    @property
-    @override
-    def own_count(self) -> int:
-        return len(self.wanted) * self.group_count
-
-    @property
-    @override
-    def learnt(self) -> str:
-        many = self.settings.first
-        which = "the most frequent value" if many == 1 else f"the {many} most frequent values, in their order,"
-        return f"{which} of {self.subject} in the rows of both tables" + words(self.groups, self.schema)
-
-    @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`: rows by value, group by group."""
-        return self.own_table(counts).reshape(-1)
-
-    @override
-    def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """See `Release.answer`: the places of each group, one group after the other."""
-        from protocols.release.top import noisy_top
-
-        found = noisy_top(engine, own.reshape(len(self.wanted), -1), self.settings.first, self.width, self.law)
-        return found.T.reshape(-1).tolist()
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        from protocols.release.top import count_top
-
-        values, groups = len(self.wanted), self.group_count
-        return lambda engine: count_top(engine, values, groups, self.settings.first, self.width, self.law)
-
-    @override
-    def found(self, state: Sequence[int]) -> Document:
-        table = np.array(state).reshape(-1, self.settings.first).tolist()
-        return self.answers([{"first": [self.wanted[index] for index in line]} for line in table])
+        which = "the most frequent value" if first == 1 else f"the {first} most frequent values, in their order,"
+        return Question(
+            f"{which} of {of} in the rows of both tables{cells.groups.words}",
+            size * groups,
+            lambda counts: cells.by_group(counts).T.reshape(-1),
+            opened,
+            lambda state: cells.grouped(
+                {"first": [candidates[index] for index in places]} for places in np.array(state).reshape(-1, first)
+            ),
+            () if noise is None else (noise,),
+            f"choice {'without' if noise is None else 'with'} noise",
+            of,
+            of,
+            program=lambda engine: count_top(engine, size, groups, first, width, law),
+        )

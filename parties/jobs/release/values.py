@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
@@ -54,11 +57,11 @@ class Values:
     @cached_property
     def unit(self) -> Fraction:
         """The largest number of which all are whole multiples; 1 if all are 0."""
-        found = [number for number in self.present if number]
-        if not found:
+        nonzero = [number for number in self.present if number]
+        if not nonzero:
             return Fraction(1)
-        denominator = math.lcm(*(number.denominator for number in found))
-        return Fraction(math.gcd(*(int(number * denominator) for number in found)), denominator)
+        denominator = math.lcm(*(number.denominator for number in nonzero))
+        return Fraction(math.gcd(*(int(number * denominator) for number in nonzero)), denominator)
 
     @cached_property
     def ordered(self) -> tuple[tuple[Fraction, int], ...]:
@@ -71,10 +74,20 @@ class Values:
         return self.moved(self.middle)
 
     @cached_property
+    def from_zero(self) -> Values:
+        """The numbers less the least of them."""
+        return self.moved(self.least)
+
+    @cached_property
     def whole(self) -> tuple[int, ...]:
         """The numbers in units, 0 for a missing one."""
         unit = self.unit
         return tuple(0 if number is None else int(number / unit) for number in self.numbers)
+
+    @cached_property
+    def vector(self) -> NDArray[np.int64]:
+        """The same as an array, int64[values]."""
+        return np.array(self.whole, dtype=np.int64)
 
     def change(self, replaced: bool, groups: int) -> int:
         """By how many units all sums of the groups together change at most for one row, which is in one group if any.
@@ -99,17 +112,17 @@ def decimal(text: str) -> Fraction | None:
 def read(column: str, categories: tuple[str, ...], what: str, key: str = "of") -> Values:
     """Return the numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no
     number."""
-    found = Values(tuple(map(decimal, categories)))
-    for category, number in zip(categories, found.numbers, strict=True):
+    values = Values(tuple(map(decimal, categories)))
+    for category, number in zip(categories, values.numbers, strict=True):
         if number is None and category != MISSING:
             raise InputError(
                 f"{key}: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must "
                 f"be numbers, and {quoted(category)} is none"
             )
-    if not found.present:
+    if not values.present:
         raise InputError(f"{key}: {what} needs bounds: the schema gives {quoted(column)} no number")
-    if max(map(abs, (*found.whole, *found.centred.whole))) > MAX_UNITS:
+    if max(map(abs, (*values.whole, *values.centred.whole))) > MAX_UNITS:
         raise InputError(
-            f"{key}: the values of {quoted(column)} are too many units of {float(found.unit):g}: round them"
+            f"{key}: the values of {quoted(column)} are too many units of {float(values.unit):g}: round them"
         )
-    return found
+    return values

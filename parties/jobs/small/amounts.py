@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -108,9 +109,9 @@ class Amounts(Kind):
             *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
         ]
 
+    @abstractmethod
     def learnt(self) -> str:
         """Return what both learn, a phrase."""
-        raise NotImplementedError
 
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
@@ -121,9 +122,9 @@ class Amounts(Kind):
     def program(self, inputs: Inputs) -> Program:
         return self.batch_program(1)
 
+    @abstractmethod
     def batch_program(self, batch: int) -> Program:
         """Return the conversation for so many pairs."""
-        raise NotImplementedError
 
     @override
     def own(self, typed: Mapping[str, Any]) -> int:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Estimate, File, OnStep, Spending, State, Step
+from parties.jobs.kind import Document, Estimate, File, OnStep, State, Step
 from parties.jobs.release.columns import check_cells, ordered
-from parties.jobs.release.kind import Numbers, Release
-from parties.jobs.release.noise import gauss
-from parties.jobs.release.reading import Question, marginals
-from parties.jobs.release.settings import check_share
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.question import Question, own_vector
+from parties.jobs.release.reading import marginals
 from parties.jobs.spending import exact
 from parties.jobs.synthesise import result, rows
 from parties.jobs.synthesise.settings import SynthesiseSettings
@@ -24,11 +24,8 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.jobs.inputs import Inputs
-    from protocols.counts import Counts
     from protocols.release.aim import AimProblem
     from protocols.release.selection import Workload
-    from smc.counting import Program
     from smc.engines import Engine
 
 MOST_CODES = 1 << 16  # values of a column
@@ -43,7 +40,7 @@ class Synthesise(Release):
 
     name = "synthesise"
     title = "Synthetic table"
-    Settings = SynthesiseSettings  # type: ignore[assignment]
+    Settings = SynthesiseSettings
     example = "--data mine.csv --schema schema.toml --epsilon 1 --delta 1e-9 --csv synthetic.csv --config party.toml"
     estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-9 "
     noun = "synthesis"
@@ -60,26 +57,31 @@ class Synthesise(Release):
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
-    @classmethod
     @override
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        return tuple(settings.columns)
-
-    @override
-    def check(self) -> None:
+    def ask(self) -> Question:
         settings = self.settings
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
-        check_share(settings.delta, settings.max_rows)
         if settings.ways > len(self.names):
             raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
         for name, values in zip(self.names, self.values, strict=True):
             if len(values) > MOST_CODES:
                 raise InputError(f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made")
         check_cells(self.sets, self.where, self.schema)
-        Question(self.where).check(self.schema)
+        self.cells()  # refused here if there are too many
         if (least := sum(map(len, self.values))) > settings.model_cells:
             raise InputError(f"model_cells: single columns alone have {least:,} values together: give more")
+        return Question(
+            self._learnt(),
+            sum(self.work.sizes),
+            lambda counts: own_vector(*marginals(counts, self.schema, self.columns[0], self.where, self.sets)),
+            lambda engine, numbers: self.run(engine, numbers, self.beginning, lambda step: None),
+            lambda state: result.fields(settings, self.work, dict(zip(self.names, self.values, strict=True)), state),
+            (self._mechanism,),
+            subject=listed(self.names),
+            noise={"rho": float(self.work.rho)},
+            program=self._program,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,17 +100,23 @@ class Synthesise(Release):
         return [one for many in range(1, min(most, len(self.names)) + 1) for one in combinations(self.names, many)]
 
     @cached_property
+    def _mechanism(self) -> Noise:
+        """All rounds: they spend all of rho, whatever they come to."""
+        noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency)
+        name = f"marginals by {self.settings.select.upper()}"
+        return replace(noise, spending=replace(noise.spending, mechanism=name))
+
+    @cached_property
     def work(self) -> Workload:
         """The protocol's view."""
         from protocols.release.selection import Workload
 
         place = {name: number for number, name in enumerate(self.names)}
-        spent = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency).spending.rho
         return Workload(
             tuple(map(len, self.values)),
             tuple(tuple(place[name] for name in one) for one in self.sets),
             self.settings.max_rows,
-            exact(spent),
+            exact(self._mechanism.spending.rho),
             self.replaced,
             self.epsilon,
         )
@@ -123,20 +131,8 @@ class Synthesise(Release):
 
     # What is said of it.
 
-    @property
-    @override
-    def exact(self) -> bool:
-        """See `Kind.exact`: never."""
-        return False
-
-    @property
-    @override
-    def subject(self) -> str:
-        return listed(self.names)
-
-    @property
-    @override
-    def learnt(self) -> str:
+    def _learnt(self) -> str:
+        """Return what both learn, a phrase."""
         which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
         return (
             f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"
@@ -147,13 +143,6 @@ class Synthesise(Release):
     @override
     def question(self) -> str:
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
-
-    @property
-    @override
-    def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`: all of rho, whatever the rounds come to."""
-        how = self.settings.select.upper()
-        return (Spending(f"marginals by {how}", rho=float(self.work.rho), adjacency=self.settings.adjacency),)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
@@ -168,24 +157,15 @@ class Synthesise(Release):
 
     # What it costs.
 
-    @property
-    @override
-    def own_count(self) -> int:
-        return sum(self.work.sizes)
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: of a run with all rounds that there can be."""
+    def _program(self, engine: Any) -> None:
+        """Count a run with all rounds that there can be."""
         from protocols.release import aim, mst
 
-        def program(engine: Any) -> None:
-            if self.settings.select == "mst":
-                mst.count(engine, self.work)
-            else:
-                aim.count_at_most(engine, self.plan)
-            rows.count_at_most(engine, self.settings, self.names)
-
-        return program
+        if self.settings.select == "mst":
+            mst.count(engine, self.work)
+        else:
+            aim.count_at_most(engine, self.plan)
+        rows.count_at_most(engine, self.settings, self.names)
 
     @property
     @override
@@ -203,12 +183,6 @@ class Synthesise(Release):
         return f"{found}, and {rows.most(self.settings):,} rows"
 
     # How it is run.
-
-    @override
-    def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`: all marginals, one after the other."""
-        tables = marginals(counts, self.schema, self.target, self.where, self.sets)
-        return np.concatenate([table.reshape(-1) for table in tables])
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -232,11 +206,6 @@ class Synthesise(Release):
         state = Synthesis(measured)
         on_step(Step(self.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
-
-    @override
-    def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """See `Release.answer`; it is `run` that answers."""
-        raise NotImplementedError
 
     # Its states: a step is a round, the last one the rows.
 
@@ -276,16 +245,6 @@ class Synthesise(Release):
         return Synthesis.decode(value)
 
     # What it brings.
-
-    @property
-    @override
-    def noise_fields(self) -> Document:
-        return {"rho": float(self.work.rho)}
-
-    @override
-    def found(self, state: State) -> Document:
-        """See `Release.found`: what was measured, and the rows as places of values."""
-        return result.fields(self.settings, self.work, dict(zip(self.names, self.values, strict=True)), state)
 
     @classmethod
     @override

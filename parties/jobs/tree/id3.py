@@ -14,14 +14,12 @@ from parties.base.text import listed
 from parties.jobs.kind import Counted, Document, Estimate, File, Inputs, OnStep, Opened, Spending, State
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.jobs.spending import KEPT_BY_NODES
-from parties.jobs.tabular import Tabular
-from parties.jobs.tabular_settings import file_of
+from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.exact import Exact
 from parties.jobs.tree.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.tree.private import Private
 from parties.jobs.tree.settings import Id3Extra, Id3Settings
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 CHOSEN = ("target", "columns")  # what a specification says by its schema
 
 
-class Id3(Tabular):
+class Id3(BySchema):
     """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
 
     name = "id3"
@@ -47,12 +45,13 @@ class Id3(Tabular):
     phases = True
     page = "tree"
     settings: Id3Settings
+    target = ""  # of a task, the class column
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
         """Settings of which what is left open is chosen here, by public numbers."""
         learner = Exact if settings.epsilon is None else Private
-        super().__init__(learner.completed(settings, schema, target))
-        self.schema, self.target = schema, target
+        super().__init__(learner.completed(settings, schema, target), schema)
+        self.target = target
 
     @classmethod
     @override
@@ -82,12 +81,8 @@ class Id3(Tabular):
 
     @classmethod
     @override
-    def planned(cls, settings: KindSettings) -> Id3:
-        """See `Kind.planned`: the schema is a file."""
-        assert isinstance(settings, Id3Settings)
-        agreed = schemas.load(file_of(settings.schema_file, "schema"))
-        target = agreed.choose_target(settings.target)
-        return cls(settings, agreed, target)._checked()
+    def canonical(cls, settings: Any, schema: Schema) -> Id3:
+        return cls(settings, schema, schema.choose_target(settings.target))._checked()
 
     @classmethod
     @override
@@ -211,11 +206,15 @@ class Id3(Tabular):
 
     # How it is run.
 
+    @override
+    def own_rows(self, source: Any, secret: bytes = b"") -> Any:
+        return self.learner.own(source, secret)
+
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns) as source:
-            yield Opened(self.learner.own(source, inputs.secret), source.fingerprint)
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.kind import OnStep, Spending, State
-from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.spending import exact
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.learner import TYPICAL_SPLITS, Learner, step
@@ -29,10 +29,21 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20  # of a level, where every node is split
 
 
-class Private(Learner, BoundedLoss):
+class Private(Learner):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        assert self.settings.epsilon is not None
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """True if neighbours differ by a row replaced, not by one more or less."""
+        return self.settings.adjacency == "replace"
 
     @property
     @override

@@ -12,6 +12,7 @@ from parties.jobs.kind import Extra
 from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
+from protocols.release.promise import LEAST_EPSILON
 
 
 class Id3Settings(TabularSettings):
@@ -51,7 +52,7 @@ class Id3Settings(TabularSettings):
     against: models.Against = models.against(
         "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
     )
-    epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
+    epsilon: Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)] | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
     )
     adjacency: Adjacency = public(

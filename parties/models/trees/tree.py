@@ -8,7 +8,6 @@ trees vote, has {"trees": [NODE, ...]} instead of one tree.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -96,7 +95,7 @@ class TreeFile:
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. `InputError` if the file cannot be written."""
-        files.write_text(path, json.dumps(self.fields(), ensure_ascii=False, indent=2) + "\n")
+        files.write_json(path, self.fields())
 
     @classmethod
     def parse(cls, fields: object) -> TreeFile:

@@ -31,7 +31,7 @@ WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 @dataclass(frozen=True)
 class Charge:
-    """What a job has spent of a table, and when (aware): once, however often it went on."""
+    """A job's spending of a table, and when (aware): once, however often it went on."""
 
     at: datetime
     table: str
@@ -54,8 +54,8 @@ class Numbers:
     left: float
 
     def __str__(self) -> str:
-        shown = (f"{name} {value:.4g}" for name, value in (("asked", self.asked), ("left", self.left)))
-        return f"spent {self.unit} {self.spent:.4g}, {', '.join(shown)}"
+        figures = (f"{name} {value:.4g}" for name, value in (("asked", self.asked), ("left", self.left)))
+        return f"spent {self.unit} {self.spent:.4g}, {', '.join(figures)}"
 
 
 class Account:
@@ -78,24 +78,24 @@ class Account:
         self.delta = (
             budget.delta if budget is not None and budget.delta else 10.0 ** math.floor(-1 - math.log10(max_rows))
         )
-        self.charges = sorted((one for one in charges if one.table == table), key=lambda one: (one.at, one.job))
-        self.counted = [one for one in self.charges if self.counts(one, at)]
+        of_table = (charge for charge in charges if charge.table == table)
+        self.charges = sorted(of_table, key=lambda charge: (charge.at, charge.job))
+        self.counted = [charge for charge in self.charges if self.counts(charge, at)]
         self.loss = self.composed(self.counted)
 
     def counts(self, charge: Charge, at: datetime) -> bool:
-        """Return whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is
-        too."""
+        """Return whether a charge is in the window that ends at a moment, or of the future (a clock put back)."""
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
 
     def with_uses(self, uses: Sequence[Spending]) -> Account:
         """Return the account as it would be if a job had just spent these."""
-        one = Charge(self.at, self.table, "", "", tuple(uses))
-        return Account(self.table, self.budget, [*self.charges, one], self.at, self.max_rows, self.group)
+        planned = Charge(self.at, self.table, "", "", tuple(uses))
+        return Account(self.table, self.budget, [*self.charges, planned], self.at, self.max_rows, self.group)
 
     def composed(self, charges: Iterable[Charge]) -> Loss:
         """Return what some charges come to."""
-        return self.loss_of(use for one in charges for use in one.uses)
+        return self.loss_of(use for charge in charges for use in charge.uses)
 
     @property
     def spent(self) -> float:
@@ -103,8 +103,7 @@ class Account:
         return self.epsilon(self.loss)
 
     def epsilon(self, loss: Loss) -> float:
-        """Return the sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too
-        much."""
+        """Return the sum of pure losses; else, or if that is too much, the least of all sums at the fixed delta."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
         if loss.is_pure and not is_over:
             return float(loss.epsilon)
@@ -116,18 +115,18 @@ class Account:
         return None if self.budget is None else self._left(Loss(), self.budget)
 
     def numbers(self, uses: Sequence[Spending]) -> Numbers | None:
-        """Spent, asked and left in the unit in which a job is judged; None where there is no bound."""
-        budget, asked = self.budget, self.loss_of(uses)
+        """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
+        budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None
         allowed = exact(budget.delta)
-        if self.loss.delta + asked.delta > allowed:
+        if self.loss.delta + added.delta > allowed:
             left = max(allowed - self.loss.delta, Fraction(0))
-            return Numbers("delta", float(self.loss.delta), float(asked.delta), float(left))
-        if asked.is_pure:
-            return Numbers("epsilon", self.spent, self.epsilon(asked), self._left(asked, budget))
-        order, left = self._renyi(self.loss, budget, asked.delta)
-        spent, asks = (float(one.at_order(order) / order) for one in (self.loss, asked))
+            return Numbers("delta", float(self.loss.delta), float(added.delta), float(left))
+        if added.is_pure:
+            return Numbers("epsilon", self.spent, self.epsilon(added), self._left(added, budget))
+        order, left = self._renyi(self.loss, budget, added.delta)
+        spent, asks = (float(loss.at_order(order) / order) for loss in (self.loss, added))
         return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Spending]) -> bool:
@@ -151,9 +150,9 @@ class Account:
         """Return what some uses alone come to."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
-    def _left(self, asked: Loss, budget: BudgetSettings) -> float:
+    def _left(self, added: Loss, budget: BudgetSettings) -> float:
         pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
-        order, left = self._renyi(self.loss, budget, asked.delta)
+        order, left = self._renyi(self.loss, budget, added.delta)
         return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
 
     def _renyi(self, loss: Loss, budget: BudgetSettings, delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:

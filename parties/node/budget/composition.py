@@ -57,12 +57,12 @@ class Loss:
     @property
     def epsilon(self) -> Fraction:
         """The sum of pure losses."""
-        return sum((times * one for one, times in self.pure), Fraction(0))
+        return sum((times * epsilon for epsilon, times in self.pure), Fraction(0))
 
     @property
     def squares(self) -> Fraction:
         """Pure losses as rho: the sum of epsilon^2 / 2."""
-        return sum((times * one**2 for one, times in self.pure), Fraction(0)) / 2
+        return sum((times * epsilon**2 for epsilon, times in self.pure), Fraction(0)) / 2
 
     @property
     def is_pure(self) -> bool:
@@ -76,18 +76,18 @@ class Loss:
 
     def at_order(self, order: Fraction) -> Fraction:
         """Return the Renyi loss of all of it at an order, as the sum of what each use has at most."""
-        most = (times * min(order * one**2 / 2, one) for one, times in self.pure)
+        most = (times * min(order * epsilon**2 / 2, epsilon) for epsilon, times in self.pure)
         return order * self.rho + sum(most, Fraction(0))
 
     def __add__(self, other: Loss) -> Loss:
         pure = dict(self.pure)
-        for one, times in other.pure:
-            pure[one] = pure.get(one, 0) + times
-        kept = tuple(sorted((one, times) for one, times in pure.items() if one and times))
-        return Loss(kept, self.rho + other.rho, self.delta + other.delta)
+        for epsilon, times in other.pure:
+            pure[epsilon] = pure.get(epsilon, 0) + times
+        terms = tuple(sorted((epsilon, times) for epsilon, times in pure.items() if epsilon and times))
+        return Loss(terms, self.rho + other.rho, self.delta + other.delta)
 
     def __rmul__(self, times: int) -> Loss:
-        pure = tuple((one, times * many) for one, many in self.pure)
+        pure = tuple((epsilon, times * many) for epsilon, many in self.pure)
         return Loss(pure, times * self.rho, times * self.delta)
 
 
@@ -113,9 +113,9 @@ def epsilon_of(loss: Loss, delta: Fraction) -> float:
     if delta <= 0:
         return math.inf if loss.rho else float(loss.epsilon)
     splits = [(loss.rho, loss.epsilon)]
-    for one, times in loss.pure:
+    for epsilon, times in loss.pure:
         rho, rest = splits[-1]
-        splits.append((rho + times * one**2 / 2, rest - times * one))
+        splits.append((rho + times * epsilon**2 / 2, rest - times * epsilon))
     orders, least = _ORDERS, _least(_ORDERS, delta)
     near = [(float(np.min(orders * float(rho) + least)) if rho else 0.0) + float(rest) for rho, rest in splits]
     rho, rest = splits[int(np.argmin(near))]  # found by doubles, converted by OpenDP
@@ -125,22 +125,22 @@ def epsilon_of(loss: Loss, delta: Fraction) -> float:
 @lru_cache(maxsize=256)
 def order_of(epsilon: float, delta: Fraction) -> Fraction:
     """Return the order at which the most rho is within (epsilon, delta > 0)."""
-    found = (epsilon - _least(_ORDERS, delta)) / _ORDERS
-    return Fraction(round(float(_ORDERS[np.argmax(found)]), 6))
+    rhos = (epsilon - _least(_ORDERS, delta)) / _ORDERS
+    return Fraction(round(float(_ORDERS[np.argmax(rhos)]), 6))
 
 
 def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
     """Return how much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
     if delta <= 0:
         return Fraction(0)
-    found = epsilon - float(_least(np.array([float(order)]), delta)[0])
-    return max(Fraction(0), exact(found) - Fraction(1, 1 << 40))  # 2^-40 for the rounding of doubles
+    room = epsilon - float(_least(np.array([float(order)]), delta)[0])
+    return max(Fraction(0), exact(room) - Fraction(1, 1 << 40))  # 2^-40 for the rounding of doubles
 
 
 def _least(orders: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
     """Return the epsilon of no loss at all, by each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
-    found: NDArray[np.float64] = np.log1p(-1 / orders) + (-math.log(delta) - np.log(orders)) / (orders - 1)
-    return found
+    epsilons: NDArray[np.float64] = np.log1p(-1 / orders) + (-math.log(delta) - np.log(orders)) / (orders - 1)
+    return epsilons
 
 
 @lru_cache(maxsize=4096)
@@ -152,8 +152,8 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> float:
         return math.inf
     opendp = _opendp()
     measurement = opendp.measurement(_up(rho))
-    found: float = opendp.combinators.make_zCDP_to_approxDP(measurement).map(1).epsilon(_down(delta))
-    return found
+    epsilon: float = opendp.combinators.make_zCDP_to_approxDP(measurement).map(1).epsilon(_down(delta))
+    return epsilon
 
 
 @lru_cache(maxsize=256)
@@ -169,19 +169,19 @@ def rho_within(epsilon: float, delta: Fraction) -> float:
 
 
 def advanced(loss: Loss, delta: Fraction) -> float | None:
-    """Epsilon at this delta by advanced composition; None where a use is not pure.
+    """Return epsilon at this delta by advanced composition; None where a use is not pure.
 
     sqrt(2 ln(1/delta) sum epsilon^2) + sum epsilon (e^epsilon - 1): Dwork, Rothblum, Vadhan 2010, with different
     epsilons. It stands beside the others for comparison: the conversion of rho is never worse.
     """
     if not loss.is_pure or delta <= 0:
         return None
-    sharp = math.fsum(times * _sharp(float(one)) for one, times in loss.pure)
+    sharp = math.fsum(times * _sharp(float(epsilon)) for epsilon, times in loss.pure)
     return math.sqrt(2 * math.log(1 / delta) * 2 * loss.squares) + sharp
 
 
 def _grown(epsilon: float, rows: int) -> Fraction:
-    """1 + e^epsilon + ... + e^((rows - 1) epsilon); more than any delta can bear where that is too large a number."""
+    """Return 1 + e^epsilon + ... + e^((rows - 1) epsilon); if that is too large, more than any delta can bear."""
     try:
         return Fraction(math.fsum(math.exp(i * epsilon) for i in range(rows)))
     except OverflowError:
@@ -214,13 +214,13 @@ class _OpenDP:
     make_measurement: Any
 
     def measurement(self, rho: float) -> Any:
-        """Some mechanism with this loss."""
+        """Return some mechanism with this loss."""
         return self.make_measurement(rho)
 
 
 @cache
 def _opendp() -> _OpenDP:
-    """OpenDP, loaded when something is converted: it takes a third of a second, and pure sums do without."""
+    """Load OpenDP when something is converted: it takes a third of a second, and pure sums do without."""
     from opendp import combinators, domains, measurements, measures, metrics, mod
 
     # Both mean that what follows is no proof of OpenDP's: the loss of our mechanisms is proved where they are made.

@@ -30,12 +30,11 @@ def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[
     Moments are aware, or ISO 8601 with a zone; what is no moment counts for nothing, for the peer may say anything.
     """
     least = max([own, *_moments(known)])
-    return max([least, *(min(one, least + AHEAD) for one in _moments(told))])
+    return max([least, *(min(moment, least + AHEAD) for moment in _moments(told))])
 
 
 def window_end(own: datetime, started: datetime, passed: timedelta) -> datetime:
-    """Return the end of a window by the own clock, of a program that started at a moment of it and has run for so
-    long."""
+    """Return the end of a window: now by the own clock, but at most the program's start and how long it has run."""
     return min(own, started + passed)
 
 
@@ -50,10 +49,10 @@ class Clock:
         return window_end(datetime.now(UTC), self._started, timedelta(seconds=_ticks() - self._ticks))
 
 
-def _moments(found: Iterable[datetime | str | None]) -> Iterable[datetime]:
-    for one in found:
+def _moments(moments: Iterable[datetime | str | None]) -> Iterable[datetime]:
+    for value in moments:
         try:
-            moment = datetime.fromisoformat(one) if isinstance(one, str) else one
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         except ValueError:
             continue
         if moment is not None and moment.utcoffset() is not None and moment.year < datetime.max.year:
@@ -61,6 +60,6 @@ def _moments(found: Iterable[datetime | str | None]) -> Iterable[datetime]:
 
 
 def _ticks() -> float:
-    """Seconds by a clock that nobody sets, of a machine that sleeps too where there is such a clock."""
+    """Return seconds by a clock that nobody sets, of a machine that sleeps too where there is such a clock."""
     boot: int | None = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)

@@ -62,7 +62,7 @@ def words(use: Spending) -> str:
 def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
     """Return all of an account; `shares` are those of the peers that have one."""
     budget, charges = account.budget, account.charges
-    peers = sorted({one.peer for one in account.counted} | shares.keys())
+    peers = sorted({charge.peer for charge in account.counted} | shares.keys())
     return TableBudget(
         table=account.table,
         budget=None if budget is None else budget.epsilon,
@@ -76,13 +76,13 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         now=_totals(account, account.loss),
         ever=_totals(account, account.composed(charges)),
         peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
-        jobs=[_spent(account, one) for one in reversed(charges[-MOST_JOBS:])],
+        jobs=[_spent(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
     )
 
 
 def _peer_spent(account: Account, peer: str, share: Account | None) -> PeerSpent:
-    loss = account.composed(one for one in account.counted if one.peer == peer)
+    loss = account.composed(charge for charge in account.counted if charge.peer == peer)
     return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if share is None else share.left)
 
 

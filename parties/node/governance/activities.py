@@ -29,13 +29,13 @@ class Job:
 
     @property
     def protection(self) -> str:
-        """What keeps its result from telling of single rows: "noise", "rules", "none"; or it is an "exact" number."""
-        given = self.proposed["parameters"]
+        """The protection of single rows in its result: "noise", "rules" or "none"; or it is an "exact" number."""
+        rules = self.proposed["parameters"]
         if self.noisy:
             return "noise"
         if self.proposed.get("exact"):
             return "exact"
-        return "rules" if given.get("k", 1) > 1 or given.get("l", 1) > 1 or given.get("t", 1) < 1 else "none"
+        return "rules" if rules.get("k", 1) > 1 or rules.get("l", 1) > 1 or rules.get("t", 1) < 1 else "none"
 
 
 @dataclass
@@ -84,9 +84,9 @@ def _charge(entry: AuditEntry) -> Charge:
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:
     """Return the jobs that were computed, at least in part, by stated purpose, our table and kind, each in order."""
-    found: dict[tuple[str, str, str], list[Job]] = {}
+    groups: dict[tuple[str, str, str], list[Job]] = {}
     for job in log.jobs.values():
         if job.started:
             key = tuple(job.proposed[name] for name in ("purpose", "table", "protocol"))
-            found.setdefault((key[0], key[1], key[2]), []).append(job)
-    return dict(sorted(found.items()))
+            groups.setdefault((key[0], key[1], key[2]), []).append(job)
+    return dict(sorted(groups.items()))

@@ -26,41 +26,41 @@ OPEN = (
 )
 
 
-def assess(found: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def assess(evidence: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the draft, ready for JSON; `reports` are those of `smc publish`, by the names of their files."""
     return {
-        "budgets": list(_budgets(found)),
-        "results": list(_results(found)),
+        "budgets": list(_budgets(evidence)),
+        "results": list(_results(evidence)),
         "purposes": [
             {"purpose": purpose, "table": table, "jobs": len(jobs)}
-            for (purpose, table, _), jobs in by_purpose(found.log).items()
-            if not _is_declared(found, purpose, table)
+            for (purpose, table, _), jobs in by_purpose(evidence.log).items()
+            if not _is_declared(evidence, purpose, table)
         ],
         "publications": [_publication(name, report) for name, report in reports.items()],
         "open": list(OPEN),
     }
 
 
-def _budgets(found: Evidence) -> Iterator[dict[str, Any]]:
+def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """Yield what noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
-    charged = {charge.table for charge in found.log.charges}
-    for table in [*found.file.tables, *sorted(charged - set(found.file.tables))]:
-        settings, at = found.file.tables.get(table), datetime.fromisoformat(found.at)
+    charged = {charge.table for charge in evidence.log.charges}
+    for table in [*evidence.file.tables, *sorted(charged - set(evidence.file.tables))]:
+        settings, at = evidence.file.tables.get(table), datetime.fromisoformat(evidence.at)
         if settings is None:
-            account = Account(table, None, found.log.charges, at)
+            account = Account(table, None, evidence.log.charges, at)
         else:
-            account = Account(table, settings.budget, found.log.charges, at, settings.max_rows)
-        one = shown.table_budget(account)
-        pure = None if one.spent is None else account.loss.is_pure and one.spent == one.now.epsilon
+            account = Account(table, settings.budget, evidence.log.charges, at, settings.max_rows)
+        budget = shown.table_budget(account)
+        pure = None if budget.spent is None else account.loss.is_pure and budget.spent == budget.now.epsilon
         yield {
             "table": table,
-            "spent": one.spent,
-            "budget": one.budget,
-            "left": one.left,
-            "per": one.per,
-            "delta": 0.0 if pure else one.fixed_delta,
+            "spent": budget.spent,
+            "budget": budget.budget,
+            "left": budget.left,
+            "per": budget.per,
+            "delta": 0.0 if pure else budget.fixed_delta,
             "jobs": len(account.counted),
-            "surest": None if one.spent is None else surest(one.spent),
+            "surest": None if budget.spent is None else surest(budget.spent),
         }
 
 
@@ -69,9 +69,9 @@ def surest(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
-def _results(found: Evidence) -> Iterator[dict[str, Any]]:
+def _results(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """Yield what results without noise may tell of a row, by purpose, table and kind of job."""
-    for (purpose, table, kind), jobs in by_purpose(found.log).items():
+    for (purpose, table, kind), jobs in by_purpose(evidence.log).items():
         where = {"purpose": purpose, "table": table, "kind": kind}
         exact = [job for job in jobs if job.protection == "exact"]
         if exact:
@@ -87,18 +87,18 @@ def _results(found: Evidence) -> Iterator[dict[str, Any]]:
 
 def _weakest(jobs: list[Job]) -> dict[str, Any]:
     """Return the weakest of each rule; `linked` is 1 / k: to guess a row of a leaf's."""
-    given = [job.proposed["parameters"] for job in jobs]
-    k = min(one.get("k", 1) for one in given)
-    others = {"l": min(one.get("l", 1) for one in given), "t": max(one.get("t", 1) for one in given)}
-    public = any(one.get("against") == "public" for one in given)
+    parameters = [job.proposed["parameters"] for job in jobs]
+    k = min(rules.get("k", 1) for rules in parameters)
+    others = {"l": min(rules.get("l", 1) for rules in parameters), "t": max(rules.get("t", 1) for rules in parameters)}
+    public = any(rules.get("against") == "public" for rules in parameters)
     tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may speak of a single row"
     if public and k > 1:
         tells += "; of both parties together: the peer can take its own away"
     return {"k": k, **others, "against": "public" if public else "peer", "linked": 1 / k, "tells": tells}
 
 
-def _is_declared(found: Evidence, purpose: str, table: str) -> bool:
-    settings = found.file.tables.get(table)
+def _is_declared(evidence: Evidence, purpose: str, table: str) -> bool:
+    settings = evidence.file.tables.get(table)
     return settings is not None and settings.rights is not None and purpose in settings.rights.purposes
 
 
@@ -106,7 +106,7 @@ def _publication(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a report of `smc publish` says an attacker could do. `InputError` if it is none."""
     try:
         linkage, sensitive = report["risks"]["linkage"], report["risks"]["sensitive"]
-        found: dict[str, Any] = {
+        risks: dict[str, Any] = {
             "report": name,
             "failed": [model["model"] for model in report["models"] if not model["holds"]],
             "models": [model["model"] for model in report["models"]],
@@ -122,7 +122,7 @@ def _publication(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
             },
         }
         if membership := report["risks"].get("membership"):
-            found["membership"] = {"least": float(membership["least"]), "most": float(membership["most"])}
+            risks["membership"] = {"least": float(membership["least"]), "most": float(membership["most"])}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError(f"--report: {name} is no report of smc publish") from None
-    return found
+    return risks

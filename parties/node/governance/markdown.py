@@ -49,20 +49,20 @@ def _record(record: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(heads, record["activities"])
     if record["publications"]:
         yield from ("", "## Published by commands", "")
-        shown = ("at", "what", "table", "purpose", "declared", "columns", "protected_by")
-        yield from _table(shown, record["publications"])
+        columns = ("at", "what", "table", "purpose", "declared", "columns", "protected_by")
+        yield from _table(columns, record["publications"])
     if record["refused"]:
         yield from ("", f"Not computed, because refused by: {text(record['refused'])}.")
     for table in record["tables"]:
         rights = table["rights"] or {}
         facts = {name: value for name, value in table.items() if name not in ("table", "rights")}
         terms = ("subjects", "categories", "special", "legal_basis", "purposes", "retention_days")
-        asked = ("contact", "access", "erasure", "objection")
+        contacts = ("contact", "access", "erasure", "objection")
         yield from _facts(
-            f"Table {text(table['table'])}", facts | {name: rights.get(name) for name in (*terms, *asked)}
+            f"Table {text(table['table'])}", facts | {name: rights.get(name) for name in (*terms, *contacts)}
         )
-    for one in record["recipients"]:
-        yield from _facts(f"Recipient {text(one['name'])}", one)
+    for recipient in record["recipients"]:
+        yield from _facts(f"Recipient {text(recipient['name'])}", recipient)
     yield from ("", "## Security (art. 32)", "", *_items(record["measures"]))
     if record["missing"]:
         yield from ("", "## Missing", "", *_items(record["missing"]))
@@ -86,8 +86,8 @@ def _assessment(draft: Mapping[str, Any]) -> Iterator[str]:
     if draft["publications"]:
         yield from ("", "## Published tables", "")
         heads = ("report", "models", "failed", "prosecutor", "marketer", "unique_rows", "sensitive", "membership")
-        shown = [one | {"failed": one["failed"] or "none"} for one in draft["publications"]]
-        yield from _table(heads, shown)
+        rows = [report | {"failed": report["failed"] or "none"} for report in draft["publications"]]
+        yield from _table(heads, rows)
         yield from ("", "Prosecutor and marketer: how likely somebody's row is found at worst, and on average, by who")
         yield "knows their quasi-identifiers."
     yield from ("", "## To be said by people", "", *_items(draft["open"]))
@@ -103,11 +103,11 @@ def _items(lines: Iterable[str]) -> list[str]:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    found = [[text(row.get(head)) for head in heads] for row in rows]
-    if not found:
+    lines = [[text(row.get(head)) for head in heads] for row in rows]
+    if not lines:
         yield "None so far."
         return
     yield "| " + " | ".join(head.replace("_", " ") for head in heads) + " |"
     yield "|" + "---|" * len(heads)
-    for cells in found:
+    for cells in lines:
         yield "| " + " | ".join(cells) + " |"

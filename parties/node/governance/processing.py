@@ -34,25 +34,28 @@ class Evidence:
     software: str
 
 
-def record(found: Evidence) -> dict[str, Any]:
+def record(evidence: Evidence) -> dict[str, Any]:
     """Return the record, ready for JSON."""
+    controller = evidence.file.controller
     return {
-        "at": found.at,
-        "software": found.software,
-        "log": None if found.state is None else found.state.model_dump(),
-        "controller": None if found.file.controller is None else found.file.controller.model_dump(exclude_none=True),
-        "activities": [_activity(found, *key, jobs) for key, jobs in by_purpose(found.log).items()],
-        "refused": dict(Counter(job.refused_by for job in found.log.jobs.values() if job.end == "refused")),
-        "publications": [_publication(found, entry) for entry in found.log.published if entry.fields["what"] != FORGET],
-        "tables": [_table(found, name) for name in found.file.tables],
-        "recipients": _recipients(found),
-        "measures": list(_measures(found)),
-        "missing": list(_missing(found)),
+        "at": evidence.at,
+        "software": evidence.software,
+        "log": None if evidence.state is None else evidence.state.model_dump(),
+        "controller": controller and controller.model_dump(exclude_none=True),
+        "activities": [_activity(evidence, *key, jobs) for key, jobs in by_purpose(evidence.log).items()],
+        "refused": dict(Counter(job.refused_by for job in evidence.log.jobs.values() if job.end == "refused")),
+        "publications": [
+            _publication(evidence, entry) for entry in evidence.log.published if entry.fields["what"] != FORGET
+        ],
+        "tables": [_table(evidence, name) for name in evidence.file.tables],
+        "recipients": _recipients(evidence),
+        "measures": list(_measures(evidence)),
+        "missing": list(_missing(evidence)),
     }
 
 
-def _activity(found: Evidence, purpose: str, table: str, kind: str, jobs: Sequence[Job]) -> dict[str, Any]:
-    settings = found.file.tables.get(table)
+def _activity(evidence: Evidence, purpose: str, table: str, kind: str, jobs: Sequence[Job]) -> dict[str, Any]:
+    settings = evidence.file.tables.get(table)
     rights = None if settings is None else settings.rights
     declared = None if rights is None or not rights.purposes else purpose in rights.purposes
     opened: Counter[str] = Counter()
@@ -74,17 +77,17 @@ def _activity(found: Evidence, purpose: str, table: str, kind: str, jobs: Sequen
     }
 
 
-def _publication(found: Evidence, entry: AuditEntry) -> dict[str, Any]:
-    """Rows or numbers that a command wrote of our table, for whoever was given the file."""
+def _publication(evidence: Evidence, entry: AuditEntry) -> dict[str, Any]:
+    """Return rows or numbers that a command wrote of our table, for whoever was given the file."""
     fields = entry.fields
-    settings = found.file.tables.get(fields["table"])
-    told = () if settings is None or settings.rights is None else settings.rights.purposes
+    settings = evidence.file.tables.get(fields["table"])
+    purposes = () if settings is None or settings.rights is None else settings.rights.purposes
     return {
         "at": entry.at,
         "what": fields["what"],
         "table": fields["table"],
         "purpose": fields["purpose"],
-        "declared": fields["purpose"] in told if told else None,
+        "declared": fields["purpose"] in purposes if purposes else None,
         "columns": fields["columns"],
         "protected_by": fields["protection"],
         "digest": fields["digest"],
@@ -92,9 +95,11 @@ def _publication(found: Evidence, entry: AuditEntry) -> dict[str, Any]:
     }
 
 
-def _table(found: Evidence, name: str) -> dict[str, Any]:
-    table, schema = found.file.tables[name], found.schemas[name]
-    erased = [one.at for one in found.log.published if (one.fields["what"], one.fields["table"]) == (FORGET, name)]
+def _table(evidence: Evidence, name: str) -> dict[str, Any]:
+    table, schema = evidence.file.tables[name], evidence.schemas[name]
+    erased = [
+        entry.at for entry in evidence.log.published if (entry.fields["what"], entry.fields["table"]) == (FORGET, name)
+    ]
     rights = None if table.rights is None else table.rights.model_dump(exclude_none=True)
     return {
         "table": name,
@@ -107,27 +112,29 @@ def _table(found: Evidence, name: str) -> dict[str, Any]:
     }
 
 
-def _recipients(found: Evidence) -> list[dict[str, Any]]:
+def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
     """Return who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
     current = {
-        (one.name or "", fingerprint(one.certificate)): one.said for one in found.peers if one.certificate is not None
+        (peer.name or "", fingerprint(peer.certificate)): peer.settings
+        for peer in evidence.peers
+        if peer.certificate is not None
     }
     computed = {
-        (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in found.log.jobs.values() if job.started
+        (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in evidence.log.jobs.values() if job.started
     }
     known: list[dict[str, Any]] = []
     for name, print_ in sorted(computed | set(current)):
-        one: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
-        if (said := current.get((name, print_))) is not None:
-            one |= {"roles": list(said.roles), "attributes": said.attributes}
-            one |= said.model_dump(include={"contact", "transfer"}, exclude_none=True)
-        known.append(one)
+        row: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
+        if (settings := current.get((name, print_))) is not None:
+            row |= {"roles": list(settings.roles), "attributes": settings.attributes}
+            row |= settings.model_dump(include={"contact", "transfer"}, exclude_none=True)
+        known.append(row)
     return known
 
 
-def _measures(found: Evidence) -> Iterator[str]:
-    """Technical and organisational measures (art. 32) that are in force by this file and this program."""
-    file = found.file
+def _measures(evidence: Evidence) -> Iterator[str]:
+    """Yield technical and organisational measures (art. 32) that are in force by this file and this program."""
+    file = evidence.file
     yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
     yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."
     yield "Each party consents to each job, by its operator or by a rule, before anything is computed."
@@ -140,23 +147,23 @@ def _measures(found: Evidence) -> Iterator[str]:
             yield f"Privacy budget of table “{name}”: {table.budget.words}; a job that does not fit is refused."
     yield "The operator's page and interface can be reached from this machine only."
     yield "The audit log is a chain of hashes with a signed head; it holds no row and no count of rows."
-    if found.state is not None:
-        whole = "whole" if found.state.ok else f"not whole: {found.state.problems[0]}"
-        yield f"The log was checked for this record: {found.state.entries} entries, {whole}."
+    if evidence.state is not None:
+        whole = "whole" if evidence.state.ok else f"not whole: {evidence.state.problems[0]}"
+        yield f"The log was checked for this record: {evidence.state.entries} entries, {whole}."
 
 
-def _missing(found: Evidence) -> Iterator[str]:
+def _missing(evidence: Evidence) -> Iterator[str]:
     """Yield what art. 30 asks for and nobody has said, with the key that would say it."""
-    file = found.file
+    file = evidence.file
     if file.controller is None:
         yield "who the controller is: [controller] name, contact"
     elif file.controller.officer is None:
         yield "the data protection officer, where there must be one: controller.officer"
-    for number, peer in enumerate(found.peers):
+    for number, peer in enumerate(evidence.peers):
         key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
-        if peer.certificate is not None and peer.said.contact is None:
+        if peer.certificate is not None and peer.settings.contact is None:
             yield f"how the {whom} can be reached: {key}.contact"
-        if peer.certificate is not None and peer.said.transfer is None:
+        if peer.certificate is not None and peer.settings.transfer is None:
             yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
     for name, table in file.tables.items():
         if table.rights is None:
@@ -165,16 +172,16 @@ def _missing(found: Evidence) -> Iterator[str]:
         for term in TERMS:
             if not getattr(table.rights, term):
                 yield f"of table {name}: tables.{name}.rights.{term}"
-    for entry in found.log.published:
-        one = file.tables.get(entry.fields["table"])
-        how = None if one is None or one.rights is None else one.rights.erasure
+    for entry in evidence.log.published:
+        settings = file.tables.get(entry.fields["table"])
+        how = None if settings is None or settings.rights is None else settings.rights.erasure
         if entry.fields["what"] == FORGET and how != "key destroyed":
-            said = "nothing" if how is None else f"“{how}”"
-            yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {said}"
-    if any(entry.fields["what"] != FORGET for entry in found.log.published):
+            erasure = "nothing" if how is None else f"“{how}”"
+            yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {erasure}"
+    if any(entry.fields["what"] != FORGET for entry in evidence.log.published):
         yield "to whom the published files were given, which no log knows"
-    gone = {job.proposed["table"] for job in found.log.jobs.values() if job.started} - {*file.tables, ""}
+    gone = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started} - {*file.tables, ""}
     for name in sorted(gone):
         yield f"all of table {name}, which jobs were about and party.toml does not name any more"
-    if found.state is None:
+    if evidence.state is None:
         yield "what was done so far: no node has run with this file yet"

@@ -17,7 +17,7 @@ Effect: TypeAlias = Literal["permit", "deny", "ask"]
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
+    """The fate of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
 
     `rules` are the names of the rules that made it; `reason` is a line for our own operator: it quotes our rules.
     """
@@ -33,13 +33,12 @@ class Decision:
 
     @property
     def by(self) -> str:
-        """Who decided, as records and views name it: `rule NAME`; empty if nobody has."""
+        """The one who decided, as records and views name it: `rule NAME`; empty if nobody has."""
         return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""
 
 
 def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-overrides") -> Decision:
-    """Return the decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no
-    matter.
+    """Return deny if a rule denies, else permit if a rule permits, else ask; the order of rules does not matter.
 
     So each owner decides by its own rules; then all of them by `combine`, as XACML 3.0 names it. With permit-overrides
     one that permits is enough, but for what the rules without owner, the party's own, deny.

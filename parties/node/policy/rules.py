@@ -102,10 +102,12 @@ class Conditions(Settings):
 @cache
 def bounded() -> dict[str, str]:
     """Return the parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for kind in kinds.every():
-        found |= {one.key: one.none for one in public_parameters(kind.Settings) if one.is_number}
-    return {name: none for name, none in found.items() if name not in Conditions.model_fields}
+        parameters |= {
+            parameter.key: parameter.none for parameter in public_parameters(kind.Settings) if parameter.is_number
+        }
+    return {name: none for name, none in parameters.items() if name not in Conditions.model_fields}
 
 
 def unlimited() -> frozenset[str]:
@@ -124,7 +126,7 @@ else:
 
 
 def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Return the rules; ValueError if two have one name."""
+    """Check the rules; ValueError if two have one name."""
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:
@@ -161,12 +163,12 @@ def conditions(rule: Rule) -> Iterator[Condition]:
             lambda known: not known.isdisjoint(names),
         )
     if roles := rule.role:
-        yield Condition(f"its role is {_or(roles)}", _attribute("roles"), lambda own: not own.isdisjoint(roles))
+        yield Condition(f"its role is {_or(roles)}", _attribute("roles"), lambda held: not held.isdisjoint(roles))
     for name, values in rule.attributes.items():
         yield Condition(f"its {printable(name)} is {_or(values)}", _of_peer(name), values.__contains__)
     if proposer := rule.proposed_by:
-        said = "proposed by us" if proposer == "us" else "proposed by the peer"
-        yield Condition(said, _attribute("proposed_by"), lambda by: by == proposer)
+        words = "proposed by us" if proposer == "us" else "proposed by the peer"
+        yield Condition(words, _attribute("proposed_by"), lambda by: by == proposer)
     yield from _one_of("table", rule.table)
     if within := rule.columns.within:
         yield Condition(
@@ -177,16 +179,16 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     yield from _one_of("protocol", rule.protocol)
     for name in bounded():
         bounds: Bounds = getattr(rule, name)
-        if said := bounds.words():
-            yield Condition(f"{name} {said}", _parameter(name), bounds.fits)
-    if said := rule.runs_today.words():
-        yield Condition(f"runs_today {said}", _attribute("runs_today"), rule.runs_today.fits)
+        if words := bounds.words():
+            yield Condition(f"{name} {words}", _parameter(name), bounds.fits)
+    if words := rule.runs_today.words():
+        yield Condition(f"runs_today {words}", _attribute("runs_today"), rule.runs_today.fits)
     if (exact := rule.exact) is not None:
         some, of_table = ("a", "or anything") if exact else ("no", "nor anything")
-        said = f"{some} joint number is opened without noise, {of_table} of a table with a budget"
-        yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
+        words = f"{some} joint number is opened without noise, {of_table} of a table with a budget"
+        yield Condition(words, _attribute("exact"), lambda opened: opened == exact)
     if analysts := rule.analyst:
-        yield Condition(f"numbers are sealed to {_or(analysts)}", _attribute("analyst"), lambda one: one in analysts)
+        yield Condition(f"numbers are sealed to {_or(analysts)}", _attribute("analyst"), lambda name: name in analysts)
     yield from _one_of("purpose", rule.purpose)
     yield from _about_rights(rule.rights)
     where = "" if rule.zone is None else f" ({rule.zone})"
@@ -204,8 +206,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
             lambda address: any(address in network for network in networks),
         )
     if (safe := rule.post_quantum) is not None:
-        said = f"the key exchange is {'' if safe else 'not '}post-quantum"
-        yield Condition(said, _attribute("post_quantum"), lambda found: found == safe)
+        words = f"the key exchange is {'' if safe else 'not '}post-quantum"
+        yield Condition(words, _attribute("post_quantum"), lambda post_quantum: post_quantum == safe)
 
 
 def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
@@ -213,20 +215,20 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
         yield Condition(f"{attribute} is {_or(allowed)}", _attribute(attribute), lambda value: value in allowed)
 
 
-def _about_rights(asked: Rights) -> Iterator[Condition]:
+def _about_rights(rights: Rights) -> Iterator[Condition]:
     """Yield what is asked of the table's rights; not known if the table does not say it."""
     for name in ("legal_basis", "access", "erasure", "objection"):
-        if allowed := getattr(asked, name):
-            said = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
-            yield Condition(said, _of_rights(name), allowed.__contains__)
-    if (special := asked.special) is not None:
-        said = "the table has data of art. 9" if special else "the table has no data of art. 9"
-        yield Condition(said, _special, lambda has: has == special)
-    if (declared := asked.declared) is not None:
-        said = f"the purpose is {'' if declared else 'not '}one that the table declares"
-        yield Condition(said, _declared, lambda is_one: is_one == declared)
-    if said := asked.retention_days.words():
-        yield Condition(f"the table's retention_days {said}", _of_rights("retention_days"), asked.retention_days.fits)
+        if allowed := getattr(rights, name):
+            words = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
+            yield Condition(words, _of_rights(name), allowed.__contains__)
+    if (special := rights.special) is not None:
+        words = "the table has data of art. 9" if special else "the table has no data of art. 9"
+        yield Condition(words, _special, lambda has: has == special)
+    if (declared := rights.declared) is not None:
+        words = f"the purpose is {'' if declared else 'not '}one that the table declares"
+        yield Condition(words, _declared, lambda is_one: is_one == declared)
+    if words := rights.retention_days.words():
+        yield Condition(f"the table's retention_days {words}", _of_rights("retention_days"), rights.retention_days.fits)
 
 
 def _of_rights(name: str) -> Callable[[Request], Any]:
@@ -261,7 +263,7 @@ def _moment(rule: Rule) -> Callable[[Request], datetime]:
 
 
 def _inside(window: str, time: str) -> bool:
-    """Return whether a time, HH:MM, is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
+    """Return whether a time is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
     start, end = window.split("-")
     return start <= time < end if start < end else time >= start or time < end
 
@@ -272,17 +274,17 @@ def _or(names: Iterable[str | bool]) -> str:
 
 def in_words(rule: Rule, request: Request | None = None) -> str:
     """Return the conditions; those whose attribute the request does not have are marked."""
-    said = []
+    parts = []
     for condition in conditions(rule):
         unknown = request is not None and condition.holds(request) is None
-        said.append(condition.words + (", which is not known" if unknown else ""))
-    return "if " + "; ".join(said) if said else "always"
+        parts.append(condition.words + (", which is not known" if unknown else ""))
+    return "if " + "; ".join(parts) if parts else "always"
 
 
 def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> list[str]:
     """Return what may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
     attributes = sorted({attribute for known in tables.values() for attribute in known})
-    found = []
+    remarks = []
     for rule in rules:
         unknown: list[tuple[str, str, Collection[str]]]
         unknown = [("table", name, tables) for name in rule.table if name not in tables]
@@ -290,7 +292,7 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         unknown += [("column", name, attributes) for name in columns if name not in attributes]
         for kind, name, known in unknown:
             there = instead(name, known)
-            found.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{there}")
+            remarks.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{there}")
         if not list(conditions(rule)):
-            found.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
-    return found
+            remarks.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+    return remarks

@@ -24,7 +24,7 @@ _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24
 
 
 def _several(value: object) -> object:
-    """Return one text, or a list that is not empty and has no empty text."""
+    """Check one text, or a list that is not empty and has no empty text."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
         raise ValueError("must be text in quotes, or a list of such")
@@ -34,12 +34,12 @@ def _several(value: object) -> object:
 
 
 def _flag_or_several(value: object) -> object:
-    """True or false, or as `_several`."""
+    """Check true or false, or as `_several`."""
     return (value,) if isinstance(value, bool) else _several(value)
 
 
 def _canonical_peer(value: str) -> str:
-    """Return a fingerprint as `identity.fingerprint` writes it; a name as it is."""
+    """Write a fingerprint as `identity.fingerprint` does; return a name as it is."""
     return canonical_fingerprint(value) or value
 
 
@@ -124,12 +124,12 @@ class Bounds(Settings):
 
     def words(self) -> str:
         """Return the comparisons in words; empty if there is none."""
-        given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
-        return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
+        bounds = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
+        return " and ".join(f"{name} {value:.10g}" for name, value in bounds if value is not None)
 
 
 class Rights(Settings):
-    """What the table's `rights` must say; of each list one. `declared`: whether the purpose is one of the table's."""
+    """The demands on the table's `rights`; of each list one. `declared`: the purpose is one of the table's, or not."""
 
     legal_basis: Annotated[tuple[Basis, ...], BeforeValidator(_several)] = ()
     access: Annotated[tuple[Access, ...], BeforeValidator(_several)] = ()
@@ -147,7 +147,7 @@ class Rights(Settings):
 
 
 class Columns(Settings):
-    """What the job's columns must be: all of them among these; any of them among those."""
+    """The demands on the job's columns: all of them among these; any of them among those."""
 
     within: Names = ()
     any_of: Names = ()

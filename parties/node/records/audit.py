@@ -72,8 +72,8 @@ class AuditLog:
 
     def has(self, head: Head) -> bool:
         """Return whether the log has this entry."""
-        found = database.last_rows(self._connection, 1, head.number + 1)
-        return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
+        rows = database.last_rows(self._connection, 1, head.number + 1)
+        return head.number == 0 or [(row.number, row.hash) for row in rows] == [(head.number, head.hash)]
 
     def of_kind(self, *kinds: EntryKind) -> list[AuditEntry]:
         """Return all entries of these kinds, the oldest first."""
@@ -95,12 +95,12 @@ class AuditLog:
         around = database.version(self._connection), [fingerprint(peer) for peer in peers]
         known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
         self._whole = None
-        found = verify(self._connection, self._identity.certificate, peers, known)
-        if found.problems and known is not None:  # all of them
-            found = verify(self._connection, self._identity.certificate, peers)
-        if not found.problems:
-            self._whole = around, found
-        return state(found)
+        checked = verify(self._connection, self._identity.certificate, peers, known)
+        if checked.problems and known is not None:  # all of them
+            checked = verify(self._connection, self._identity.certificate, peers)
+        if not checked.problems:
+            self._whole = around, checked
+        return state(checked)
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
         """Go on with this identity in a log that is signed with the key of a former certificate.
@@ -115,8 +115,7 @@ class AuditLog:
         return self.append("renewed", None, prints)
 
     def _end(self, certificate: x509.Certificate) -> Head:
-        """Return the head, once it is sure that it is the last one of this log that was signed with the certificate's
-        key."""
+        """Return the head, once it is surely the last one of this log signed with the certificate's key."""
         signed = database.signed_head(self._connection)
         last = database.last_rows(self._connection, 1)
         if signed is None and not last:
@@ -144,14 +143,14 @@ def verify(
     try:
         after = None if known is None or known.last is None else known.last.number
         entries = database.rows(connection, after)
-        found = check(entries, database.signed_head(connection), certificate, peers, known)
-        found.problems.extend(
+        checked = check(entries, database.signed_head(connection), certificate, peers, known)
+        checked.problems.extend(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)
         )
     except sqlite3.DatabaseError as error:
-        found = Checked(problems=[f"the database is damaged: {error}"])
-    return found
+        checked = Checked(problems=[f"the database is damaged: {error}"])
+    return checked
 
 
 def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> str:
@@ -175,8 +174,9 @@ def state(checked: Checked) -> AuditState:
 def entry(row: Row) -> AuditEntry:
     """Return an entry as an operator sees it. `InputError` if it is none any more."""
     try:
-        fields = json.loads(row.fields)
-        FIELDS[row.kind].model_validate(fields)
+        given, kind = json.loads(row.fields), FIELDS[row.kind]
+        kind.model_validate(given)
+        fields = {name: given[name] for name in kind.model_fields if name in given}
         return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields=fields, hash=row.hash)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"entry {row.number} of the audit log was changed and cannot be read") from None

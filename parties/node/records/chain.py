@@ -44,7 +44,7 @@ class Row(NamedTuple):
         return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
 
     def head(self) -> Head:
-        """Number and hash of this entry. ValueError if they are none."""
+        """Return number and hash of this entry. ValueError if they are none."""
         return Head(number=self.number, hash=self.hash)
 
     def is_whole(self) -> bool:
@@ -69,9 +69,9 @@ class SignedHead:
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
-    """Return the head, signed."""
-    own = fingerprint(identity.certificate)
-    return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
+    """Sign the head."""
+    signer = fingerprint(identity.certificate)
+    return SignedHead(head, signer, sign(identity, head_document(head, signer), "head"))
 
 
 class SignedEntry(NamedTuple):
@@ -86,7 +86,7 @@ class SignedEntry(NamedTuple):
 
 @dataclass
 class Checked:
-    """What a check has found: the hashes of the entries by number, the statements among them, and the problems.
+    """The result of a check: the hashes of the entries by number, the statements among them, and the problems.
 
     And where it goes on: after the last entry, under the last start's fields.
     """
@@ -115,23 +115,23 @@ def check(
     A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
     act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows.
     """
-    found = known or Checked()
-    before = len(found.statements)
+    checked = known or Checked()
+    before = len(checked.statements)
     for row in rows:
         if not isinstance(row.number, int):
-            found.problems.append(f"there is an entry with the number {row.number!r}")
+            checked.problems.append(f"there is an entry with the number {row.number!r}")
             continue
-        found.problems.extend(_problems(found.last, row))
-        found.hashes[row.number] = row.hash
+        checked.problems.extend(_problems(checked.last, row))
+        checked.hashes[row.number] = row.hash
         if row.kind == "node started":
-            found.start = _fields(row)
+            checked.start = _fields(row)
         elif row.kind == "signed":
-            found.statements.extend(_statement(row, found.start))
-        found.last = row
-    found.problems.extend(_head_problems(found.last, signed, certificate))
-    for statement in found.statements[before:]:
-        found.problems.extend(_statement_problems(found, statement, certificate, peers))
-    return found
+            checked.statements.extend(_statement(row, checked.start))
+        checked.last = row
+    checked.problems.extend(_head_problems(checked.last, signed, certificate))
+    for statement in checked.statements[before:]:
+        checked.problems.extend(_statement_problems(checked, statement, certificate, peers))
+    return checked
 
 
 def cross_check(
@@ -212,8 +212,7 @@ def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
 def _statement_problems(
     log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
 ) -> Iterator[str]:
-    """Yield where a log differs from what its own statements say of it; signatures of former certificates are left
-    out."""
+    """Yield where a log differs from what its own statements say; former certificates' signatures are left out."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs
     if log.hashes.get(ours.head.number) != ours.head.hash:
         yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"

@@ -85,7 +85,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Give the database as it is at this moment, to read only; a node may be writing to it.
+    """Open the database as it is at this moment, to read only; a node may be writing to it.
 
     `InputError` if it is not there, is damaged, or holds no audit log, also for what goes wrong inside the block.
     """
@@ -100,7 +100,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Give what SQLite complains of, as an `InputError` that names the file."""
+    """Raise what SQLite complains of as an `InputError` that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -136,8 +136,8 @@ def last_rows(connection: sqlite3.Connection, last: int, before: int | None = No
 
 def latest(connection: sqlite3.Connection) -> str | None:
     """Return the latest time of an entry: all are written alike, so as texts they are in order."""
-    found: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
-    return found
+    moment: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
+    return moment
 
 
 def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:

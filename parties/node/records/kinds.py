@@ -46,7 +46,7 @@ Repeated: TypeAlias = Literal["connected", "disconnected", "turned away"]
 
 
 def _cut(text: str) -> str:
-    """Return a text of at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
+    """Cut a text to at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
@@ -113,7 +113,7 @@ class TurnedAway(Fields):
 
 
 class RepeatedEvent(Fields):
-    """What came too often to be recorded one by one: so many times between these moments; why it did the last time."""
+    """An event too frequent to be recorded one by one: so many times between these moments; the last one's reason."""
 
     what: Repeated
     peer: Text
@@ -295,6 +295,6 @@ FIELDS: dict[str, type[Fields]] = {
 
 
 def failure(error: BaseException) -> dict[str, str]:
-    """`error` and `why` of a failed job: the text of an error only if it cannot quote a party's own data."""
+    """Return `error` and `why` of a failed job: the text of an error only if it cannot quote a party's own data."""
     public = isinstance(error, LinkError | JobMismatchError)
     return {"error": type(error).__name__, "why": str(error) if public else ""}

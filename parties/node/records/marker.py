@@ -24,15 +24,15 @@ def remember(path: Path, log: AuditLog) -> None:
 
 
 def check(path: Path, log: AuditLog) -> None:
-    """`InputError` if this is not the log that was there before: the remembered entry is missing, or is another."""
+    """Raise `InputError` if this is not the log that was there: the remembered entry is missing, or is another."""
     if not path.exists():
         return
     try:
         known = Head.model_validate_json(files.read_bytes(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
-    found = log.entries(1, known.number + 1)
-    if known.number and [(entry.number, entry.hash) for entry in found] != [(known.number, known.hash)]:
+    entries = log.entries(1, known.number + 1)
+    if known.number and [(entry.number, entry.hash) for entry in entries] != [(known.number, known.hash)]:
         raise InputError(
             f"the audit log lacks entry {known.number}, which {path} names: it was taken away, or an older one put in "
             f"its place; put it back, or, if that was done on purpose, remove {path}"

@@ -16,15 +16,15 @@ from parties.operator.budget import Registered
 
 
 def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
-    """Return the entry, signed. `InputError` if it cannot be written as JSON."""
+    """Sign the entry. `InputError` if it cannot be written as JSON."""
     signature = sign(identity, entry, "budget").hex()
     return Registered(entry=entry, fingerprint=fingerprint(identity.certificate), signature=signature)
 
 
-def is_registered_by(found: Registered, certificate: x509.Certificate) -> bool:
+def is_registered_by(signed: Registered, certificate: x509.Certificate) -> bool:
     """Return whether the holder of the certificate's key signed the entry. No input makes it raise."""
     try:
-        signature = bytes.fromhex(found.signature)
+        signature = bytes.fromhex(signed.signature)
     except ValueError:
         return False
-    return check_signature(certificate, found.entry, signature, "budget")
+    return check_signature(certificate, signed.entry, signature, "budget")

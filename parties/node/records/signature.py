@@ -30,7 +30,7 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 
 def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job") -> bytes:
-    """Return this party's signature of a JSON object, 64 bytes. `InputError` if it cannot be written as JSON."""
+    """Sign a JSON object as this party, 64 bytes. `InputError` if it cannot be written as JSON."""
     key = load_pem_private_key(identity.key_pem, password=None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
     r, s = decode_dss_signature(key.sign(_message(summary, purpose), _ALGORITHM))

@@ -86,7 +86,7 @@ class Committed(BaseModel):
 
 
 def commit(identity: Identity, job: str, rows: str) -> Committed:
-    """Our signature under the commitment `rows` for the job of this digest; both are in hexadecimal."""
+    """Sign the commitment `rows` for the job of this digest; both are in hexadecimal."""
     return Committed(rows=rows, signature=sign(identity, _of_rows(job, rows), "rows").hex())
 
 

@@ -79,7 +79,7 @@ def on(order: Order, engine: str) -> Order:
 
 def the_sign(task: Count) -> int:
     """The row of contributions whose flip turns the sign: found by trying, on the engine without secrecy."""
-    noise = task.parts[0].noise
+    noise = task.query.parts[0].noise
     assert noise is not None
     law = noise.law(1)
     turned = []
@@ -143,7 +143,7 @@ def test_the_former_way_tells_the_exact_number(orders: Any, engine: str, monkeyp
 
 def number_of(task: Count) -> int:
     """What a count is opened shifted by: noise is from `law.least` on."""
-    noise = task.parts[0].noise
+    noise = task.query.parts[0].noise
     assert noise is not None
     law = noise.law(1)
     return 1 << (law.width - 1)

@@ -58,6 +58,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
         {"method": "output", "least_rows": 1, **NOISY},
         {"method": "choice", "columns": ["hours"], "numeric": ["hours"], **NOISY},
     ],
+    "variance": [{"of": "hours", "above": 1.25}],
     "release-marginals": [{"sets": "rain,play; wind", **NOISY}],
     "synthesise": [{"columns": ["rain", "play"], "delta": 1e-3, **NOISY}],
     "publish-joint": [

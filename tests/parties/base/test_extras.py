@@ -22,6 +22,8 @@ from smc.errors import InputError
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from parties.alone.regression.perturbation import perturbed
+from parties.base.arrays import Numbers
 from parties.checking import evidence, questions, regressions
 from parties.checking.mechanism import Mechanism, check, judge, sample
 from parties.checking.mechanisms import JOBS
@@ -20,9 +21,8 @@ from parties.checking.promise import Promise
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Finding, Outcomes
 from parties.jobs.publish.table_layout import Layout
-from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
-from parties.jobs.release.sums import Part
+from parties.jobs.release.question import Part
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric

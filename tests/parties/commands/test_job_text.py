@@ -6,9 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from parties.commands import job_text
-from tests.support.api_fake import (
-    job_view,
-)
+from tests.support.fake_node import job_view
 
 
 def test_identifiers_are_shown_as_long_as_needed() -> None:

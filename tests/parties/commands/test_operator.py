@@ -17,20 +17,11 @@ from parties.base import console
 from parties.cli import run
 from parties.commands import job_text
 from parties.models.trees.text import to_dot
-from parties.models.trees.tree import TreeFile
+from parties.models.trees.tree import Leaf, Split, TreeFile
 from parties.operator import client
-from parties.operator.interface import Asked, PeerView, Verdict
-from tests.support.api_fake import (
-    APPROVED,
-    LINK,
-    WAITING,
-    FakeNode,
-    application,
-    job_view,
-    progress,
-    serving,
-    write_access,
-)
+from parties.operator.interface import Asked, Verdict
+from tests.support.api_server import LINK, application, serving, write_access
+from tests.support.fake_node import APPROVED, NOON, REVEALS, WAITING, FakeNode, job_view, progress
 
 A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
 HOSTILE = "\x1b[2J\x9b31m\r\n  ours  approved\t\u202egood\u2069 [red]:boom:" + " " * 200 + "."
@@ -66,7 +57,7 @@ def make_directory(path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[FakeNode, str]]:
-    node = FakeNode()
+    node = FakeNode(NOON)
     with serving(application(node)) as url:
         yield node, url
 
@@ -82,7 +73,7 @@ def party(
     monkeypatch.chdir(tmp_path)
     directory = make_directory(tmp_path)
     node, url = server
-    node.reset()
+    node.clear()
     node.add(A)
     node.add(B, state="done", ours=APPROVED, ended_at="2026-03-01T12:30:00+00:00")
     node.add(C, state="queued", proposed_by="us", ours=APPROVED)
@@ -98,7 +89,8 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert lines[0] == [
         "!",
         "a1b20000",
-        *["for", "our", "consent", "clinic-b", "id3,", "outcome", "patients", "research", "2026-03-01", "12:00"],
+        *["for", "our", "consent", "university", "id3,", "readmitted", "patients"],
+        *["research", "on", "readmissions", "2026-03-01", "12:00"],
     ]
     assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]
     assert lines[2][-1] == "12:30"
@@ -122,20 +114,20 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
     assert lines == [
         f"job {A}",
         "state  waiting for our consent",
-        "proposed  by the peer, clinic-b, 2026-03-01 12:00 UTC",
-        "purpose  research",
-        "computes  id3, target outcome",
-        "a decision tree",
+        "proposed  by the peer, university, 2026-03-01 12:00 UTC",
+        "purpose  research on readmissions",
+        "computes  id3, target readmitted",
+        "a decision tree that predicts readmitted",
         "our table  patients (the peer's: patienten)",
-        "columns  age, sex, outcome",
-        "parameters  delta 0.001, max_depth 4, min_rows 20",
-        "reveals  The tree, to both.",
-        "Nothing else.",
-        "cost  1.4 MB both ways, 220 rounds, 3.2 s on lan",
-        "typical, for a tree of at most 8 splits a level, by mixed, softspoken4",
+        "columns  age, sex, smoker, blood_pressure, readmitted",
+        "parameters  delta 0.001, min_rows 20, max_depth 4, max_rows 65535, engine mixed",
+        f"reveals  {REVEALS[0]}",
+        *REVEALS[1:],
+        "cost  9.4 MB both ways, 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
+        "typical, for a tree of at most 16 splits a level, by mixed extension half",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
-        f"digest  {'d' * 64}",
+        f"digest  {party.node.known[A].digest}",
     ]
     assert party.json("show", A) == party.node.known[A].model_dump()
 
@@ -197,16 +189,13 @@ def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
 
 def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
     """Of several: a job of the other one waits for nobody who is away."""
-    lab = PeerView(
-        name="lab", fingerprint="01:02", role="listens", address="x:1", connected=False, trouble="it hung up"
-    )
-    party.node.others.append(lab)
-    away = "lab's node is not connected: it hung up; its jobs wait until it is\n"
+    party.node.peers, party.node.away = ["university", "lab"], ["lab"]
+    away = "lab's node is not connected: 192.0.2.7:7000 does not answer; its jobs wait until it is\n"
     job = party.directory / "job.toml"
     job.write_text('table = "patients"\npurpose = "research"\n')
     assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", "")
     assert party("jobs")[2] == away
-    theirs = party.node.add("e" * 32, peer="lab", state="queued", ours=APPROVED)
+    theirs = party.node.add("e" * 32, peer="lab", state="queued", ours=APPROVED).id
     assert party("show", theirs)[2] == away
     party.node.add(theirs, peer="lab", state="failed", ours=APPROVED)
     assert party("show", theirs)[2] == party("show", C)[2] == ""
@@ -289,7 +278,7 @@ def test_a_proposal_refused_by_our_own_rule_is_an_error(party: Party, monkeypatc
 
 def test_decisions(party: Party) -> None:
     assert party("approve", "a1b2") == (0, "job a1b20000: queued\n", "")
-    assert party("approve", "a1b2") == (2, "", "smc: the job does not wait for consent\n")
+    assert party("approve", "a1b2") == (2, "", "smc: the job a1b20000 does not wait for our consent: it is queued\n")
     assert party("cancel", "a1b2", "--why", "wrong table") == (0, "job a1b20000: cancelled: wrong table\n", "")
     assert party("cancel", "a1b2")[0] == 2
     assert party.json("cancel", C)["state"] == "cancelled"
@@ -314,7 +303,7 @@ def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
 @pytest.mark.parametrize(("answer", "state"), [("y\n", "queued"), ("n\n", "waiting"), ("\n", "waiting")])
 def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch, answer: str, state: str) -> None:
     hostile = "It reveals \x1b[2J all."
-    party.node.add(A, exact=True, reveals=["The tree, to both.", hostile])
+    party.node.add(A, exact=True, reveals=[*REVEALS, hostile])
     monkeypatch.setattr(console, "is_asked", lambda: True)
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     code, _, err = party("approve", "a1b2")
@@ -330,7 +319,12 @@ def test_the_sheet_says_what_is_to_be_noticed(party: Party) -> None:
 @pytest.mark.parametrize("command", [["show"], ["approve"], ["refuse", "--why", "x"], ["cancel"], ["result"]])
 def test_a_job_is_named_by_an_unambiguous_beginning(party: Party, command: list[str]) -> None:
     party.node.add("a1b2" + "9" * 28)
-    for identifier, message in (("a1b2", "several jobs"), ("ffff", "no job"), ("a1", "at least 4"), ("wxyz", "digits")):
+    for identifier, message in (
+        ("a1b2", "several jobs"),
+        ("ffff", "no job"),
+        ("a1", "at least 4"),
+        ("wxyz", "digits"),
+    ):
         code, out, err = party(*command, identifier)
         assert (code, out) == (2, "")
         assert message in err
@@ -338,14 +332,15 @@ def test_a_job_is_named_by_an_unambiguous_beginning(party: Party, command: list[
 
 
 def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
+    party.node.finish(B, Split("outlook", {"sunny": Leaf("no"), "overcast": Leaf("yes"), "rain": Leaf("yes")}))
     code, out, err = party("result", "a1c3")
     assert code == 0
     assert out == "├── outlook = sunny: no\n├── outlook = overcast: yes\n└── outlook = rain: yes\n"
-    assert "1.2 KB" in err
-    assert err.endswith("opened to both parties: 4 kinds of nodes, 3 classes\n")
+    assert "5.1 MB" in err
+    assert err.endswith("opened to both parties: 12 leaf or split, 9 class of a leaf, 5 chosen attribute\n")
     printed, found = party.json("result", "a1c3"), party.node.result(B)
     assert printed == {**found.model_dump(exclude={"noun", "document", "party"}), "tree": found.document}
-    assert party("result", A) == (2, "", "smc: the job is waiting: there is no result\n")
+    assert party("result", A) == (2, "", "smc: the job a1b20000 is not done: it is waiting\n")
 
 
 def test_result_writes_what_it_is_asked_for(party: Party, tmp_path: Path) -> None:
@@ -356,7 +351,7 @@ def test_result_writes_what_it_is_asked_for(party: Party, tmp_path: Path) -> Non
     found = TreeFile.load(tmp_path / "tree.json")
     assert found.fields() == party.node.result(B).tree
     assert json.loads((tmp_path / "cost.json").read_text()) == party.node.result(B).cost
-    assert (tmp_path / "tree.dot").read_text() == to_dot(found.tree, "outcome")
+    assert (tmp_path / "tree.dot").read_text() == to_dot(found.tree, "readmitted")
     assert "<svg" in (tmp_path / "tree.svg").read_text()
 
 

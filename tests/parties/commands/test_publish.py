@@ -170,7 +170,7 @@ REFUSED = [
     (("l = 2", "l = 2.5"), "l must be a whole number, not 2.5"),
     (("k = 4", "l = 4"), "k-anonymity has no l"),
     (("k = 4", ""), "k-anonymity needs k"),
-    (('model = "k-anonymity"', 'model = "k"'), "there is no 'k'; there are 'k-anonymity'"),
+    (('model = "k-anonymity"', 'model = "k"'), "there is no publishing model 'k'; there are"),
     (
         ('column = "disease"', 'column = "age"'),
         "the column must be sensitive, and it is a column of the role quasi-identifier",
@@ -255,8 +255,8 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("l = 2", "l = nan", "models.1.l: must be a finite number, not nan"),
-        ("l = 2", "l = inf", "models.1.l: must be a finite number, not inf"),
+        ("l = 2", "l = nan", "models: l-diversity: l must be a whole number, not nan"),
+        ("l = 2", "l = inf", "models: l-diversity: l must be a whole number, not inf"),
         ("ranges = [5, 10, 20]", "ranges = []", "columns.age.ranges: must not be empty"),
         ("prefixes = [4, 3, 2]", "prefixes = [70000]", "columns.zip.prefixes.0: must be <= 65536, not 70000"),
         ("prefixes = [4, 3, 2]", "prefixes = []", "columns.zip.prefixes: must not be empty"),

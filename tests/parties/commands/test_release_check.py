@@ -16,6 +16,8 @@ from parties.commands.release_check import check_command
 from smc.errors import InputError
 from tests.support import chance
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def same_samples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release-marginals", {"delta": 1e-6, "ways": 2, **NOISE}, "exact"),
     ("release-triangles", {"columns": ["rain", "hours"], "delta": 1e-6, **NOISE}, "typical"),
     ("release-triangles", {"columns": ["rain", "hours"], "exact": True, "max_rows": 40}, "exact"),
+    ("variance", {"of": "hours", "above": 1.25, "max_rows": 40}, "exact"),
     ("cluster", {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISE}, "exact"),
     (
         "cluster",
@@ -61,6 +62,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("publish-lattice", {"k": 2, "recode": ["hours", "rain"], "max_rows": 40}, "typical"),
 ]
 
+SLOW = pytest.mark.slow
 IDS = [f"{name}-{place}" for place, (name, _, _) in enumerate(CASES)]
 ROW = st.tuples(*(st.sampled_from(values) for values in SCHEMA.attributes.values()))
 
@@ -99,9 +101,11 @@ def measured(task: Kind, both: list[Inputs], profile: Profile) -> list[Any]:
     return list(run_local(party))
 
 
-@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw", "ferret")], ids=str)
+@pytest.mark.parametrize("profile", [Profile("yao"), pytest.param(Profile("gmw", "ferret"), marks=SLOW)], ids=str)
 @pytest.mark.parametrize(
-    ("name", "asked", "word"), CASES, ids=[f"{name}-{place}" for place, (name, _, _) in enumerate(CASES)]
+    ("name", "asked", "word"),
+    [pytest.param(*case, marks=SLOW if case[0] == "synthesise" else ()) for case in CASES],
+    ids=IDS,
 )
 @given(rows=st.tuples(*[st.lists(ROW, min_size=4, max_size=30)] * 2))
 @settings(max_examples=2, deadline=None)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,12 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
+    "variance": fields(
+        {"where": st.sampled_from(["wind = weak", "rain in [no, much]"]), "max_rows": st.integers(100, 100_000)},
+        table="days",
+        of="hours",
+        above=1.25,
+    ),
     "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
     | noisy(
         {"iterations": st.integers(1, 9), "shares": st.sampled_from(["even", "growing"])},
@@ -209,6 +216,7 @@ def test_the_cases_are_all_kinds() -> None:
     assert set(PUBLIC) == set(kinds.BUILT_IN)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_the_peer_reads_the_same_task(
@@ -240,6 +248,7 @@ def test_the_peer_reads_the_same_task(
         assert told[key] == defaults[key], key
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
@@ -262,6 +271,7 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
         assert decide([anything, exact], asked).effect == "permit"
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_a_promise_that_holds_but_for_a_delta_says_so(

@@ -28,6 +28,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
     "synthesise": {},
+    "variance": {},
     **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "regress-", "cluster"))},
 }
 

@@ -167,6 +167,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "changes", "field"), WRONG, ids=lambda value: str(value)[:40])
 def test_what_no_honest_peer_specifies(
     inputs: Callable[[dict[str, Any]], Inputs], name: str, changes: dict[str, Any], field: str

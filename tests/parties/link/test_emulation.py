@@ -9,12 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from parties.link.emulation import FRAME_OVERHEAD_BYTES, EmulatedLink, Line
+from parties.link.emulation import FRAME_OVERHEAD_BYTES, Line
 from parties.link.frames import CHUNK_BYTES
 from parties.link.outbox import Outbox
 from smc.errors import LinkError, PeerLeftError, ProtocolError
 from smc.link_shape import LinkShape
 from smc.local import run_local
+from tests.support.emulated import EmulatedLink
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from parties.link import measurement
-from parties.link.emulation import EmulatedLink
 from parties.link.opening import open_link
 from smc.channel import Buffer, Channel
 from smc.errors import JobMismatchError, LinkError
 from smc.link_shape import LinkShape
 from smc.local import run_local
+from tests.support.emulated import EmulatedLink
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from parties.jobs.kind import Inputs
@@ -18,11 +17,11 @@ from parties.node import executor
 from parties.node.executor import Order
 from parties.node.openings import LOST, Stored, to_repeat
 from parties.node.proposal import propose, read_job
-from smc.channel import Buffer, Channel, MemoryChannel
-from smc.errors import LinkError, ProtocolError
+from smc.errors import ProtocolError
 from tests.support.disks import Job, messages_of
+from tests.support.grasping import Grasper
 from tests.support.registry import registered
-from tests.support.workers import Noted, Trouble, breaks_at, peace
+from tests.support.workers import Noted, breaks_at, peace
 
 pytestmark = pytest.mark.slow
 
@@ -143,47 +142,17 @@ def test_a_disk_that_has_lost_a_share_that_left_ends_the_job(fresh: Any, party: 
 # A peer that leaves the protocol.
 
 
-class Greedy(Noted):
-    """Takes the share of an opening, sends none of its own, and hangs up. In later sessions it is as it likes."""
-
-    taken: list[bytes] = []  # noqa: RUF012 (a test resets it)
-
-    def send(self, step: str, payload: Buffer) -> None:
-        if step != "reveal":
-            super().send(step, payload)
-
-    def receive(self, step: str, size: int) -> Buffer:
-        payload = super().receive(step, size)
-        if step == "reveal":
-            self.taken.append(bytes(payload))
-            raise LinkError("has what it wanted")
-        return payload
-
-
-def claims(*numbers: int) -> Callable[[MemoryChannel, Trouble], Channel]:
-    """A greedy line that tells such numbers of its checkpoint: steps, step of the openings, written, left."""
-
-    class Lying(Greedy):
-        def send(self, step: str, payload: Buffer) -> None:
-            told = np.array(numbers, dtype=np.int64).tobytes() if step == "checkpoint.levels" else payload
-            super().send(step, told)
-
-    return Lying
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("told", [(0, 0, 1, 1), (0, 0, 1, 0), (0, 0, 2, 2), (0, -1, 0, 0), (0, 0, 0, 0), (1, 0, 1, 1)])
-def test_whatever_a_peer_says_it_gets_one_share(
-    fresh: Any, engine: str, told: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_a_peer_says_it_gets_one_share(fresh: Any, engine: str, told: tuple[int, int, int, int]) -> None:
     """It takes our share and hangs up; then it says of its disk what it likes, with other bits, again and again."""
-    monkeypatch.setattr(Greedy, "taken", [])
-    job = Job(*fresh(engine), lines=(Noted, Greedy))
+    grasper = Grasper()
+    job = Job(*fresh(engine), lines=(Noted, grasper.line))
     job.session()
-    assert len(Greedy.taken) == 1
-    job.lines = (Noted, claims(*told))
+    assert len(grasper.shares) == 1
+    grasper.claim = told
     for stored in (job.disks[1].stored, Stored(), replace(job.disks[1].stored, left=0)):
         job.disks[1].stored = stored
         job.session()
-    assert len(set(Greedy.taken)) == 1
+    assert len(set(grasper.shares)) == 1
     assert {place: len(shares) for place, shares in job.sent[0].items()} == {(0, 0): 1}

@@ -233,7 +233,7 @@ def test_the_peers_of_a_file(party_file: Path) -> None:
     (bob, to_bob), (lab, to_lab) = reached(load(party_file))
     assert (bob.peer_name, bob.party, to_bob.listen, to_bob.connect) == ("bob", 0, "127.0.0.1:7001", None)
     assert (lab.peer_name, lab.party, to_lab.listen, to_lab.connect) == ("lab", 1, None, "lab.example:7001")
-    assert bob.said.attributes == {"gdpr_compliant": True}
+    assert bob.settings.attributes == {"gdpr_compliant": True}
     assert acquainted(load(party_file), "lab").certificate == lab.peer
     with pytest.raises(InputError, match="there are 'bob', 'lab'"):
         acquainted(load(party_file), None)
@@ -305,7 +305,7 @@ def test_the_short_form_is_one_peer(party_file: Path) -> None:
         '[peer]\nroles = ["clinic"]\n'
     )
     ((bob, options),) = reached(load(party_file))
-    assert (bob.peer_name, bob.party, bob.said.roles, options.listen) == ("bob", 0, ("clinic",), "127.0.0.1:7001")
+    assert (bob.peer_name, bob.party, bob.settings.roles, options.listen) == ("bob", 0, ("clinic",), "127.0.0.1:7001")
     assert Peers([bob]).named(None) == bob
 
 

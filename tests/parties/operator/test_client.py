@@ -20,7 +20,8 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, Operator
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
-from tests.support.api_fake import APPROVED, KEY, LINK, FakeNode, application, progress, serving, write_access
+from tests.support.api_server import KEY, LINK, application, serving, write_access
+from tests.support.fake_node import APPROVED, NOON, FakeNode, deep_tree, progress
 
 A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
 
@@ -37,7 +38,7 @@ class Party:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[FakeNode, str]]:
-    node = FakeNode()
+    node = FakeNode(NOON)
     with serving(application(node)) as url:
         yield node, url
 
@@ -46,7 +47,7 @@ def server() -> Iterator[tuple[FakeNode, str]]:
 def party(server: tuple[FakeNode, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Party:
     monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
     node, url = server
-    node.reset()
+    node.clear()
     node.add(A)
     node.add(B, state="done")
     node.add(C, state="queued", proposed_by="us")
@@ -72,32 +73,34 @@ def test_every_call_reaches_the_node(party: Party) -> None:
     assert asked.node() == node.node()
     assert asked.jobs() == node.jobs()
     assert asked.job("A1B2") == node.known[A]
-    assert asked.submit({"table": "t", "deep": {"x": [1, 2.5, None]}}).table == "t"
-    assert node.submitted == [{"table": "t", "deep": {"x": [1, 2.5, None]}}]
+    assert asked.submit({"table": "visits", "deep": {"x": [1, 2.5, None]}}).table == "visits"
+    assert node.submitted == [{"table": "visits", "deep": {"x": [1, 2.5, None]}}]
     assert asked.approve(A).state == "queued"
     assert asked.cancel(A, "wrong").why == "wrong"
-    assert asked.refuse(C, "späť").ours.reason == "späť"
+    node.add(A)
+    assert asked.refuse(A, "späť").ours.reason == "späť"
     assert asked.result(B) == node.result(B)
-    assert asked.audit(5, before=9) == asked.audit() == node.audit()
-    assert node.asked[:2] == [(5, 9), (100, None)]
+    assert asked.audit(5, before=3) == node.audit(5, before=3)
+    assert asked.audit() == node.audit()
+    assert node.asked == 2 * [(5, 3)] + 2 * [(100, None)]
     assert asked.verify() == node.verify()
     assert asked.login() == LINK
 
 
 def test_the_deepest_tree_arrives(party: Party) -> None:
-    tree: dict[str, Any] = {"class": "yes"}
-    for depth in range(MAX_DEPTH):
-        tree = {"attribute": f"a{depth}", "branches": {"no": {"class": "no"}, "yes": tree}}
-    party.node.tree = tree
-    assert party.client.result(B).tree["tree"] == tree
+    party.node.finish(B, deep_tree())
+    seen = party.client.result(B).tree["tree"]
+    for _ in range(MAX_DEPTH):
+        seen = seen["branches"]["yes"]
+    assert seen == {"class": "yes"}
 
 
 def test_what_the_node_says_is_wrong_is_the_callers_error(party: Party) -> None:
     asked = party.client
     for call, message in (
         (lambda: asked.submit({}), "table is missing"),
-        (lambda: asked.job("ffff"), "no job"),
-        (lambda: asked.job(A[:2] * 2), "no job"),
+        (lambda: asked.job("ffff"), "is no job"),
+        (lambda: asked.job(A[:2] * 2), "is no job"),
         (lambda: asked.submit({"table": "x" * 70_000}), "64 KiB"),
         (lambda: asked.refuse(A, "\udcff"), "not valid JSON"),
         (lambda: asked.audit(0), "last"),

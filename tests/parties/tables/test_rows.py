@@ -89,7 +89,7 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
          "there are 'Outlook', 'Wind', 'play'"),
         ("outlook;wind;play\nrain;weak;no\n", ": the header lacks the columns 'outlook', 'wind', 'play' "
          "(the fields must be separated by commas)"),
-        ("outlook,wind,outlook,play\n", ", line 1: the column 'outlook' stands twice in the header"),
+        ("outlook,wind,outlook,play\n", ": the column 'outlook' stands twice in the header"),
         ("outlook,wind,play\nrain,weak\n", ", line 2: 2 fields, but the header has 3"),
         ("outlook,wind,play\nrain,weak,no\nrain,weak,no,no\n", ", line 3: 4 fields, but the header has 3"),
         (b"PK\x03\x04\x14\x00\xff", ": this is a spreadsheet or an archive; save the table as CSV or Parquet"),

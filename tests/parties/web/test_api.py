@@ -15,7 +15,8 @@ from parties.models.trees.tree import MAX_DEPTH
 from parties.operator.interface import JobView
 from parties.web import api
 from smc.errors import InputError
-from tests.support.api_fake import KEY, FakeNode
+from tests.support.api_server import KEY
+from tests.support.fake_node import NOON, FakeNode, deep_tree
 
 A, B = "a" * 32, "b" * 32
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
@@ -23,7 +24,7 @@ AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
 
 @pytest.fixture
 def node() -> FakeNode:
-    node = FakeNode()
+    node = FakeNode(NOON)
     node.add(A)
     node.add(B, state="done")
     return node
@@ -44,13 +45,14 @@ def test_every_call_of_the_operator_has_its_path(client: TestClient, node: FakeN
         assert answer.headers["cache-control"] == "no-store"
         return answer.json()
 
-    assert get("/api/node")["name"] == "clinic-a"
+    assert get("/api/node")["name"] == "hospital"
     assert [job["id"] for job in get("/api/jobs")] == [B, A]
     assert JobView.model_validate(get("/api/jobs/aaaa")) == node.known[A]
-    assert get("/api/jobs/bbbb/result")["opened"] == {"kinds of nodes": 4, "classes": 3}
-    assert get("/api/audit")[0]["number"] == 7
+    assert get("/api/jobs/bbbb/result")["opened"]["class of a leaf"] == 9
+    assert get("/api/audit")[0]["number"] == 2
     assert get("/api/audit?last=5&before=40")[0]["kind"] == "proposed"
     assert node.asked == [(100, None), (5, 40)]
+    node.tamper(1, by="us")
     assert get("/api/audit/state")["ok"] is False
 
     proposed = client.post("/api/jobs", json={"table": "patients", "delta": 0.01})
@@ -58,6 +60,7 @@ def test_every_call_of_the_operator_has_its_path(client: TestClient, node: FakeN
     assert node.submitted == [{"table": "patients", "delta": 0.01}]
     assert client.post("/api/jobs/aaaa/approve").json()["state"] == "queued"
     assert client.post("/api/jobs/aaaa/cancel", json={"why": "späť"}).json()["why"] == "späť"
+    node.add(A)
     assert client.post(f"/api/jobs/{A}/refuse", json={"why": "no"}).json()["ours"]["reason"] == "no"
     assert [one["budget"] for one in get("/api/budget")] == [4, None]
     assert get("/api/budget?group=4")[0]["spent"] > 4 * get("/api/budget")[0]["spent"] - 1e-9
@@ -139,8 +142,8 @@ def test_a_refusal_is_a_reason_and_nothing_else(client: TestClient, node: FakeNo
 
 def test_a_body_is_bounded(client: TestClient, node: FakeNode) -> None:
     def sized(size: int) -> bytes:
-        frame = len(json.dumps({"table": ""}))
-        return json.dumps({"table": "x" * (size - frame)}).encode()
+        frame = len(json.dumps({"table": "patients", "purpose": ""}))
+        return json.dumps({"table": "patients", "purpose": "x" * (size - frame)}).encode()
 
     assert client.post("/api/jobs", content=sized(api.MAX_BODY)).status_code == 201
     for body in (sized(api.MAX_BODY + 1), iter([sized(api.MAX_BODY), b" "])):  # declared, and in pieces
@@ -160,7 +163,7 @@ def test_bad_numbers_are_refused(client: TestClient, node: FakeNode, query: str)
 
 
 def test_what_is_not_there(client: TestClient) -> None:
-    assert client.get("/api/jobs/ffff").json() == {"error": "no job with an identifier like ffff"}
+    assert client.get("/api/jobs/ffff").json() == {"error": "there is no job 'ffff'"}
     assert client.get("/api/jobs/ffff").status_code == 400
     for path in ("/api/nothing", "/api/jobs/a/b/c", "/api/jobs/aaaa/approve/now"):
         answer = client.post(path)
@@ -187,11 +190,11 @@ def test_calls_do_not_block_the_loop(client: TestClient, node: FakeNode) -> None
 
 
 def test_the_deepest_tree_is_told(client: TestClient, node: FakeNode) -> None:
-    tree: dict[str, Any] = {"class": "yes"}
-    for depth in range(MAX_DEPTH):
-        tree = {"attribute": f"a{depth}", "branches": {"no": {"class": "no"}, "yes": tree}}
-    node.tree = tree
-    assert client.get("/api/jobs/bbbb/result").json()["document"]["tree"] == tree
+    node.finish(B, deep_tree())
+    seen = client.get("/api/jobs/bbbb/result").json()["document"]["tree"]
+    for _ in range(MAX_DEPTH):
+        seen = seen["branches"]["yes"]
+    assert seen == {"class": "yes"}
 
 
 def test_an_error_is_one_line(client: TestClient, node: FakeNode) -> None:

@@ -7,7 +7,7 @@ import pytest
 from parties.commands import job_text
 from parties.operator.interface import JobView
 from parties.web import words
-from tests.support.api_fake import job_view
+from tests.support.fake_node import job_view
 
 
 @pytest.mark.parametrize(

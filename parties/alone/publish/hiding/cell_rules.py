@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.hiding.tabulation import Tabulated
+from parties.base.arrays import Counts
 from smc.errors import InputError
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.hiding.tabulation import LARGEST, signs
+from parties.base.arrays import Counts
 from smc.errors import InputError
 
 Draw = Callable[[int], int]  # a whole number from 0 to one below, each as likely

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.hiding.cell_rules import Needs
 from parties.alone.publish.hiding.solving import aside
 from parties.alone.publish.hiding.tabulation import signs
+from parties.base.arrays import Counts, Floats
 from parties.base.extras import needing
 
 EXACT = 6_000  # cells times needs up to which the best set is looked for
@@ -30,7 +30,6 @@ SECONDS = 20.0  # for the best set; then the best so far is taken
 NEGLIGIBLE = 1e-6  # a share of a change; the programmes are solved to 1e-7
 
 Mask = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

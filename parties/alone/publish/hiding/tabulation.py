@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Counts
+from parties.base.arrays import Counts
 from parties.base.text import quoted
 from smc.errors import InputError
 

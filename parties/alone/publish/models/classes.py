@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
+from parties.base.arrays import Counts
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 

@@ -8,34 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
-from parties.base.text import instead, quoted
-from smc.errors import InputError
-
-Shares: TypeAlias = NDArray[np.float64]
+from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
+from parties.base.arrays import Floats
+from parties.base.settings import Finite
 
 
-def variational(p: Shares, q: Shares) -> Measure:
+def variational(p: Floats, q: Floats) -> Measure:
     """Return half the sum of |p - q|. It is the earth mover's distance too if all values are equally far apart."""
     distance: Measure = 0.5 * np.abs(p - q).sum(axis=1)
     return distance
 
 
-def kullback_leibler(p: Shares, q: Shares) -> Measure:
+def kullback_leibler(p: Floats, q: Floats) -> Measure:
     """Return the sum of p ln(p / q)."""
     ratio = np.where(p > 0, p / np.where(q > 0, q, 1.0), 1.0)
     distance: Measure = (p * np.log(ratio)).sum(axis=1)
     return distance
 
 
-def ordered(p: Shares, q: Shares) -> Measure:
+def ordered(p: Floats, q: Floats) -> Measure:
     """Return the earth mover's distance if values stand in a row, with m - 1 steps of 1 / (m - 1) from end to end."""
     if p.shape[1] < 2:
         return np.zeros(len(p))
@@ -43,7 +41,7 @@ def ordered(p: Shares, q: Shares) -> Measure:
     return distance
 
 
-def hierarchical(p: Shares, q: Shares, hierarchy: Hierarchy) -> Measure:
+def hierarchical(p: Floats, q: Floats, hierarchy: Hierarchy) -> Measure:
     """Return the earth mover's distance if two values are as far apart as the level where they meet is high."""
     distance = np.zeros(len(p))
     for level in range(1, hierarchy.height + 1):
@@ -58,31 +56,25 @@ def hierarchical(p: Shares, q: Shares, hierarchy: Hierarchy) -> Measure:
     return distance
 
 
-DISTANCES: dict[str, Callable[[Shares, Shares], Measure]] = {
+DISTANCES: dict[str, Callable[[Floats, Floats], Measure]] = {
     "equal": variational,
     "variational": variational,
     "kullback-leibler": kullback_leibler,
     "ordered": ordered,
 }
-NAMES = (*DISTANCES, "hierarchical")
+Distance: TypeAlias = Literal["equal", "variational", "kullback-leibler", "ordered", "hierarchical"]
+NAMES: tuple[Distance, ...] = get_args(Distance)
 
 
 @dataclass(frozen=True)
 class TCloseness(PrivacyModel):
-    """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes the hierarchy's order of values."""
+    """Every class is at most t away. The distance `ordered` takes the hierarchy's order of values."""
 
-    column: str
-    t: float
-    distance: str = "equal"
+    column: Column
+    t: Annotated[Finite, Field(ge=0, description="how far a class may be from the whole table")]
+    distance: Annotated[Distance, Field(description="how distributions differ")] = "equal"
     name: ClassVar[str] = "t-closeness"
     larger: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not self.t >= 0:
-            raise InputError(f"t-closeness: t must be >= 0, not {self.t}")
-        if self.distance not in NAMES:
-            hint = instead(self.distance, NAMES)
-            raise InputError(f"t-closeness: {quoted(self.distance)} is no distance{hint}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return the distance to the whole table."""

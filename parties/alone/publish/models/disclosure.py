@@ -7,25 +7,23 @@ the alpha of (alpha, k)-anonymity.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
-from smc.errors import InputError
+from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
+from parties.base.settings import Finite
 
 
 @dataclass(frozen=True)
 class PositiveDisclosure(PrivacyModel):
     """No value of the column has more than this share of any class."""
 
-    column: str
-    most: float
+    column: Column
+    most: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that a value may have")]
     name: ClassVar[str] = "positive-disclosure"
     larger: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not 0 < self.most <= 1:
-            raise InputError(f"positive-disclosure: most must be > 0 and <= 1, not {self.most:g}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return the share of the most frequent value."""
@@ -46,13 +44,9 @@ class PositiveDisclosure(PrivacyModel):
 class NegativeDisclosure(PrivacyModel):
     """Every value of the column that the table has, has at least this share of every class: none can be ruled out."""
 
-    column: str
-    least: float
+    column: Column
+    least: Annotated[Finite, Field(gt=0, le=1, description="the share of a class that each value has")]
     name: ClassVar[str] = "negative-disclosure"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least <= 1:
-            raise InputError(f"negative-disclosure: least must be > 0 and <= 1, not {self.least:g}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return the share of the rarest value."""

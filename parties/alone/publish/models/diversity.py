@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
-from smc.errors import InputError
+from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
+from parties.base.settings import Finite
 
 
 @dataclass(frozen=True)
 class LDiversity(PrivacyModel):
     """Distinct l-diversity: every class has at least l values of the column."""
 
-    column: str
-    l: int  # noqa: E741 (its name)
+    column: Column
+    l: Annotated[int, Field(strict=True, ge=1, description="values of a class, at least")]  # noqa: E741 (its name)
     name: ClassVar[str] = "l-diversity"
     lifts: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.l < 1:
-            raise InputError(f"l-diversity: l must be >= 1, not {self.l}")
 
     def measure(self, classes: Classes) -> Measure:
         """Count the values that occur."""
@@ -43,13 +40,9 @@ class LDiversity(PrivacyModel):
 class EntropyLDiversity(PrivacyModel):
     """Entropy l-diversity: the entropy of the column in every class is at least log l."""
 
-    column: str
-    l: float  # noqa: E741
+    column: Column
+    l: Annotated[Finite, Field(ge=1, description="values of a class, were they equally frequent")]  # noqa: E741
     name: ClassVar[str] = "entropy-l-diversity"
-
-    def __post_init__(self) -> None:
-        if not self.l >= 1:
-            raise InputError(f"entropy-l-diversity: l must be >= 1, not {self.l}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return e to the entropy: l if l values are equally frequent."""
@@ -71,15 +64,11 @@ class EntropyLDiversity(PrivacyModel):
 class RecursiveLDiversity(PrivacyModel):
     """Recursive (c, l)-diversity: with r_1 >= r_2 >= ... the rows by value, r_1 < c (r_l + r_(l+1) + ...)."""
 
-    column: str
-    c: float
-    l: int  # noqa: E741
+    column: Column
+    c: Annotated[Finite, Field(gt=0, description="the most frequent value's rows over those of the l-th and rarer")]
+    l: Annotated[int, Field(strict=True, ge=1, description="the place of the first rare value")]  # noqa: E741
     name: ClassVar[str] = "recursive-l-diversity"
     larger: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.l < 1 or not self.c > 0:
-            raise InputError(f"recursive-l-diversity: needs l >= 1 and c > 0, not l = {self.l} and c = {self.c:g}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return the most frequent value's rows over those of the l-th and rarer; infinite if fewer than l."""

@@ -1,5 +1,7 @@
 """What a class of rows must be like before it may be published: a model is a pure function of classes and the table.
 
+A model is one class, in a file of this folder or of another package (entry point `smc.publishing-models`).
+
 Two things make searching quick. Without suppression every model here is monotone: if all classes fit, so do all classes
 of any coarser table, for each is a union of such. With suppression, when classes that do not fit are left out, that
 holds only of models that `lift`: a class that fits goes on fitting whatever joins it.
@@ -10,13 +12,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from parties.alone.publish.models.classes import Classes
-from smc.errors import InputError
+from parties.base.declared import Declared
+from parties.base.plugins import Family
 
 Measure: TypeAlias = NDArray[np.float64]
 Fits: TypeAlias = NDArray[np.bool_]
@@ -24,13 +28,13 @@ Fits: TypeAlias = NDArray[np.bool_]
 ROUNDING = 1e-9  # logarithms and quotients of counts are known this well
 
 
-class PrivacyModel(ABC):
+class PrivacyModel(Declared, ABC):
     """A requirement on every class. `column` is the sensitive column that it is about, if it is about one."""
 
-    name: ClassVar[str]
     lifts: ClassVar[bool] = False
     keeps_all: bool = False  # whether it breaks as soon as a row is suppressed
     larger: ClassVar[bool] = True  # whether larger measures are better
+    needs_public: ClassVar[bool] = False  # whether it counts a public table of all who could be in this one
     column: str | None
 
     @abstractmethod
@@ -63,18 +67,17 @@ class PrivacyModel(ABC):
         return float(measure.min() if self.larger else measure.max())
 
 
+Column: TypeAlias = Annotated[str, Field(description="a sensitive column")]
+
+
 @dataclass(frozen=True)
 class KAnonymity(PrivacyModel):
     """Every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
 
-    k: int
+    k: Annotated[int, Field(strict=True, ge=1, description="rows of a class, at least")]
     name: ClassVar[str] = "k-anonymity"
     lifts: ClassVar[bool] = True
     column = None
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"k-anonymity: k must be >= 1, not {self.k}")
 
     def measure(self, classes: Classes) -> Measure:
         """Count the rows."""
@@ -119,3 +122,11 @@ def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
 def shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return histograms int64[classes, values] as distributions."""
     return counts / counts.sum(axis=1, keepdims=True)
+
+
+MODELS: Family[PrivacyModel] = Family(
+    PrivacyModel,  # type: ignore[type-abstract]
+    "publishing model",
+    __package__,
+    "smc.publishing-models",
+)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
+from typing_extensions import override
 
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel
+from parties.base.settings import Finite
 from smc.errors import InputError
 
 
@@ -19,15 +22,17 @@ class Presence(PrivacyModel):
     If `least` is positive no row can be suppressed: whoever would have been in its class is known not to be there.
     """
 
-    least: float
-    most: float
+    least: Annotated[Finite, Field(ge=0, le=1, description="the share of a class's people that is published, at least")]
+    most: Annotated[Finite, Field(ge=0, le=1, description="that share, at most")]
     name: ClassVar[str] = "presence"
     larger: ClassVar[bool] = False
+    needs_public: ClassVar[bool] = True
     column = None
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.least <= self.most <= 1:
-            raise InputError(f"presence: needs 0 <= least <= most <= 1, not {self.least:g} and {self.most:g}")
+    @override
+    def check(self) -> None:
+        if self.least > self.most:
+            raise InputError(f"needs least <= most, not {self.least:g} and {self.most:g}")
 
     @property
     def keeps_all(self) -> bool:  # type: ignore[override]

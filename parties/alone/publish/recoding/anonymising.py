@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sqlglot.expressions as exp
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.masks import MaskPlan
 from parties.alone.publish.models.classes import Classes, layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
@@ -22,6 +22,7 @@ from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, at_n
 from parties.alone.publish.recoding.recoding import Recoding
 from parties.alone.publish.recoding.topdown import topdown
 from parties.alone.publish.settings import ColumnPlan, PublishPlan
+from parties.base.arrays import Counts
 from parties.base.text import quoted
 from parties.sources import open_rows
 from parties.sources.opened import RowQuery

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.hierarchy import ValueCodes
+from parties.base.arrays import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.reading import hierarchies, read, recode, texts
@@ -20,6 +19,7 @@ from parties.alone.publish.recoding.recoding import place_in
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import Rule, number
 from parties.alone.publish.settings import PublishPlan
+from parties.base.arrays import Counts
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.sources import PlaceSettings, open_rows

@@ -15,8 +15,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.recoding.boxes import Boxes
 from parties.alone.publish.recoding.partition import Span, range_of
-
-Measure = NDArray[np.float64]
+from parties.base.arrays import Floats
 
 
 class Dimension:
@@ -26,12 +25,12 @@ class Dimension:
     """
 
     def __init__(
-        self, place: int, hierarchy: Hierarchy, codes: ValueCodes, values: Measure | None, width: float | None
+        self, place: int, hierarchy: Hierarchy, codes: ValueCodes, values: Floats | None, width: float | None
     ) -> None:
         self._place = place
         self._hierarchy = hierarchy
         self._width = width or 1.0
-        self.values: Measure | None = None
+        self.values: Floats | None = None
         if values is not None:
             self.values, numbers = np.unique(values, return_inverse=True)
         else:
@@ -52,10 +51,10 @@ class Dimension:
         numbers = self.numbers(boxes)
         return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
 
-    def widths(self, low: ValueCodes, high: ValueCodes) -> Measure:
+    def widths(self, low: ValueCodes, high: ValueCodes) -> Floats:
         """Return the share of the dimension that each box takes up, float64[boxes]."""
         if self.values is not None:
-            shares: Measure = (self.values[high] - self.values[low]) / self._width
+            shares: Floats = (self.values[high] - self.values[low]) / self._width
             return shares
         levels = self._levels(low, high)
         groups = self._groups[levels, low]
@@ -96,7 +95,7 @@ class Dimension:
         return levels
 
 
-def dimensions(cells: Cells, numbers: Sequence[Measure | None], widths: Sequence[float | None]) -> list[Dimension]:
+def dimensions(cells: Cells, numbers: Sequence[Floats | None], widths: Sequence[float | None]) -> list[Dimension]:
     """Return a dimension a quasi-identifier; `numbers` are those that the values of a column are, if it is cut as
     such."""
     columns = zip(cells.hierarchies, cells.quasi, numbers, widths, strict=True)

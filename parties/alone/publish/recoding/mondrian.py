@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.boxes import Boxes, joined
@@ -24,6 +24,7 @@ from parties.alone.publish.recoding.dimension import Dimension, dimensions
 from parties.alone.publish.recoding.fulldomain import unreachable
 from parties.alone.publish.recoding.partition import Partition
 from parties.alone.publish.recoding.space import Space
+from parties.base.arrays import Counts
 from smc.errors import InputError
 
 PIECES = 1 << 18  # of boxes that are cut at a time, unless one box has more

@@ -8,13 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes, Layout, counted
 from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import number
+from parties.base.arrays import Counts
 from smc.errors import InputError
 
 SUPPRESSED = -1

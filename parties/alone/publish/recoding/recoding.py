@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes, build
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
@@ -19,6 +19,7 @@ from parties.alone.publish.recoding.partition import SUPPRESSED, Box, Partition,
 from parties.alone.publish.rules import hierarchy, read_tree
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base import files
+from parties.base.arrays import Counts
 from parties.base.settings import Finite, Settings, explained, validated
 from parties.base.text import quoted
 from smc.errors import InputError

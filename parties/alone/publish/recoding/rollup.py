@@ -6,10 +6,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from parties.alone.publish.cells import Cells, Counts, grouped
+from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import MOST_COUNTS, Classes, Layout, counted, layout_of
 from parties.alone.publish.recoding.lattice import Lattice, Node
+from parties.base.arrays import Counts
 from smc.errors import InputError
 
 KEPT_BYTES = 1 << 28

@@ -7,11 +7,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import Classes, Layout, counted, layout_of
 from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.recoding.partition import Box, Partition, around, numbers_of
+from parties.base.arrays import Counts
 
 Part: TypeAlias = "tuple[Counts, Counts]"  # cells by number, and how many rows of each
 

@@ -6,10 +6,9 @@ Each measure bounds from below what any node above costs, so that a search can l
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.alone.publish.cells import Cells
@@ -17,10 +16,9 @@ from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
+from parties.base.arrays import Floats
 from parties.base.text import instead, quoted
 from smc.errors import InputError
-
-Prices: TypeAlias = NDArray[np.float64]
 
 
 class Utility(ABC):
@@ -91,7 +89,7 @@ class _ByCell(Utility):
 
     @staticmethod
     @abstractmethod
-    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
         """Return what a cell costs, by the level and number of its group: float64[groups] a level."""
 
     def ahead(self, node: Node) -> float:
@@ -122,7 +120,7 @@ class Certainty(_ByCell):
 
     @staticmethod
     @override
-    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
         return list(hierarchy.penalties)
 
 
@@ -132,7 +130,7 @@ class Entropy(_ByCell):
     name: ClassVar[str] = "entropy"
 
     @staticmethod
-    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
         """Return the entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)

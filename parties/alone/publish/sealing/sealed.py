@@ -17,17 +17,17 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from parties.alone.publish.cells import Counts
 from parties.alone.publish.sealing.sealing import seal, unseal
 from parties.base import files
+from parties.base.arrays import Counts
 from parties.base.canonical import dump
 from smc.errors import InputError
+from smc.primitives.bits import BitMatrix
 
 FORMAT: Literal["smc sealed table 1"] = "smc sealed table 1"
 MOST_BYTES = 64 << 20  # of a file
 Word = Annotated[str, Field(max_length=10_000)]
 Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
-BitMatrix = NDArray[np.uint8]
 
 
 class Units(BaseModel):

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from smc.errors import InputError
 
-POINT_BYTES, TAG_BYTES, SEED_BYTES = 65, 16, 32
+POINT_BYTES, SEED_BYTES = 65, 32
 _KEY_BYTES, _NONCE_BYTES, _SECRET_BYTES = 16, 12, 32
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256's group
 _KEM = b"KEM" + (0x0010).to_bytes(2, "big")

@@ -64,7 +64,7 @@ WHOLE: list[tuple[Mechanism, Any, Any]] = [  # and two values that are told apar
     (UnaryEncoding(NAMES, 3.0, optimised=False), 0, 3),
     (HadamardResponse(NAMES, 3.0), 0, 3),
     (OneBitMean(0.0, 8.0, 3.0), -1000.0, 1000.0),  # moved to the bounds
-    (OneBitMean(0.0, 8.0, 3.0, memoised=True), -1000.0, 1000.0),
+    (OneBitMean(0.0, 8.0, 3.0, memoise=True), -1000.0, 1000.0),
     (BitHistogram(0.0, 4.0, 4, 1, 3.0), 0.5, 3.5),
     (BitHistogram(0.0, 2.0, 2, 2, 3.0), 0.5, 1.5),
     (CountMeanSketch(2, 4, 3.0), "a", "b"),
@@ -172,7 +172,7 @@ def test_one_bit_is_a_sum_and_not_a_product() -> None:
 
 
 def test_memoised_numbers_are_rounded_once_and_stay() -> None:
-    made, rows = OneBitMean(0.0, 1.0, 2.0, memoised=True), 100_000
+    made, rows = OneBitMean(0.0, 1.0, 2.0, memoise=True), 100_000
     values = np.full(rows, 0.25)
     first, second = (made.report(values, coins(rows, seed, key=bytes(32))) for seed in (1, 2))
     assert (first == second).all()

@@ -77,13 +77,14 @@ def test_what_is_no_file_of_this_plan(tmp_path: Path, content: bytes, message: s
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"f": 0.0}, "f = 0 leaves nothing that lasts"),
-        ({"f": 0.0, "memoise": False}, "memoise = false needs reports.*f = 0"),
-        ({"f": 0.0, "memoise": False, "reports": 3, "p": 0.0}, "gives bits away"),
+        ({"f": 0.0}, "of rappor leave nothing that lasts"),
+        ({"f": 0.0, "memoise": False}, "memoise = false needs reports"),
+        ({"f": 0.0, "memoise": False, "reports": 3, "p": 0.0}, "gives something away"),
         ({"p": 0.75}, "p must be below q"),
-        ({"values": ("a", "b")}, "values means nothing to mechanism rappor"),
-        ({"bits": None}, "bits is missing"),
-        ({"mechanism": "direct"}, "values is missing"),
+        ({"values": ("a", "b")}, "rappor has no values; it has bits, hashes, cohorts, f, p, q"),
+        ({"bits": None}, r"bits is missing: rappor needs bits \(bits of a report\), hashes"),
+        ({"mechanism": "direct"}, "direct has no bits; it has values, epsilon"),
+        ({"mechanism": "rapor"}, r"no local mechanism 'rapor' \(did you mean 'rappor'"),
     ],
 )
 def test_plans_that_make_no_sense(change: dict[str, Any], message: str) -> None:

@@ -14,18 +14,17 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.draws import private
-from parties.alone.sensitivity.median import Numbers, Table
+from parties.alone.sensitivity.median import Table
+from parties.base.arrays import Floats, Numbers
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.tails import tail
 from tests.support.exact_laws import chosen
 
-Floats = NDArray[np.float64]
 HIGH, SIZE = 4, 3
 REACH = 400  # of noise that is enumerated
 VALUES = np.arange(-REACH, REACH + 1)

@@ -146,7 +146,7 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
 
     def program(session: Any) -> Any:
         meters[session.party] = session.meter
-        own = task.own_numbers(counts(task, [{"x": "0", "sex": "male", "y": "1"}] * 5))
+        own = task.own_rows(counts(task, [{"x": "0", "sex": "male", "y": "1"}] * 5))
         return task.run(engine_of(session, Profile("yao")), own, None, lambda step: None)
 
     one, other = run_local(program)
@@ -161,7 +161,7 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
 def test_a_run_goes_on_from_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Noise, "law", known_noise(100))
     task = task_of(method="in-process", epsilon=16.0, iterations=4)
-    own = task.own_numbers(counts(task, [{"x": "3", "sex": "male", "y": "1"}] * 5))
+    own = task.own_rows(counts(task, [{"x": "3", "sex": "male", "y": "1"}] * 5))
     whole, _ = run_local(lambda session: task.run(engine_of(session, Profile("clear")), own, None, lambda step: None))
     assert (task.steps(whole), task.is_done(whole), task.steps(None)) == (4, True, 0)
     for steps in range(4):

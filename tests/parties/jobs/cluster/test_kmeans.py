@@ -11,6 +11,7 @@ from parties.jobs.cluster.kmeans import followed, inertia, weighted
 from protocols.release.centroids import UNIT, cluster_sums, packed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_no_partition_is_better(seed: int) -> None:
     """Eight places of two columns, three clusters, all 3^8 partitions; but for rounding to whole places."""
@@ -51,6 +52,7 @@ def round_clusters(seed: int) -> np.ndarray:
     return np.rint(np.clip(places, -1, 1) * UNIT).astype(np.int64)
 
 
+@pytest.mark.slow
 def test_rounds_that_begin_with_many_cells_end_as_well_as_many_starts() -> None:
     """Five rounds without noise, against ten starts on all points; those that begin with as many cells do not."""
     ratios: dict[int, list[float]] = {4: [], 32: []}

@@ -53,15 +53,15 @@ def _is_meant(row: Row) -> bool:
 def test_rho_adds_up_over_the_marginals(adjacency: str, changed: int) -> None:
     task = asked("marginals", epsilon=1.0, delta=1e-7, adjacency=adjacency)
     assert isinstance(task, Marginals)
-    noise = task.parts[0].noise
+    noise = task.query.parts[0].noise
     assert noise is not None
     (spent,) = task.spends
     assert spent.rho == pytest.approx(changed / float(2 * noise.scale**2))
     assert spent.rho + 2 * (spent.rho * 16.118095650958) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^7)
     plain = asked("marginals", epsilon=1.0, adjacency=adjacency)
     assert isinstance(plain, Marginals)
-    assert plain.parts[0].noise is not None
-    assert plain.parts[0].noise.scale == Fraction(changed)
+    assert plain.query.parts[0].noise is not None
+    assert plain.query.parts[0].noise.scale == Fraction(changed)
 
 
 def test_a_specification_means_the_same_at_the_peer() -> None:
@@ -70,7 +70,7 @@ def test_a_specification_means_the_same_at_the_peer() -> None:
         assert isinstance(task, Marginals)
         again = Marginals.agreed(task.specification())
         assert again.specification() == task.specification()
-        assert again.sets == task.sets
+        assert again.query.show([0] * task.query.numbers) == task.query.show([0] * task.query.numbers)
 
 
 @pytest.mark.parametrize(

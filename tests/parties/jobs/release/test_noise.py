@@ -33,7 +33,7 @@ def probabilities(noise: Noise, terms: int) -> np.ndarray:
 @pytest.mark.parametrize("scale", [Fraction(1, 16), Fraction(1), Fraction(10), Fraction(333, 10)])
 @pytest.mark.parametrize("terms", [1, 2, 7])
 def test_the_reach_is_the_least_interval(family: str, scale: Fraction, terms: int) -> None:
-    noise = Noise(family, scale, Fraction(1), NONE)  # type: ignore[arg-type]
+    noise = Noise(family, scale, Fraction(1), NONE, 1)  # type: ignore[arg-type]
     law, middle = probabilities(noise, terms), HALF
     reach = noise.reach(terms)
     assert law[middle - reach : middle + reach + 1].sum() >= CONFIDENCE - 1e-9
@@ -45,7 +45,7 @@ def test_the_reach_is_the_least_interval(family: str, scale: Fraction, terms: in
 def test_one_sample_of_laplace_noise_by_its_tail(scale: Fraction) -> None:
     """P(|x| > r) = 2 alpha^(r + 1) / (1 + alpha); above a scale of 512 the interval is a little wider."""
     alpha = math.exp(-1 / float(scale))
-    reach = Noise("discrete Laplace", scale, Fraction(1), NONE).reach()
+    reach = Noise("discrete Laplace", scale, Fraction(1), NONE, 1).reach()
     assert 2 * alpha ** (reach + 1) / (1 + alpha) <= 1 - CONFIDENCE + 1e-9
     slack = 1 if scale <= 512 else math.ceil(float(scale) / 256) + 1  # two steps of the coarser grid, and rounded up
     assert reach < slack or 2 * alpha ** (reach + 1 - slack) / (1 + alpha) >= 1 - CONFIDENCE - 1e-9
@@ -76,7 +76,7 @@ def test_what_was_written_counts() -> None:
     assert exact(0.1) == Fraction(1, 10)
     assert exact(1e-6) == Fraction(1, 10**6)
     assert laplace(exact(0.1), 1, "replace").spending == Spending("discrete Laplace", 0.1, adjacency="replace")
-    assert Noise("discrete Laplace", Fraction(2), Fraction(1), NONE).fields(Fraction(1, 2)) == {
+    assert Noise("discrete Laplace", Fraction(2), Fraction(1), NONE, 1).fields(Fraction(1, 2)) == {
         "law": "discrete Laplace",
         "scale": 1.0,
     }
@@ -86,7 +86,7 @@ def test_what_was_written_counts() -> None:
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(10)])
 def test_the_law_of_the_circuit_reaches_as_far(family: str, scale: Fraction) -> None:
     """The intervals of the ideal law are those of the circuit's exact one, for numbers that are many at once, too."""
-    noise = Noise(family, scale, Fraction(1), NONE)  # type: ignore[arg-type]
+    noise = Noise(family, scale, Fraction(1), NONE, 1)  # type: ignore[arg-type]
     law = noise.law(100)
     assert law.distance <= Fraction(1, 100 << 40)
     reach, table = noise.reach(), law.probabilities()

@@ -80,7 +80,7 @@ def test_nobodys_words_do_anything(name: str) -> None:
         "top": {"of": column, "first": 1},
     }.get(name, {"of": "n", "by": (column,)})
     task = asked(name, HOSTILE, **given)
-    state = [1] * (task.own_count if name not in ("top", "median") else 3 if name == "median" else 1)
+    state = [1] * (task.query.numbers if name not in ("top", "median") else 3 if name == "median" else 1)
     found = task.document(state)
     assert all(line.isprintable() for line in text(found).splitlines())
     picture = type(task).picture(found)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parties.jobs.inputs import Inputs
 from parties.jobs.release.predicates import Predicate, parse
-from parties.jobs.release.reading import Question, cells, fingerprint, pairs, used
+from parties.jobs.release.reading import Cells, fingerprint, pairs, used
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -49,9 +49,8 @@ def test_cells_are_those_of_counting_row_by_row(
 ) -> None:
     """Whatever the target is: one of the columns that tell rows apart, one with a condition, or another."""
     rows, where, by, target = case
-    question = Question(where, tuple(by))
-    found = cells(counts(rows, target), SCHEMA, target, question)
-    domains = question.domains(SCHEMA)
+    found = Cells(SCHEMA, where, tuple(by)).count(counts(rows, target), target)
+    domains = Cells(SCHEMA, where, tuple(by)).domains
     assert found.shape == tuple(map(len, domains))
     for place in np.ndindex(*found.shape):
         cell = [domain[i] for domain, i in zip(domains, place, strict=True)]
@@ -84,10 +83,10 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
     table = table.model_copy(update={"source": str(tmp_path / "people.csv")})
     read = used(schema, ["sex", "age"])
     with Inputs(0, table, schema).counts("sex", list(read.attributes)) as source:
-        by_sex = cells(source, read, "sex", Question(Predicate(), ("sex", "age")))
+        by_sex = Cells(read, Predicate(), ("sex", "age")).count(source, "sex")
         (where,) = parse("age in [young, middle]", read)
         assert by_sex.tolist() == [[1, 0, 0, 1], [1, 1, 1, 0]]
-        assert cells(source, read, "sex", Question(where)) == 3
+        assert Cells(read, where).count(source, "sex") == 3
         assert pairs(source, read, "sex", where)["age"].tolist() == [[1, 1], [0, 1]]
         first = fingerprint(source.fingerprint, by_sex)
         assert first(b"key") == fingerprint(source.fingerprint, by_sex)(b"key")
@@ -98,12 +97,12 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
 def test_too_many_cells_are_refused() -> None:
     wide: dict[str, Any] = {f"c{i}": tuple(map(str, range(16))) for i in range(5)}
     schema = Schema(wide)
-    Question(Predicate(), ("c0", "c1", "c2", "c3")).check(schema)
+    Cells(schema, Predicate(), ("c0", "c1", "c2", "c3")).check()
     with pytest.raises(InputError, match="tells 1048576 cells apart, at most 65536"):
-        Question(Predicate(), tuple(wide)).check(schema)
+        Cells(schema, Predicate(), tuple(wide)).check()
     where = Predicate((("c0", ("1", "2")),))
     with pytest.raises(InputError, match="tells 131072 cells apart"):
-        Question(where, ("c1", "c2", "c3", "c4")).check(schema)
+        Cells(schema, where, ("c1", "c2", "c3", "c4")).check()
 
 
 def test_what_is_read_are_the_columns_of_the_question() -> None:

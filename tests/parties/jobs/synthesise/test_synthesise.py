@@ -56,7 +56,7 @@ def runs(
 
     def party(session: Any) -> Any:
         told = steps.append if session.party == 0 else lambda step: None
-        data = task.own_numbers(source(task, own[session.party]))
+        data = task.own_rows(source(task, own[session.party]))
         engine = make_engine(session, "clear") if profile is None else engine_of(session, profile)
         return task.run(engine, data, start or task.beginning, told)
 

@@ -190,5 +190,5 @@ def test_a_delta_that_would_publish_rows(delta: float, rows: int, good: bool) ->
     if good:
         assert TableSettings.model_validate(fields).budget is not None
         return
-    with pytest.raises(ValidationError, match=r"budget\.delta: must be below 1/max_rows"):
+    with pytest.raises(ValidationError, match=r"budget\.delta: must be less than one over the greatest number of rows"):
         TableSettings.model_validate(fields)

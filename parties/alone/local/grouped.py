@@ -1,0 +1,55 @@
+"""Reports of texts that begin with a group, a row or a cohort, and are one bit a place after that."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from parties.alone.local.mechanism import Mechanism, Reports
+from parties.alone.local.packing import from_bytes, known, unpack
+
+GROUP_BYTES = 2
+
+
+class GroupedBits(Mechanism):
+    """A mechanism of so many groups, with `bits` bits a report."""
+
+    bits: int
+
+    @property
+    @abstractmethod
+    def groups(self) -> int:
+        """How many groups there are."""
+
+    @property
+    @override
+    def width(self) -> int:
+        """Bytes of a report: the group, and the bits."""
+        return GROUP_BYTES - (-self.bits // 8)
+
+    @override
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Count for each group the ones of each bit and the reports, int64[groups (bits + 1)]."""
+        group = known(from_bytes(reports[:, :GROUP_BYTES]), self.groups)
+        table = np.zeros((self.groups, self.bits + 1), dtype=np.int64)
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(self.groups + 1))
+        bits = unpack(reports[:, GROUP_BYTES:], self.bits)[order]
+        for number in range(self.groups):
+            part = bits[starts[number] : starts[number + 1]]
+            table[number, :-1], table[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
+        return table.reshape(-1)
+
+    @override
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """Count the reports of a tally."""
+        return int(tally.reshape(self.groups, -1)[:, -1].sum())
+
+    @override
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """Return whether no bit is set more often than there are reports."""
+        table = tally.reshape(self.groups, -1)
+        return bool((table <= table[:, -1:]).all())

@@ -1,0 +1,85 @@
+"""Classes whose fields are settings of a file: each says its bounds and what it means, and nothing else lists them.
+
+    @dataclass(frozen=True)
+    class KAnonymity(Declared):
+        k: Annotated[int, Field(strict=True, ge=1, description="rows of a class, at least")]
+
+A field with an alias is called so in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, ClassVar, Self, get_type_hints
+
+from pydantic import Field, ValidationError, create_model
+
+from parties.base.settings import Settings, explained
+from smc.errors import InputError
+
+
+class Declared:
+    """A base of frozen dataclasses. An object that breaks its fields' bounds is not made, whoever makes it."""
+
+    name: ClassVar[str]  # as files say it
+
+    def __post_init__(self) -> None:
+        try:
+            self.table().model_validate(self.settings())
+        except ValidationError as error:
+            raise InputError(self._explained(error)) from None
+        try:
+            self.check()
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from None
+
+    def check(self) -> None:
+        """Check that the fields, each within its bounds, fit together: `InputError` says what does not."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the fields, called as in the file."""
+        return {key: getattr(self, name) for key, name in self.named().items()}
+
+    @classmethod
+    def table(cls) -> type[Settings]:
+        """Return the fields as a table of settings."""
+        kind: Any = cls  # mypy takes no class for hashable
+        return _settings(kind)
+
+    @classmethod
+    def named(cls) -> dict[str, str]:
+        """Return the fields' names, by what they are called in the file."""
+        return {field.alias or name: name for name, field in cls.table().model_fields.items()}
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """Return what a table of a file describes. `InputError` names the key that is missing, unknown or wrong."""
+        table = cls.table()
+        keys = cls.named()
+        if surplus := [key for key in content if key not in keys]:
+            raise InputError(f"{cls.name} has no {surplus[0]}; it has {', '.join(keys)}")
+        needed = {key: table.model_fields[name] for key, name in keys.items()}
+        needed = {key: field for key, field in needed.items() if field.is_required()}
+        if missing := [key for key in needed if content.get(key) is None]:
+            words = ", ".join(f"{key} ({field.description})" for key, field in needed.items())
+            raise InputError(f"{missing[0]} is missing: {cls.name} needs {words}")
+        try:
+            return cls(**dict(table.model_validate(content)))
+        except ValidationError as error:
+            raise InputError(cls._explained(error)) from None
+
+    @classmethod
+    def _explained(cls, error: ValidationError) -> str:
+        return f"{cls.name}: {explained(error, cls.table()).replace(': ', ' ', 1)}"
+
+
+@cache
+def _settings(kind: type[Any]) -> type[Settings]:
+    """Return the fields of a dataclass as a table of settings."""
+    types = get_type_hints(kind, include_extras=True)
+    declared: dict[str, Any] = {}
+    for field in fields(kind):
+        declared[field.name] = (types[field.name], Field() if field.default is MISSING else field.default)
+    return create_model(kind.__name__, __base__=Settings, **declared)

@@ -1,0 +1,101 @@
+"""Classes that are found by their name: in the modules of a folder of ours, and as entry points of other packages.
+
+    [project.entry-points."smc.kinds"]
+    overlap = "their_package.overlap:Overlap"
+
+A name of ours stays ours, whatever other packages call theirs; of one that two others give nobody could say whose it
+is, and it is refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from parties.base.text import did_you_mean, listed, printable, quoted
+from smc.errors import InputError
+
+Base = TypeVar("Base")
+
+
+@cache
+def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
+    """Return the entry points of a group: by name, and by the place that they name."""
+    points: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=group):
+        points.setdefault(point.name, {})[point.value] = point
+    return points
+
+
+def loaded(group: str, name: str, base: type[Base], what: str) -> type[Base]:
+    """Return the class that another package offers by this name. `InputError` if several do, or if it is none such."""
+    place, *more = offered(group)[name]
+    if more:
+        raise InputError(f"the {what} {quoted(name)} is there more than once: {', '.join([place, *more])}")
+    try:
+        kind = offered(group)[name][place].load()
+    except Exception as error:  # whatever the other package does when it is loaded
+        why = printable(f"{type(error).__name__}: {error}")
+        raise InputError(f"the {what} {quoted(name)} ({place}) cannot be loaded: {why}") from None
+    return checked(kind, name, place, base, what)
+
+
+def checked(kind: object, name: str, place: str, base: type[Base], what: str) -> type[Base]:
+    """Return an object as a class made from `base`. `InputError` says what it lacks."""
+    if not isinstance(kind, type) or not issubclass(kind, base):
+        raise InputError(f"{place} is no {what}: it must be a class made from {base.__module__}.{base.__qualname__}")
+    if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
+        raise InputError(f"{place}: the {what} {quoted(name)} lacks {', '.join(lacking)}")
+    if getattr(kind, "name", None) != name:
+        raise InputError(f"{place}: the {what} calls itself {getattr(kind, 'name', None)!r}, its entry point {name!r}")
+    return kind
+
+
+@dataclass(frozen=True)
+class Family(Generic[Base]):
+    """The classes made from `base`: those in the modules of the package `folder`, and the entry points of `group`."""
+
+    base: type[Base]
+    what: str  # one of them is, for messages
+    folder: str
+    group: str
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, those of ours first."""
+        ours = self._ours()
+        return (*ours, *sorted(offered(self.group).keys() - ours.keys()))
+
+    def find(self, name: str) -> type[Base]:
+        """Return the class of that name. `InputError` if there is none, or several, or if it cannot be loaded."""
+        ours = self._ours()
+        if name in ours:
+            return ours[name]
+        if name not in offered(self.group):
+            hint = did_you_mean(name, self.names())
+            raise InputError(f"there is no {self.what} {quoted(name)}{hint}; there are {listed(self.names())}")
+        return loaded(self.group, name, self.base, self.what)
+
+    def _ours(self) -> Mapping[str, type[Base]]:
+        base: Any = self.base  # mypy takes no class for hashable
+        return _of_folder(self.folder, base)
+
+
+@cache
+def _of_folder(folder: str, base: type[Any]) -> Mapping[str, type[Any]]:
+    """Return the complete classes made from `base` that the modules of a package define, by `name`."""
+    classes: dict[str, type[Any]] = {}
+    for module_info in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):
+        module = importlib.import_module(module_info.name)
+        for kind in vars(module).values():
+            is_made_here = isinstance(kind, type) and issubclass(kind, base) and kind.__module__ == module.__name__
+            if is_made_here and not inspect.isabstract(kind):
+                if kind.name in classes:
+                    raise TypeError(f"{kind.name}: both {classes[kind.name]} and {kind}")
+                classes[kind.name] = kind
+    return dict(sorted(classes.items()))

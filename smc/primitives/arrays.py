@@ -1,0 +1,9 @@
+"""Types of arrays that several modules speak of."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Gates = NDArray[np.int32]  # rows of a netlist: out, left, right
+Octets = NDArray[np.uint8]  # bytes, not bits
