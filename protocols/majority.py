@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import checked
 from protocols.opened import index_below
 from smc.circuit import GROUP, Builder, Form, Integer, Netlist, Wire, argmax, pick, total, unbeaten
 from smc.engines import Bits, Engine
 from smc.errors import InputError
+from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=128)
@@ -49,12 +50,8 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
     """Enter party 0's, then party 1's counts, by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
     classes, batch = counts.shape
-    flat = checked(counts.reshape(-1), width, "the count")
-    return [
-        side.take(slice(c * batch, (c + 1) * batch))
-        for side in both_inputs(engine, flat, width)
-        for c in range(classes)
-    ]
+    bits = bitpack.from_integers(checked(counts.reshape(-1), width, "the count"), width)
+    return [side.take(slice(c * batch, (c + 1) * batch)) for side in engine.both(bits) for c in range(classes)]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ def output(made: RegressJoint) -> Fit:
     """The mean of two minimisers, with noise."""
     method = made.method
     assert isinstance(method, Output)
-    sigma = float(method.noise[0].scale)
+    sigma = float(method.noise.scale)
 
     def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         exact = sum(np.rint(minimum(rows, method.regularisation) / method.unit) for rows in (left, right))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.jobs.small.programs import arguments_of, load_program
-from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
@@ -180,7 +180,7 @@ def _tables() -> tuple[id3.Problem, list[Table]]:
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
     halves = [load(path, agreed, target, settings.max_rows) for path in (demo.clinic_a, demo.clinic_b)]
-    return Exact(Exact.completed(settings, agreed, target), agreed, target).problem, halves
+    return ExactTree(settings, agreed, target).problem, halves
 
 
 def _tree(engine: Engine, batch: int) -> id3.Tree:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from parties.base.text import quoted
 from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.spending import Adjacency, Spending, exact
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, exact
 from parties.node.budget.composition import epsilon_at, rho_within
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.engines import Engine
@@ -57,13 +57,11 @@ def concentrated(
     tables: str,
     promise: Promise,
     draw: Callable[[Engine, int, int], Outcomes],
-    spendings: Sequence[Spending] | None = None,
+    losses: Sequence[Loss] | None = None,
 ) -> Mechanism:
     """Return a mechanism that promises a rho: what epsilon allows at its delta, and no more than was budgeted."""
-    rho = (
-        promise.rho
-        if spendings is None
-        else min(promise.rho, sum(spending.rho * spending.times for spending in spendings))
-    )
+    rho = promise.rho
+    if losses is not None:
+        rho = min(rho, float(sum(loss.times * loss.rho for loss in losses if isinstance(loss, ConcentratedLoss))))
     delta = promise.delta
     return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

@@ -116,7 +116,7 @@ def joint_output(promise: Promise) -> Mechanism:
     outputs = [task.method.own(_rows(task, table)) for table in (first, second)]
     words = f"{LEAST_ROWS} rows, one of them of the second class, or two of {len(second)}"
     assert isinstance(task.method, Output)
-    draw = steps(task.method.noise[0].law(task.method.numbers), 1, *outputs)
+    draw = steps(task.method.noise.law(task.method.numbers), 1, *outputs)
     return concentrated("joint-output", words, promise, simulated(draw), task.spends)
 
 

@@ -136,7 +136,7 @@ def _run(
     with missing_by_flag(chosen):
         task, data, remarks = kind.alone(kind_settings, party)
     outputs = Outputs.of(kind, kind_settings)
-    inputs = [kind.value(kind_settings, parameter) for parameter in chosen if parameter.role == "file"]
+    inputs = [parameter.of(kind_settings) for parameter in chosen if parameter.role == "file"]
     outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
     connection = Connection(link)
     for remark in remarks:

@@ -47,7 +47,7 @@ class Outputs:
         from parties.jobs.settings import parameters
 
         wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
-        return cls(kind, {parameter.key: kind.value(settings, parameter) for parameter in wanted})
+        return cls(kind, {parameter.key: parameter.of(settings) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
         """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""

@@ -117,7 +117,7 @@ def alone(
 
 
 def _source(data: Path, schema: Schema, target: str) -> RowCounts:
-    table = tables.load(data, schema, target, MAX_ROWS << 8, cells)
+    table = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
     sizes = {name: len(values) for name, values in schema.attributes.items()}
     return RowCounts([sizes[name] for name in schema.features(target)], sizes[target], table.rows, table.classes)
 

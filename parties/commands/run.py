@@ -15,6 +15,7 @@ from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.small.programs import arguments_of, load_program
+from smc.counting import Program
 from smc.errors import InputError
 
 OWN = [parameter for parameter in parameters(KindSettings) if parameter.key in ENGINE]
@@ -35,18 +36,20 @@ def run(
     must name the same program and have the same code: what it reveals is its own affair.
     """
     link, chosen = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
-    run, inputs = load_program(program), arguments_of(arguments)
+    function, inputs = load_program(program), arguments_of(arguments)
     engine = {"engine": "auto"} if chosen.engine == "auto" else {name: getattr(chosen, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
     connection = Connection(link)
-    with console.progress("starting") as status:
-        result, report = connection.run(
-            specification,
-            lambda engine: run(engine, *inputs),
-            status,
-            lambda: lambda engine: run(engine, *inputs),
-            integers,
-        )
+
+    def counted() -> Program:
+        return lambda engine: function(engine, *inputs)
+
+    with (
+        console.progress("starting") as status,
+        connection.agreed(specification, status, counted, integers) as running,
+    ):
+        result = function(running.engine, *inputs)
+        report = running.finish()
     if as_json:
         console.print_json({"result": _as_json(result), "cost": report["total"]})
         return

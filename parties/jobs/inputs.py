@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AwayError(InputError):
-    """What a job needs cannot be had now; the job can go on when it can."""
+    """Something that a job needs is away now; the job can go on when it is back."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Inputs:
         from protocols.tree import Open
 
         with self.counts(column, [column]) as source:
-            (found,) = source.level(Open(), attributes=False).classes
-            yield Opened(found, source.fingerprint)
+            (counts,) = source.level(Open(), attributes=False).classes
+            yield Opened(counts, source.fingerprint)
 
 
 @dataclass(frozen=True)

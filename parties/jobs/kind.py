@@ -24,7 +24,7 @@ from parties.base.settings import Settings, merge, required
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import EXACT, Spending
+from parties.jobs.spending import EXACT, Loss
 from smc.errors import InputError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -37,7 +37,7 @@ Own = TypeVar("Own", bound="Kind")
 
 @dataclass(frozen=True)
 class Step:
-    """Where a run is: about to decide step `number`, of `size` things at once, with what it has found before."""
+    """The place of a run: about to decide step `number`, of `size` things at once, with what it has found before."""
 
     number: int
     size: int
@@ -66,7 +66,7 @@ class Counted:
 
 
 class Extra(Settings):
-    """What an estimate may be told beyond the settings of the kind, see `Kind.counted`."""
+    """The settings of an estimate beyond those of the kind, see `Kind.counted`."""
 
 
 class Kind(ABC):
@@ -112,18 +112,21 @@ class Kind(ABC):
         task = cls.planned(settings)
         if task.reads_table and not private_parameters(cls.Settings):
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
-        return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
+        return (
+            task,
+            task.own({parameter.key: parameter.of(settings) for parameter in private_parameters(cls.Settings)}),
+            [],
+        )
 
     @classmethod
     def settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
         """Return the public settings that stand in a specification."""
-        names = [one.key for one in public_parameters(cls.Settings)]
+        names = [parameter.key for parameter in public_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
         """Return all that both parties must have the same, as plain JSON; `agreed` is the inverse."""
-        given = {name: value for name, value in self.parameters().items() if value is not None}
-        what = {name: value for name, value in given.items() if name not in ENGINE}
+        what = {name: value for name, value in self.parameters().items() if name not in ENGINE and value is not None}
         return {"protocol": self.name, **what, **self.engine_fields()}
 
     def engine_fields(self) -> Document:
@@ -137,12 +140,12 @@ class Kind(ABC):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a word: the target column."""
+        """The column that it is about, mostly the target; empty if there is none."""
         return ""
 
     @property
     def question(self) -> str:
-        """What is asked, a phrase."""
+        """The question, a phrase."""
         return self.title.lower()
 
     @property
@@ -152,7 +155,7 @@ class Kind(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
-        return {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+        return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
@@ -165,8 +168,8 @@ class Kind(ABC):
     # What it takes of the table's privacy.
 
     @property
-    def spends(self) -> tuple[Spending, ...]:
-        """What a run spends of each party's privacy budget, one use after the other; nothing if it adds no noise."""
+    def spends(self) -> tuple[Loss, ...]:
+        """The losses of each party's privacy budget, one after the other; none if nothing has noise."""
         return ()
 
     @property
@@ -176,7 +179,7 @@ class Kind(ABC):
 
     @property
     def told_exactly(self) -> str:
-        """Who learns what by that: the end of a sentence."""
+        """The end of a sentence: who learns what by that."""
         return EXACT
 
     @property
@@ -201,7 +204,7 @@ class Kind(ABC):
 
     def missing(self, inputs: Inputs) -> list[str]:
         """Return the names of what has not been typed yet."""
-        return [one.key for one in self.asked() if one.key not in inputs.typed]
+        return [parameter.key for parameter in self.asked() if parameter.key not in inputs.typed]
 
     # What it costs.
 
@@ -216,12 +219,12 @@ class Kind(ABC):
 
     @property
     def estimate(self) -> Estimate:
-        """How the counts of `program` compare with a run's, see `Counted`."""
+        """The way in which the counts of `program` compare with a run's, see `Counted`."""
         return "exact"
 
     @property
     def assumed(self) -> str:
-        """What the counts of `program` are for, if not for every run."""
+        """The run that the counts of `program` are for, if not for every one."""
         return ""
 
     @property
@@ -293,12 +296,6 @@ class Kind(ABC):
         """Return the forms in which the result can be kept."""
         return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
-    @staticmethod
-    def value(settings: KindSettings, one: Parameter) -> Any:
-        """Return a setting by the key of its parameter."""
-        names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
-        return getattr(settings, names[one.key])
-
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     """Return what was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes
@@ -307,9 +304,9 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     try:
         kind.Settings.model_validate({key: value})
     except ValidationError:
-        one = next(one for one in private_parameters(kind.Settings) if one.key == key)
-        wanted = "a whole number from 0 up" if one.type is int else "text"
-        raise InputError(f"{one.flag}: must be {wanted}") from None
+        parameter = next(parameter for parameter in private_parameters(kind.Settings) if parameter.key == key)
+        wanted = "a whole number from 0 up" if parameter.type is int else "text"
+        raise InputError(f"{parameter.flag}: must be {wanted}") from None
     return value
 
 
@@ -322,7 +319,6 @@ __all__ = [
     "KindSettings",
     "OnStep",
     "Opened",
-    "Spending",
     "State",
     "Step",
     "typed_value",

@@ -88,7 +88,11 @@ def _in_files() -> dict[str, tuple[str, str]]:
         if module in listed or not _NAMED.search(text := file.read_text(encoding="utf-8")):
             continue
         for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and (named := _NAMED.search(ast.get_source_segment(text, node) or "")):
+            if (
+                isinstance(node, ast.ClassDef)
+                and (named := _NAMED.search(ast.get_source_segment(text, node) or ""))
+                and named[1] not in BUILT_IN
+            ):
                 line = re.split(r"(?<=[.?]) ", ast.get_docstring(node) or node.name)[0]
                 kinds_found[named[1]] = f"{module}:{node.name}", line
     return kinds_found
@@ -114,8 +118,8 @@ def group(name: str) -> str | None:
 
 def command(name: str) -> str:
     """Return the command of a kind, as it is typed behind `smc`."""
-    found = group(name)
-    return name if found is None else f"{found} {name.removeprefix(found + '-')}"
+    parent = group(name)
+    return name if parent is None else f"{parent} {name.removeprefix(parent + '-')}"
 
 
 def is_known(name: str) -> bool:

@@ -1,14 +1,12 @@
-"""Which profile suits a job and a link: all are counted and the quickest wins, the same one at both parties."""
+"""The profiles that suit a job: all are counted, and the quickest on a link wins, the same one at both parties."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from parties.jobs.settings import ENGINE
-from smc.counting import Program, cheapest
 from smc.engines import Profile
-from smc.link_shape import LinkShape
 
 BOOLEAN = (
     Profile("yao"),
@@ -44,8 +42,3 @@ def named(specification: Mapping[str, Any]) -> Profile | None:
     if specification["engine"] == "auto":
         return None
     return Profile(**{name: specification[name] for name in ENGINE if name in specification})
-
-
-def choose(program: Program, candidates: Sequence[Profile], shape: LinkShape) -> Profile:
-    """Return the profile of least predicted time."""
-    return cheapest(program, candidates, shape).profile

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from parties.base.console import StatusLine
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
@@ -16,8 +18,8 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
     from parties.link.opening import Link
     from smc.counting import Program
     from smc.engines import Engine, Profile
+    from smc.session import Session
 
-Result = TypeVar("Result")
 Report = dict[str, Any]
 
 
@@ -35,32 +37,24 @@ class Connection:
         return 0 if self._link.listen is not None else 1
 
     def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
-        """Run a task from its beginning on this party's data; its last state and the cost report. See `run`."""
+        """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
         from parties.jobs.inputs import Inputs
 
-        return self.run(
-            task.specification(),
-            lambda engine: task.run(engine, data, task.beginning, lambda step: status.doing(step.words)),
-            status,
-            lambda: task.program(Inputs(self.party)),
-            task.integers,
-            task.digest,
-        )
+        def program() -> Program:
+            return task.program(Inputs(self.party))
 
-    def run(
-        self,
-        specification: Mapping[str, Any],
-        program: Callable[[Engine], Result],
-        status: StatusLine,
-        counted: Callable[[], Program],
-        integers: bool,
-        digest: Callable[[Result], bytes] = lambda _: b"",
-    ) -> tuple[Result, Report]:
-        """Reach the peer, agree on the job, run the program on its engine; the result and the cost report.
+        with self.agreed(task.specification(), status, program, task.integers) as run:
+            state = task.run(run.engine, data, task.beginning, lambda step: status.doing(step.words))
+            return state, run.finish(task.digest(state))
+
+    @contextmanager
+    def agreed(
+        self, specification: Mapping[str, Any], status: StatusLine, program: Callable[[], Program], integers: bool
+    ) -> Iterator[Run]:
+        """Reach the peer and agree on the job; give the engine on which it is to be run.
 
         The specification names the profile, or the engine "auto"; then the link is measured, and the quickest profile
-        for what `counted` gives is taken. Raises `LinkError`, `JobMismatchError`; `ProtocolError` if the parties have
-        results of different digests.
+        for `program` is taken. Raises `LinkError`, `JobMismatchError`.
         """
         from parties.link.opening import open_link
         from parties.link.options import LinkOptions
@@ -96,15 +90,28 @@ class Connection:
 
             if auto:
                 status.doing("choosing the engine")
-            profile = profile_for(link, specification, counted, integers)
+            profile = profile_for(link, specification, program, integers)
             if auto:
                 status.say(f"engine auto, on {link.measured}: {profile}")
             status.doing("computing")
             session = link.session()
-            result = program(engine_of(session, profile))
-            report = {"profile": str(profile), **session.meter.report()}
-            link.finish(digest(result))
-        return result, report
+            yield Run(link, session, str(profile), engine_of(session, profile))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A job that both parties have agreed on, and the engine for it."""
+
+    link: Link
+    session: Session
+    profile: str
+    engine: Engine
+
+    def finish(self, digest: bytes = b"") -> Report:
+        """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
+        report = {"profile": self.profile, **self.session.meter.report()}
+        self.link.finish(digest)
+        return report
 
 
 def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
@@ -117,27 +124,25 @@ def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
 
 
 def profile_for(
-    link: Link, specification: Mapping[str, Any], counted: Callable[[], Program], integers: bool
+    link: Link, specification: Mapping[str, Any], program: Callable[[], Program], integers: bool
 ) -> Profile:
-    """Return the profile that the specification names, or for the engine "auto" the one that both parties choose."""
+    """Return the profile that the specification names, or for the engine "auto" the quickest on the measured link.
+
+    Both parties count for themselves and compare what they chose.
+    """
     from parties.jobs import profiles
 
-    named = profiles.named(specification)
-    return _agree_on_profile(link, counted(), integers) if named is None else named
-
-
-def _agree_on_profile(link: Link, program: Program, integers: bool) -> Profile:
-    """Return the quickest profile on the measured link. Both parties count for themselves and compare what they
-    chose."""
-    from parties.jobs import profiles
+    if (named := profiles.named(specification)) is not None:
+        return named
+    from smc.counting import cheapest
 
     assert link.measured is not None
     contenders = profiles.contenders(integers)
-    chosen = profiles.choose(program, contenders, link.measured)
-    own = contenders.index(chosen)
-    link.channel.send("profile", bytes([own]))
+    chosen = cheapest(program(), contenders, link.measured).profile
+    ours = contenders.index(chosen)
+    link.channel.send("profile", bytes([ours]))
     peers = bytes(link.channel.receive("profile", 1))[0]
-    if peers != own:
+    if peers != ours:
         theirs = contenders[peers] if peers < len(contenders) else "another"
         raise ProtocolError(f"engine auto: ours chose {chosen}, the peer's {theirs}; name an engine on both sides")
     return chosen

@@ -80,7 +80,7 @@ def _engine(default: str) -> AnyField:
 
 
 class EngineSettings(Settings):
-    """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
+    """The choice of how circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
     engine: AnyEngine = _engine("mixed")
     ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
@@ -91,9 +91,9 @@ class EngineSettings(Settings):
 
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
-        given = self.model_fields_set & {"ot", "garbling", "form"}
-        if self.engine == "auto" and given:
-            raise ValueError(f"engine auto chooses {' and '.join(sorted(given))} by itself: leave it out")
+        chosen = self.model_fields_set & {"ot", "garbling", "form"}
+        if self.engine == "auto" and chosen:
+            raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))} by itself: leave it out")
         return self
 
 
@@ -101,7 +101,7 @@ ENGINE = tuple(EngineSettings.model_fields)  # what of a specification makes the
 
 
 class KindSettings(EngineSettings):
-    """What every kind of job has."""
+    """The settings that every kind of job has."""
 
     out: LocalPath | None = output("Write the result as JSON.")
     report: LocalPath | None = output("Write the cost report as JSON.")
@@ -126,8 +126,8 @@ class ManyGatesSettings(BooleanSettings):
 class Parameter:
     """One field of a kind's settings, as everything that is derived from it sees it.
 
-    `key` is its name in files, and with `-` for `_` its flag; `type` what it is read as; `none` what None means
-    in a job, `left_out` what leaving it out means if that differs.
+    `key` is its name in files, and with `-` for `_` its flag; `field` that in the class, mostly the same; `type` what
+    it is read as. The others are those of `public`, `private` and `own_file`.
     """
 
     key: str
@@ -137,15 +137,20 @@ class Parameter:
     type: type
     choices: tuple[str, ...]
     default: object
-    none: str
-    left_out: str
-    node: bool
-    argument: bool
-    data: bool
-    metavar: str | None
-    joined: str
-    column: bool
-    unless: str
+    field: str
+    none: str = ""
+    left_out: str = ""
+    node: bool = False
+    argument: bool = False
+    data: bool = False
+    metavar: str | None = None
+    joined: str = ""
+    column: bool = False
+    unless: str = ""
+
+    def of(self, settings: Settings) -> Any:
+        """Return its value in some settings."""
+        return getattr(settings, self.field)
 
     @property
     def flag(self) -> str:
@@ -154,7 +159,7 @@ class Parameter:
 
     @property
     def variable(self) -> str:
-        """What a command gets it as: never a word of Python's."""
+        """The name by which a command gets it: never a word of Python's."""
         return f"own_{self.key}"
 
     @property
@@ -192,19 +197,19 @@ def in_words(value: object, none: str = "") -> str:
 def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
     """Return the fields of the settings that have a role: what a kind adds first, then how it is computed, then
     outputs."""
-    found = [_parameter(name, info) for name, info in settings.model_fields.items() if _about(info)]
+    fields = [_parameter(name, info) for name, info in settings.model_fields.items() if _about(info)]
     last = {"public": 1, "output": 2}
-    return tuple(sorted(found, key=lambda one: last[one.role] if one.is_engine or one.role == "output" else 0))
+    return tuple(sorted(fields, key=lambda field: last[field.role] if field.is_engine or field.role == "output" else 0))
 
 
 def public_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
     """Return those that both parties must have the same."""
-    return tuple(one for one in parameters(settings) if one.role == "public")
+    return tuple(field for field in parameters(settings) if field.role == "public")
 
 
 def private_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
     """Return those that an operator types."""
-    return tuple(one for one in parameters(settings) if one.role == "private")
+    return tuple(field for field in parameters(settings) if field.role == "private")
 
 
 def _about(info: FieldInfo) -> dict[str, Any]:
@@ -213,25 +218,16 @@ def _about(info: FieldInfo) -> dict[str, Any]:
 
 
 def _parameter(name: str, info: FieldInfo) -> Parameter:
-    about = _about(info)
     read, choices = _type(info.annotation)
     return Parameter(
         key=info.alias or name,
         title=info.title or name,
         help=info.description or "",
-        role=about["role"],
         type=read,
         choices=choices,
         default=info.default,
-        none=about.get("none", ""),
-        left_out=about.get("left_out", ""),
-        node=about.get("node", False),
-        argument=about.get("argument", False),
-        data=about.get("data", False),
-        metavar=about.get("metavar"),
-        joined=about.get("joined", ""),
-        column=about.get("column", False),
-        unless=about.get("unless", ""),
+        field=name,
+        **_about(info),
     )
 
 

@@ -1,10 +1,14 @@
-"""What a job spends of a table's privacy budget: events, not sums, so that any way of adding up can be used later."""
+"""What a job spends of a table's privacy budget: events, not sums, so that any way of adding up can be used later.
+
+Losses are fractions. Doubles stand in settings and results, and in the ledger; `exact` and `Loss.entry` convert them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, asdict, dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
 
@@ -19,16 +23,52 @@ def exact(value: float) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Spending:
-    """A noisy mechanism used `times` times in sequence on the same rows, each with this loss.
+class Loss:
+    """The privacy loss of a noisy mechanism that is used `times` times in sequence on the same rows.
 
-    Neighbouring tables differ by one row added or removed, or by one row replaced. The loss of one use is pure
-    (`epsilon`), or zero-concentrated (`rho`, and then `epsilon` is 0); `delta` is what it fails by besides.
+    Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`); `delta` is what it fails by besides.
+    Neighbouring tables differ by one row added or removed, or by one row replaced. All numbers are rounded to those
+    that a double has, as the ledger writes them: what is read back is equal.
     """
 
     mechanism: str
-    epsilon: float = 0.0
-    rho: float = 0.0
-    delta: float = 0.0
+    _: KW_ONLY
+    delta: Fraction = Fraction(0)
     adjacency: Adjacency = "add-remove"
     times: int = 1
+    measure: ClassVar[str]  # the field that holds the loss of one use
+
+    def __post_init__(self) -> None:
+        for name in (self.measure, "delta"):
+            object.__setattr__(self, name, exact(float(getattr(self, name))))
+
+    @property
+    def amount(self) -> Fraction:
+        """The epsilon or the rho of one use."""
+        value: Fraction = getattr(self, self.measure)
+        return value
+
+    def entry(self) -> dict[str, Any]:
+        """Return the loss as plain JSON; `read` is the inverse."""
+        return {name: float(value) if isinstance(value, Fraction) else value for name, value in asdict(self).items()}
+
+    @staticmethod
+    def read(entry: Mapping[str, Any]) -> Loss:
+        """Return the loss that an entry of the ledger tells of."""
+        return PureLoss(**entry) if PureLoss.measure in entry else ConcentratedLoss(**entry)
+
+
+@dataclass(frozen=True)
+class PureLoss(Loss):
+    """Epsilon-differential privacy, but for delta."""
+
+    epsilon: Fraction
+    measure = "epsilon"
+
+
+@dataclass(frozen=True)
+class ConcentratedLoss(Loss):
+    """Zero-concentrated differential privacy, rho-zCDP (Bun, Steinke 2016), but for delta."""
+
+    rho: Fraction
+    measure = "rho"

@@ -84,7 +84,7 @@ class BySchema(Kind):
             atexit.register(source.close)  # a tree asks it level by level, to the end of the command
             source.check()
             return source, []
-        encoded = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
+        encoded = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
@@ -127,10 +127,10 @@ class BySchema(Kind):
     @override
     def specification(self) -> Document:
         """See `Kind.specification`: with the schema of what is read."""
-        found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+        values = {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
         what = {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in found.items()
+            for name, value in values.items()
             if value is not None and name not in ENGINE
         }
         return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
@@ -138,5 +138,4 @@ class BySchema(Kind):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: several columns are one text."""
-        found = super().parameters()
-        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in found.items()}
+        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}

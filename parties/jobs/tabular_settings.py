@@ -20,7 +20,7 @@ RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
 class TabularSettings(KindSettings):
-    """What a command is told of one's own rows. A kind adds `max_rows`, where it wants it to stand."""
+    """The settings of one's own rows. A kind adds `max_rows`, where it wants it to stand."""
 
     data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from parties.base.text import quoted
@@ -64,7 +63,7 @@ class Accounts:
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
         price = shown.price(self._account(record.table, ()), uses)
-        at = None if charged is None else charged.at
+        at = None if charged is None else charged.stamp
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
@@ -151,9 +150,4 @@ class Accounts:
         return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group)
 
     def _all_charges(self) -> list[Charge]:
-        return [charge for job in self._jobs.all() for charge in self._charges(job)]
-
-    def _charges(self, job: Record) -> Iterator[Charge]:
-        """Yield what a job has spent of its table, if it has."""
-        if (paid := job.charged) is not None:
-            yield Charge(datetime.fromisoformat(paid.at), job.table, paid.peer, job.id, paid.uses)
+        return [job.charged for job in self._jobs.all() if job.charged is not None]

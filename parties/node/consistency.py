@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from parties.node import outcome
@@ -83,7 +82,9 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
             yield f"the verdict ({party})"
     if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
         yield "its end"
-    if _charged(record) != [(entry.fields["counts_from"], entry.fields["uses"]) for entry in logged.spent]:
+    if _charged(record) != [
+        [entry.fields[name] for name in ("counts_from", "table", "uses")] for entry in logged.spent
+    ]:
         yield "what it has spent"
     if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
         yield "the job that it repeats"
@@ -91,10 +92,10 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
         yield f"its {record.ours.proposal.task.noun}"
 
 
-def _charged(record: Record) -> list[tuple[str, Any]]:
+def _charged(record: Record) -> list[list[Any]]:
     """Return what the job has spent as its entry says it."""
-    charged = record.charged
-    return [] if charged is None else [(charged.at, [asdict(use) for use in charged.uses])]
+    charge = record.charged
+    return [] if charge is None else [[charge.stamp, charge.table, [use.entry() for use in charge.uses]]]
 
 
 def _is_result(record: Record, logged: _Logged) -> bool:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from parties.jobs.kind import State
-from parties.jobs.spending import Spending
+from parties.jobs.spending import Loss
 from parties.link.identity import fingerprint
 from parties.node import consistency, outcome, records
+from parties.node.budget.account import Charge
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
@@ -23,7 +23,7 @@ from parties.node.records import Evidence, Head, Signed
 from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
 from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
-from parties.node.store import Charged, Record
+from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
 
 
@@ -139,18 +139,19 @@ class Journal:
         fields = {"ours": commitments.ours.model_dump(), "theirs": commitments.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
-    def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
-        """Record what the job takes of our table's privacy, and return it."""
-        at = self._counts_from(record)
-        fields = {"table": record.table, **_whom(who), "counts_from": at, "uses": [asdict(use) for use in uses]}
+    def spent(self, record: Record, who: Who, uses: Sequence[Loss]) -> Charge:
+        """Book what the job spends of our table's privacy; return the charge."""
+        charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses))
+        entries = [use.entry() for use in uses]
+        fields = {"table": record.table, **_whom(who), "counts_from": charge.stamp, "uses": entries}
         self._log.append("spent", record.id, fields)
-        return Charged(at=at, peer=who.peer_name, uses=tuple(uses))
+        return charge
 
-    def _counts_from(self, record: Record) -> str:
+    def _counts_from(self, record: Record) -> datetime:
         """Return the moment from which what a job spends counts, if it is charged now."""
         known = [self._log.latest(), self._peers.identity.certificate.not_valid_before_utc, record.ours.at]
         moments = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
-        return stamp(datetime.now(UTC), known, moments).isoformat(timespec="milliseconds")
+        return stamp(datetime.now(UTC), known, moments)
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """Record that a session has opened these steps."""

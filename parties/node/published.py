@@ -7,7 +7,6 @@ and digest: those who took part can find their own again, others learn what the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,10 +47,9 @@ def _table(table: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, 
 
 def _release(job: Record) -> dict[str, Any]:
     assert job.charged is not None
-    uses = [asdict(use) for use in job.charged.uses]
     return {
-        "day": job.charged.at[:10],
+        "day": job.charged.stamp[:10],
         "protocol": job.ours.proposal.task.name,
         "digest": job.ours.proposal.digest,
-        "uses": uses,
+        "uses": [use.entry() for use in job.charged.uses],
     }

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.settings import explained
-from parties.jobs.spending import Spending
+from parties.node.budget.account import Charge
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.statement import Statement
 from smc.errors import InputError
@@ -29,16 +29,6 @@ CREATE TABLE IF NOT EXISTS openings (
     PRIMARY KEY (job, place)
 ) STRICT
 """
-
-
-class Charged(BaseModel):
-    """A job's spending of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    at: str
-    peer: str
-    uses: tuple[Spending, ...]
 
 
 class Record(BaseModel):
@@ -70,7 +60,7 @@ class Record(BaseModel):
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session
-    charged: Charged | None = None
+    charged: Charge | None = None
     version: str = ""
     repeats: str = ""  # the earlier job on the same versions of both tables, whose result this is too
 

@@ -176,21 +176,21 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             if schema is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")
             rows, agreed, target = X, schema, schema.choose_target(self.target)
-            task = Id3(settings, agreed, target)
+            task = Id3.of(settings, agreed, target)
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         else:
             agreed, target, columns, labels = self._read(X, y, schema)
-            task = Id3(settings, agreed, target)
+            task = Id3.of(settings, agreed, target)
             rows = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
-        task.learner.check()
+        task.check()
         cost: Report | None = None
         if link is None:
             tree = fitting.alone(task, rows)
         else:
             tree, cost = fitting.with_peer(link, task, rows)
-        tree_file = task.learner.tree_file(tree)
+        tree_file = task.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = tree_file, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None
         return self

@@ -13,7 +13,7 @@ from parties.base import console
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
 from parties.jobs.running import Connection, Report
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
@@ -44,7 +44,7 @@ class _Log(console.StatusLine):
             log.warning(what)  # it takes long: whoever has set up no log sees it as well
 
 
-def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
+def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowCounts:
     """Count rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
     count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
     if count > bound:
@@ -52,31 +52,30 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])
-    learner = task.learner
-    return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
+    return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: Id3, table: Rows) -> State:
+def alone(task: JointTree, table: Rows) -> State:
     """Learn the tree of one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    domains = task.learner.domains
-    nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
+    domains = task.domains
+    nobody = RowCounts(domains, task.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
     profile = Profile("clear")
 
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        rows = task.learner.own((table, nobody)[session.party], Inputs().secret)
+        rows = task.own_rows((table, nobody)[session.party], Inputs().secret)
         return task.run(engine, rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def with_peer(link: LinkSettings, task: Id3, rows: Rows) -> tuple[State, Report]:
+def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, Report]:
     """Learn the tree of both parties' rows; return it and its cost. The peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.learner.own(rows, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

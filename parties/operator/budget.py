@@ -61,8 +61,8 @@ class PeerSpent(View):
     left: float | None = None
 
 
-class Spent(View):
-    """The spending of one job, and when; `counts` is true if that is in the budget's window now."""
+class ChargeView(View):
+    """The charge of one job, and when; `counts` is true if that is in the budget's window now."""
 
     job: str
     at: str
@@ -93,7 +93,7 @@ class TableBudget(View):
     now: Totals
     ever: Totals
     peers: list[PeerSpent]
-    jobs: list[Spent]
+    jobs: list[ChargeView]
     history: list[tuple[str, float]]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, quoted
-from parties.tables.delimited import MISSING, Columns, Read, columns
+from parties.tables.delimited import MISSING, Columns, columns
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,13 +32,17 @@ class Table:
     ignored: tuple[str, ...] = ()
 
 
-def load(path: Path, schema: Schema, target: str, max_rows: int, read: Read = columns) -> Table:
-    """Read a party's rows, from CSV unless `read` knows more. No rows at all are allowed: then this party only learns.
+def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
+    """Read a party's rows from CSV, see `encoded`. `InputError` for files that cannot be read, or too many rows."""
+    return encoded(columns(path, max_rows), schema, target)
 
-    `InputError` names line and column of the first value outside the schema; it is also raised for missing,
-    repeated or misshapen columns, more than `max_rows` rows and files that cannot be read.
+
+def encoded(table: Columns, schema: Schema, target: str) -> Table:
+    """Return the rows of a file. No rows at all are allowed: then this party only learns.
+
+    `InputError` names line and column of the first value outside the schema; it is also raised for missing, repeated or
+    misshapen columns.
     """
-    table = read(path, max_rows)
     table.require(list(schema.attributes))
     features = schema.features(target)
     rows = np.empty((len(table.lines), len(features)), dtype=np.int32, order="F")

@@ -66,7 +66,7 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     assert states == ["done", "done"]
     for node in (pair.a, pair.b):
         (entry,) = spent(node)
-        use = {"mechanism": "noisy coins", "epsilon": 1.5, "rho": 0.0, "delta": 0.0, "times": 1}
+        use = {"mechanism": "noisy coins", "epsilon": 1.5, "delta": 0.0, "times": 1}
         use["adjacency"] = "add-remove"
         assert (entry["job"], entry["table"], entry["uses"]) == (first, "rows", [use])
     view = job(pair.b, first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from parties.jobs.spending import Spending
+from parties.jobs.spending import PureLoss, exact
 from parties.node.budget import shown
 from parties.node.budget.account import Account, Charge
 from parties.operator.budget import Registered, Simulation, TableBudget
@@ -13,10 +13,10 @@ from parties.sources.settings import BudgetSettings
 
 FOUR = BudgetSettings(epsilon=4, delta=1e-7, per="year")
 USES = [
-    (400, Spending("discrete Laplace", 1.0)),
-    (250, Spending("noisy maximum", 0.25, times=4)),
-    (90, Spending("discrete Laplace", 0.5)),
-    (3, Spending("permute and flip", 0.75, delta=1e-12)),
+    (400, PureLoss("discrete Laplace", exact(1.0))),
+    (250, PureLoss("noisy maximum", exact(0.25), times=4)),
+    (90, PureLoss("discrete Laplace", exact(0.5))),
+    (3, PureLoss("permute and flip", exact(0.75), delta=exact(1e-12))),
 ]
 
 
@@ -37,7 +37,7 @@ class Budgets:
         return [shown.table_budget(account(group=group)), shown.table_budget(account("visits", None, group))]
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        uses = (Spending("discrete Laplace", float(job.get("epsilon", 1))),)
+        uses = (PureLoss("discrete Laplace", exact(float(job.get("epsilon", 1)))),)
         known = account()
         return shown.simulation(known, uses, known.refusal(uses) or "", "", False)
 

@@ -29,7 +29,7 @@ from smc.errors import InputError
 from smc.meter import Cost
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
-TASK = Id3(Id3Settings(plain=True), SCHEMA, "play")
+TASK = Id3.of(Id3Settings(plain=True), SCHEMA, "play")
 REPORT = {"total": {}, "phases": {}}
 TREE = Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
 OTHER = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))

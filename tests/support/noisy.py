@@ -10,18 +10,18 @@ from pydantic import Field
 
 from parties.jobs.kind import Inputs, Opened
 from parties.jobs.settings import public
-from parties.jobs.spending import Spending
+from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from tests.support.coins import Coins, CoinSettings
 
-Loss = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+Size = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
 class NoisySettings(CoinSettings):
     """`smc noisy`."""
 
     column: str = public("play", "Column", "What is read")
-    epsilon: Loss = public(1.0, "Epsilon", "Pure loss")
-    rho: Loss = public(0.0, "Rho", "Concentrated loss")
+    epsilon: Size = public(1.0, "Epsilon", "Pure loss")
+    rho: Size = public(0.0, "Rho", "Concentrated loss")
     times: Annotated[int, Field(strict=True, ge=1)] = public(1, "Times", "How often")
     without_noise: int = public(0, "Exact", "1: it opens a joint number without noise")
 
@@ -50,12 +50,13 @@ class Noisy(Coins):
         return self.settings.without_noise == 1
 
     @property
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`."""
-        told = self.settings
-        if self.exact or not (told.epsilon or told.rho):
+        if self.exact or not (self.settings.epsilon or self.settings.rho):
             return ()
-        return (Spending("noisy coins", told.epsilon, told.rho, times=told.times),)
+        if self.settings.rho:
+            return (ConcentratedLoss("noisy coins", exact(self.settings.rho), times=self.settings.times),)
+        return (PureLoss("noisy coins", exact(self.settings.epsilon), times=self.settings.times),)
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:

@@ -48,6 +48,6 @@ def read(original: Path, synthetic: Path, schema_file: Path, target: str | None)
 
 def _coded(path: Path, known: Schema) -> CodedRows:
     last = [*known.attributes][-1]
-    table = rows.load(path, known, last, MOST_ROWS, cells)
+    table = rows.encoded(cells(path, MOST_ROWS), known, last)
     coded = dict(zip(known.features(last), table.rows.T, strict=True)) | {last: table.classes}
     return {name: coded[name].astype(np.int64) for name in known.attributes}

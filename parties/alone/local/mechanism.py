@@ -92,8 +92,7 @@ class Mechanism(Declared, ABC):
 
     @abstractmethod
     def report(self, values: NDArray[np.int64] | Floats | Sequence[str], coins: Coins) -> Reports:
-        """Report rows: categories int64[rows], numbers float64[rows], or texts; return uint8[rows,
-        width]."""
+        """Report rows: categories int64[rows], numbers float64[rows], or texts; return uint8[rows, width]."""
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:

@@ -106,7 +106,7 @@ class Cluster(Release):
 
     @property
     def k(self) -> int:
-        """How many clusters."""
+        """The number of clusters."""
         assert self.settings.k is not None
         return self.settings.k
 
@@ -135,7 +135,7 @@ class Cluster(Release):
 
     @cached_property
     def rounds(self) -> tuple[Part, ...]:
-        """What each round opens; a grid is one."""
+        """The numbers of each round; a grid is one."""
         if self.on_grid:
             noise = self.noise(2 if self.replaced else 1)
             return (Part(self.grid.cells, self.settings.max_rows, False, noise),)

@@ -42,7 +42,7 @@ def draw_svg(document: Document) -> str:
 def _regions(axes: Any, document: Document) -> None:
     """The nearest centroid of every point of the box, as distances are measured: each column by its bounds."""
     low, high = np.array(document["bounds"], dtype=float).T
-    centroids = np.array([one["centroid"] for one in document["clusters"]], dtype=float)
+    centroids = np.array([cluster["centroid"] for cluster in document["clusters"]], dtype=float)
     line = (np.arange(FINE) + 0.5) / FINE
     box = np.stack(np.meshgrid(line, line), axis=2)[:, :, None] - (centroids - low) / (high - low)
     nearest = (box**2).sum(axis=3).argmin(axis=2)
@@ -52,9 +52,11 @@ def _regions(axes: Any, document: Document) -> None:
         if 0 < inside.sum() < inside.size:
             axes.contourf(across, up, inside, levels=[0.5, 1.5], colors=[_colour(cluster)], alpha=0.35)
             axes.contour(across, up, inside, levels=[0.5], colors=[MUTED], linewidths=0.7)
-    for cluster, (one, (x, y)) in enumerate(zip(document["clusters"], centroids, strict=True)):
+    for cluster, (fields, (x, y)) in enumerate(zip(document["clusters"], centroids, strict=True)):
         axes.plot([x], [y], "o", color=_colour(cluster), markeredgecolor=INK, markersize=7, clip_on=False)
-        axes.annotate(amount(one["rows"]), (x, y), xytext=(6, 5), textcoords="offset points", fontsize=8.5, color=INK)
+        axes.annotate(
+            amount(fields["rows"]), (x, y), xytext=(6, 5), textcoords="offset points", fontsize=8.5, color=INK
+        )
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     for put, column in zip((axes.set_xlabel, axes.set_ylabel), document["columns"], strict=True):
@@ -65,11 +67,11 @@ def _lines(axes: Any, document: Document) -> None:
     """A line through each centroid's numbers, every column from its lower bound to its upper one."""
     low, high = np.array(document["bounds"], dtype=float).T
     columns = list(range(len(low)))
-    for cluster, one in enumerate(document["clusters"]):
-        heights = (np.array(one["centroid"], dtype=float) - low) / (high - low)
+    for cluster, fields in enumerate(document["clusters"]):
+        heights = (np.array(fields["centroid"], dtype=float) - low) / (high - low)
         axes.plot(columns, heights, "o-", color=_colour(cluster), markeredgecolor=INK, linewidth=2, clip_on=False)
         axes.annotate(
-            f"{amount(one['rows'])} rows", (columns[-1], heights[-1]), xytext=(10, -3), textcoords="offset points",
+            f"{amount(fields['rows'])} rows", (columns[-1], heights[-1]), xytext=(10, -3), textcoords="offset points",
             fontsize=8.5, color=INK, annotation_clip=False,
         )  # fmt: skip
     for column in columns:

@@ -30,16 +30,16 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
     drawn by k-means++ (Arthur, Vassilvitskii, SODA 2007), from numbers that are the same on any machine. Without any
     row centroids lie as `packed`.
     """
-    kept = rows > 0
-    places, rows = places[kept], rows[kept]
+    occurring = rows > 0
+    places, rows = places[occurring], rows[occurring]
     best = np.array(packed(clusters, places.shape[1]), dtype=np.int64)
     least = inertia(places, rows, best)
     for start in range(STARTS if len(places) else 0):
-        found = _lloyd(places, rows, _drawn(places, rows, clusters, random.Random(start)))
-        if (loss := inertia(places, rows, found)) < least:
-            best, least = found, loss
-    own = nearest(places, best)
-    return best, np.bincount(own, weights=rows.astype(np.float64), minlength=clusters).astype(np.int64)
+        centroids = _lloyd(places, rows, _drawn(places, rows, clusters, random.Random(start)))
+        if (loss := inertia(places, rows, centroids)) < least:
+            best, least = centroids, loss
+    clusters_of_places = nearest(places, best)
+    return best, np.bincount(clusters_of_places, weights=rows.astype(np.float64), minlength=clusters).astype(np.int64)
 
 
 def followed(
@@ -52,11 +52,11 @@ def followed(
     """
     if not opened:
         return np.array(packed(cells, dimensions), dtype=np.int64), np.zeros(cells, dtype=np.int64)
-    found, rows = _begun(opened[0], cells, clusters, dimensions, least[0], most)
+    centroids, rows = _begun(opened[0], cells, clusters, dimensions, least[0], most)
     for number, (sums, few) in enumerate(zip(opened[1:], least[1:], strict=False), 2):
-        found = moved(found, sums, few, settle=number == len(least))
+        centroids = moved(centroids, sums, few, settle=number == len(least))
         rows = _rows(sums, dimensions, most)
-    return found, rows
+    return centroids, rows
 
 
 def _begun(
@@ -87,21 +87,21 @@ def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:
 
 def _drawn(places: Points, rows: PlaceCounts, clusters: int, draw: random.Random) -> Points:
     """First centroids: each a place drawn in proportion to its rows and its squared distance from those before."""
-    found: list[Points] = []
+    centroids: list[Points] = []
     apart, weights = np.full(len(places), np.iinfo(np.int64).max), rows
     for _ in range(clusters):
         sums = np.cumsum(weights)
         chosen = np.searchsorted(sums, draw.randrange(max(int(sums[-1]), 1)), side="right")
-        found.append(places[chosen % len(places)])  # if all rows lie on centroids already, the first place
-        apart = np.minimum(apart, ((places - found[-1]) ** 2).sum(axis=1))
+        centroids.append(places[chosen % len(places)])  # if all rows lie on centroids already, the first place
+        apart = np.minimum(apart, ((places - centroids[-1]) ** 2).sum(axis=1))
         weights = rows * apart
-    return np.array(found)
+    return np.array(centroids)
 
 
 def _lloyd(places: Points, rows: PlaceCounts, centroids: Points) -> Points:
     for _ in range(MOST_ROUNDS):
-        found = moved(centroids, cluster_sums(places, rows, centroids).reshape(-1).tolist())
-        if (found == centroids).all():
+        following = moved(centroids, cluster_sums(places, rows, centroids).reshape(-1).tolist())
+        if (following == centroids).all():
             break
-        centroids = found
+        centroids = following
     return centroids

@@ -83,7 +83,7 @@ def planned(
         moved = change(dimensions, adjacency == "replace")
         noises = [laplace(share, moved, adjacency) for share in shares(epsilon, many, growth)]
     numbers = [size * (1 + dimensions) for size in (cells, *[clusters] * (many - 1))]
-    parts = tuple(Part(one, rows * UNIT, True, noise) for one, noise in zip(numbers, noises, strict=True))
+    parts = tuple(Part(count, rows * UNIT, True, noise) for count, noise in zip(numbers, noises, strict=True))
     return Lloyd(clusters, dimensions, cells, 2 * rows, parts)
 
 
@@ -93,11 +93,11 @@ def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -
     That is sqrt(500 k^3 (d + 1)^3) / N, by the mean squared error of a round's centroids (Su, Cao, Li, Bertino, Jin,
     CODASPY 2016), here with the same noise on counts and on sums.
     """
-    found = LEAST_ROUNDS
+    rounds = LEAST_ROUNDS
     need = ERROR * (clusters * (dimensions + 1)) ** 3
-    while found < MOST_ROUNDS and need * (found + 1) ** 2 <= (rows * epsilon) ** 2:
-        found += 1
-    return found
+    while rounds < MOST_ROUNDS and need * (rounds + 1) ** 2 <= (rows * epsilon) ** 2:
+        rounds += 1
+    return rounds
 
 
 def usual_cells(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
@@ -105,5 +105,5 @@ def usual_cells(rows: int, epsilon: Fraction, clusters: int, dimensions: int) ->
 
     `epsilon` is that of the round.
     """
-    found = int(rows * epsilon / (ROWS_PER_NOISE * (dimensions + 1)))
-    return min(max(found, LEAST_CELLS * clusters), MOST_CELLS * clusters)
+    cells = int(rows * epsilon / (ROWS_PER_NOISE * (dimensions + 1)))
+    return min(max(cells, LEAST_CELLS * clusters), MOST_CELLS * clusters)

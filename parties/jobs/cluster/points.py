@@ -66,10 +66,10 @@ class Axis:
     def cells(self, parts: int) -> list[list[int]]:
         """Return the places of the numbers in each of so many equal parts, of those parts that hold any; each place
         once."""
-        found: dict[int, list[int]] = {}
+        by_part: dict[int, list[int]] = {}
         for place in sorted({place for place in self.places if place is not None}):
-            found.setdefault(min((place + UNIT) * parts // (2 * UNIT), parts - 1), []).append(place)
-        return list(found.values())
+            by_part.setdefault(min((place + UNIT) * parts // (2 * UNIT), parts - 1), []).append(place)
+        return list(by_part.values())
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ class Grid:
     @classmethod
     def over(cls, axes: Sequence[Axis], parts: int) -> Grid:
         """Equal parts of each axis. `InputError` if there are too many cells."""
-        found = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
-        if (cells := math.prod(map(len, found))) > MOST_CELLS:
+        grid = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
+        if (cells := math.prod(map(len, grid))) > MOST_CELLS:
             raise InputError(f"parts: the grid would have {cells:,} cells, at most {MOST_CELLS:,} are counted")
-        return cls(found)
+        return cls(grid)
 
     @property
     def cells(self) -> int:
-        """How many."""
+        """The number of cells."""
         return math.prod(map(len, self.parts))
 
     def count(self, points: Points, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -103,7 +103,7 @@ class Grid:
 
     @property
     def places(self) -> Points:
-        """Where the rows of each cell are taken to be: at the mean of the numbers of its parts, int64[cells, axes]."""
+        """The place of the rows of each cell: the mean of the numbers of its parts, int64[cells, axes]."""
         means = [np.array([_mean(places) for places in parts], dtype=np.int64) for parts in self.parts]
         return np.stack([axis.reshape(-1) for axis in np.meshgrid(*means, indexing="ij")], axis=1)
 

@@ -35,8 +35,8 @@ def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dic
 def text(document: Document) -> str:
     """Return a result in lines."""
     lines = [["cluster", "rows", *map(shown, document["columns"])]]
-    for number, one in enumerate(document["clusters"], 1):
-        lines.append([str(number), amount(one["rows"]), *(f"{value:,.5g}" for value in one["centroid"])])
+    for number, cluster in enumerate(document["clusters"], 1):
+        lines.append([str(number), amount(cluster["rows"]), *(f"{value:,.5g}" for value in cluster["centroid"])])
     return "\n".join([*aligned(lines, 1), *notes(document)]) + "\n"
 
 
@@ -45,7 +45,7 @@ def notes(document: Document) -> list[str]:
     if document["method"] == "grid":
         how = f"k-means on the counts of {document['cells']:,} cells"
     else:
-        each = ", ".join(f"{one:.3g}" for one in document.get("epsilons", ()))
+        each = ", ".join(f"{epsilon:.3g}" for epsilon in document.get("epsilons", ()))
         how = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
         how += f", of epsilon {each}" if each else ""
     return [*map(shown, about(document)), how]

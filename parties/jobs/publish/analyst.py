@@ -30,9 +30,9 @@ def certificate(text: str) -> x509.Certificate:
     """Return the certificate in a text. Whether it is valid now is asked when it is named, not when a job is read
     again."""
     try:
-        found = x509.load_der_x509_certificate(base64.b64decode(_ARMOUR.sub("", text), validate=True))
-        public_key(found)
-        return found
+        loaded = x509.load_der_x509_certificate(base64.b64decode(_ARMOUR.sub("", text), validate=True))
+        public_key(loaded)
+        return loaded
     except InputError:
         raise
     except Exception:  # the library raises many kinds for what is none
@@ -60,11 +60,11 @@ def of(text: str) -> str:
 
 def in_full(text: str) -> str:
     """Name and whole fingerprint, for consent: a name alone is what the certificate says of itself."""
-    found = certificate(text)
-    return f"{common_name(found)} ({fingerprint(found)})"
+    loaded = certificate(text)
+    return f"{common_name(loaded)} ({fingerprint(loaded)})"
 
 
 def told(text: str) -> str:
     """Name and fingerprint, for people."""
-    found = certificate(text)
-    return f"{common_name(found)} ({short_fingerprint(found)})"
+    loaded = certificate(text)
+    return f"{common_name(loaded)} ({short_fingerprint(loaded)})"

@@ -90,8 +90,8 @@ class PublishLattice(Recoded):
         wanted = {}
         for name in ordered.recode:
             if name in rules:
-                rule, made = rules[name], rule_text.made(name, rules[name], values[name])
-                wanted[name] = rule_text.paths_of(made) if isinstance(rule, list) else rule
+                rule, hierarchy = rules[name], rule_text.made(name, rules[name], values[name])
+                wanted[name] = rule_text.paths_of(hierarchy) if isinstance(rule, list) else rule
         task = cls(ordered.model_copy(update={"rules": rule_text.text_of(wanted)}), used)
         task.full_domain  # noqa: B018 (its checks)
         return task
@@ -123,16 +123,16 @@ class PublishLattice(Recoded):
     @override
     def reveals(self, peer: str) -> list[str]:
         columns = listed(self.settings.recode or ())
-        found = [
+        sentences = [
             f"We and {peer} both learn one level of the public hierarchies of {columns} for both tables' rows: the "
             f"first of the lowest at which at most {self.settings.max_suppressed_rows:,} rows must be left out."
         ]
         if self.settings.against == "public":
-            found.append(
+            sentences.append(
                 f"Both learn which classes have {self.settings.k:,} rows there; the rows of others are left out."
             )
         return [
-            *found,
+            *sentences,
             *nothing_else_of_rows(peer, self.settings.max_rows),
             *self.promises(peer),
         ]
@@ -178,12 +178,12 @@ class PublishLattice(Recoded):
 
         try:
             joint = joint_in(path, self.schema, self.settings.recode or (), "lattice")
-            found = self.decode(joint["found"])
-            if found.node not in self.full_domain.lattice.heights[sum(found.node or ())]:
+            state = self.decode(joint["found"])
+            if state.node not in self.full_domain.lattice.heights[sum(state.node or ())]:
                 raise InputError(f"{path}: the recoding is for other hierarchies than these")
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError(f"{path}: not a recoding that smc publish lattice wrote") from None
-        node: Node = found.node
+        node: Node = state.node
         return node
 
     # How it is run.
@@ -244,11 +244,11 @@ class PublishLattice(Recoded):
 
         assert state.node is not None
         paths = {h.column: paths_of(h) for h in self.hierarchies}
-        found = {"levels": list(state.node), "found": self.encode(state)}
+        about = {"levels": list(state.node), "found": self.encode(state)}
         if state.published is None:
-            return recoding.document(self, found, levels=state.node, paths=paths, most=1.0)
+            return recoding.document(self, about, levels=state.node, paths=paths, most=1.0)
         boxes = recoding.published_boxes(self.hierarchies, state.node, state.published)
-        return recoding.document(self, found, boxes=boxes, paths=paths, most=1.0)
+        return recoding.document(self, about, boxes=boxes, paths=paths, most=1.0)
 
     @classmethod
     @override

@@ -33,7 +33,7 @@ def recoded(unless: str = "") -> AnyField:
 
 
 class RecodedSettings(ManyGatesSettings, TabularSettings):
-    """What both ways to recode are told."""
+    """The settings that both ways to recode have."""
 
     recode: Columns | None = recoded()
     keep: Columns | None = public(
@@ -55,7 +55,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
 
 
 class RecodedExtra(Extra):
-    """What an estimate of either is told."""
+    """The settings of an estimate of either."""
 
     recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
 
@@ -151,15 +151,15 @@ class Recoded(BySchema):
     def models(self) -> list[Document]:
         """The models, as a plan has them."""
         settings = self.settings
-        found: list[Document] = [{"model": "k-anonymity", "k": settings.k}]
+        models: list[Document] = [{"model": "k-anonymity", "k": settings.k}]
         if settings.l > 1:
             exact = settings.diversity == "distinct"
             name = "l-diversity" if exact else "entropy-l-diversity"
-            found.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
+            models.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
         if settings.t < 1:
             about = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
-            found.append({"model": "t-closeness", **about})
-        return found
+            models.append({"model": "t-closeness", **about})
+        return models
 
     @property
     def models_in_words(self) -> list[str]:
@@ -177,12 +177,12 @@ class Recoded(BySchema):
             "occurs at both; if not, or if so, nothing is published."
         )
         whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
-        found = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
+        lines = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
         for words in self.models_in_words[1:]:
-            found.append(f"Every class has {words}, for the rows {whose}.")
+            lines.append(f"Every class has {words}, for the rows {whose}.")
         if against == "public":
-            found.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
-        return found
+            lines.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
+        return lines
 
     # What it costs.
 

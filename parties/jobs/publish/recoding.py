@@ -46,8 +46,8 @@ def document(
         columns[settings.sensitive] = {"role": "sensitive", "paths": [[value, TOP] for value in values]}
     for name, lines in (paths or {}).items():
         columns[name]["paths"] = lines
-    own, both = (task.models, []) if settings.against == "peer" else ([], task.models)
-    recoding = Recoding(columns, own, most, None if levels is None else list(levels), boxes, both)
+    ours, both = (task.models, []) if settings.against == "peer" else ([], task.models)
+    recoding = Recoding(columns, ours, most, None if levels is None else list(levels), boxes, both)
     content: Document = json.loads(recoding.text())
     return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **found}}
 
@@ -59,7 +59,7 @@ def promise(document: Document) -> str:
     words = [validated(ModelPlan, model).made().words for model in models]
     k, *more = models[0]["k"], *words[1:]
     whose = "rows of both" if joint else "rows of each party that has some"
-    return f"each with at least {k:,} {whose}" + "".join(f", {one}" for one in more)
+    return f"each with at least {k:,} {whose}" + "".join(f", {word}" for word in more)
 
 
 def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:

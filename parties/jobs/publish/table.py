@@ -22,14 +22,14 @@ from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
+from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
 from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
@@ -86,12 +86,12 @@ class JointTable(BySchema):
         """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
         wrong."""
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
-        given = {key: column for key, column in named.items() if column is not None}
-        for key, column in given.items():
+        columns = {key: column for key, column in named.items() if column is not None}
+        for key, column in columns.items():
             check_names(key, [column], schema.attributes)
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
-        if len(set(given.values())) < len(given):
+        if len(set(columns.values())) < len(columns):
             raise InputError("a column can be used once: by, across, or sum")
         if (settings.analyst is None) == (settings.epsilon is None):
             raise InputError(
@@ -108,13 +108,13 @@ class JointTable(BySchema):
                         f"{key}: with epsilon cells are shown or hidden by the noisy rows of both: leave it out"
                     )
             settings = settings.model_copy(update=noisy)
-        task = cls(settings, Schema(schema.only(list(given.values())).attributes))
+        task = cls(settings, Schema(schema.only(list(columns.values())).attributes))
         task.layout.check()
         return task
 
     @cached_property
     def layout(self) -> Layout:
-        """What is counted."""
+        """The table that is counted."""
         return Layout(self.settings, self.schema)
 
     # What is said of it.
@@ -136,8 +136,8 @@ class JointTable(BySchema):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: the analyst by name and fingerprint."""
-        found = super().parameters()
-        return {**found, "analyst": None if found["analyst"] is None else analyst.told(found["analyst"])}
+        values = super().parameters()
+        return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
 
     @override
     def reveals(self, peer: str) -> list[str]:
@@ -152,7 +152,7 @@ class JointTable(BySchema):
         each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
         few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
         empty = "" if s.zeros == "hidden" else ", and which are empty"
-        found = [
+        lines = [
             f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and no "
             "budget counts it.",
             "Neither of us learns a number from that alone. The other cells are for who has the key of "
@@ -160,27 +160,27 @@ class JointTable(BySchema):
             f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
         ]
         if s.against == "public":
-            found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
-        return [*found, *nothing_else_of_rows(peer, s.max_rows)]
+            lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
+        return [*lines, *nothing_else_of_rows(peer, s.max_rows)]
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        shown = 0 if state is None else state["hidden"].count("0")
+        visible = 0 if state is None else state["hidden"].count("0")
         if self.layout.noise is not None:
             cells = 0 if state is None else self.layout.problem.cells
-            return {"whether a number with noise is small": cells, "number with noise": shown}
+            return {"whether a number with noise is small": cells, "number with noise": visible}
         return {
             "whether a cell is small": 0 if state is None else self.layout.problem.cells,
             "whether a cell is empty": 0
             if state is None or self.settings.zeros == "hidden"
             else self.layout.problem.cells,
-            "masked number": shown,
+            "masked number": visible,
         }
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return tuple(one.spending for one in (self.layout.noise, self.layout.rows_noise) if one is not None)
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(noise.loss for noise in (self.layout.noise, self.layout.rows_noise) if noise is not None)
 
     @property
     @override
@@ -220,8 +220,8 @@ class JointTable(BySchema):
         """See `Kind.program`: no cell is hidden."""
         if self.layout.noise is None:
             return self._program(0)
-        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
-        return lambda engine: self._noisy(engine, own)
+        zeros = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+        return lambda engine: self._noisy(engine, zeros)
 
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
@@ -242,12 +242,12 @@ class JointTable(BySchema):
         from protocols.publish.small_cells import cell_states, chosen
 
         mask = np.arange(self.layout.problem.cells) < hidden
-        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+        zeros = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
 
         def program(engine: Engine) -> object:
-            states = cell_states(engine, self.layout.problem, own[0])
+            states = cell_states(engine, self.layout.problem, zeros[0])
             chosen(engine, states, mask if engine.party == 0 else None)
-            return self._leave(engine, own[1], mask)
+            return self._leave(engine, zeros[1], mask)
 
         return program
 
@@ -274,8 +274,8 @@ class JointTable(BySchema):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         with inputs.counts(self.layout.target, self.columns, self.schema) as source:
-            own = self.own_rows(source)
-            yield Opened(own, reading.fingerprint(source.fingerprint, own))
+            numbers = self.own_rows(source)
+            yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -290,11 +290,13 @@ class JointTable(BySchema):
         states = cell_states(engine, self.layout.problem, data[0])
         if states[-1] != ENOUGH:
             raise JointRefusalError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
-        found = None
+        pattern = None
         if engine.party == 0:
-            shown = self.settings.zeros == "shown"
-            found = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, shown).reshape(-1)
-        hidden = chosen(engine, states, found)
+            zeros_shown = self.settings.zeros == "shown"
+            pattern = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, zeros_shown).reshape(
+                -1
+            )
+        hidden = chosen(engine, states, pattern)
         if hidden.all():
             raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
         return self._leave(engine, data[1], hidden)
@@ -326,7 +328,7 @@ class JointTable(BySchema):
             engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
             theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
         pair = (share, theirs) if engine.party == 0 else (theirs, share)
-        return {**state, "shares": [one.hex() for one in pair]}
+        return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
 
     def _head(self, state: State) -> Document:
         """Return a sealed table but for its shares."""

@@ -80,12 +80,12 @@ class Layout:
 
     @property
     def whole(self) -> tuple[int, ...]:
-        """What a row counts, in units, by its value of the column that is summed."""
+        """The units that a row counts, by its value of the column that is summed."""
         return (1,) if self.numbers is None else self.numbers.whole
 
     @property
     def unit(self) -> Fraction:
-        """What a unit is worth."""
+        """The value of a unit."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
     @property
@@ -114,7 +114,7 @@ class Layout:
 
     @property
     def samples(self) -> int:
-        """How many samples of noise a table takes."""
+        """The number of samples of noise that a table takes."""
         return self.problem.cells * (1 if self.numbers is None else 2)
 
     @property

@@ -62,8 +62,8 @@ def text(document: Document) -> str:
     names = [document["by"], *([document["across"]] if document["across"] else [])]
     lines = [[" \\ ".join(map(shown, names)), *map(shown, document["columns"])]]
     if "cells" in document:
-        cells = [[HIDDEN if one is None else amount(one["value"]) for one in line] for line in document["cells"]]
-        reach = max((one["high"] - one["noisy"] for line in document["cells"] for one in line if one), default=0)
+        cells = [[HIDDEN if cell is None else amount(cell["value"]) for cell in line] for line in document["cells"]]
+        reach = max((cell["high"] - cell["noisy"] for line in document["cells"] for cell in line if cell), default=0)
         few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
         ending = [
             f"{few}. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "

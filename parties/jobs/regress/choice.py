@@ -11,8 +11,10 @@ from typing_extensions import override
 
 from parties.alone.regression.losses import radius
 from parties.alone.regression.rows import TrainingRows
-from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, OnRound, Opened
+from parties.base.arrays import Floats
+from parties.jobs.kind import Document
+from parties.jobs.regress.method import Method, OnRound, Opened
+from parties.jobs.spending import Loss, PureLoss
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ class Choice(Method):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return (Spending("choice of a weight by noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
+    def spends(self) -> tuple[Loss, ...]:
+        return (PureLoss("choice of a weight by noisy max", self.epsilon, adjacency=self.settings.adjacency),)
 
     @cached_property
     def grid(self) -> Floats:
@@ -81,8 +83,8 @@ class Choice(Method):
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
         lost = loss.value(rows.margins(np.array([weight, 0.0]))) + self.regularisation / 2 * weight**2
-        found: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
-        return found
+        scores: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
+        return scores
 
     @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:

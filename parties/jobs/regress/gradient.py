@@ -11,10 +11,11 @@ from typing_extensions import override
 
 from parties.alone.regression.features import BITS
 from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
-from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, OnRound, Opened
+from parties.base.arrays import Floats
+from parties.jobs.kind import Document
+from parties.jobs.regress.method import Method, OnRound, Opened
 from parties.jobs.release.noise import Noise
-from parties.jobs.spending import exact
+from parties.jobs.spending import Loss, exact
 
 if TYPE_CHECKING:
     from protocols.release.descent import Change, Descent
@@ -44,20 +45,20 @@ class Gradient(Method):
 
     @property
     def change(self) -> Change:
-        """What one row changes."""
+        """The change that one row makes."""
         from protocols.release.descent import Change
 
         return Change(self.features.number, self.clip << BITS, self.replaced)
 
     @cached_property
-    def noise(self) -> tuple[Noise, Spending]:
-        """Of each step, and what all spend."""
+    def noise(self) -> Noise:
+        """The noise of each step, with the loss of all."""
         return self._gauss(self.steps, self.change.squared)
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return (self.noise[1],)
+    def spends(self) -> tuple[Loss, ...]:
+        return (self.noise.loss,)
 
     @cached_property
     def problem(self) -> Descent:
@@ -70,7 +71,7 @@ class Gradient(Method):
             steps=self.steps,
             rate=self.settings.rate,
             regularisation=self.regularisation,
-            variance=self.noise[0].scale ** 2,
+            variance=self.noise.scale**2,
             max_rows=self.settings.max_rows,
             least_rows=self.settings.least_rows or 0,
             epsilon=self.epsilon,
@@ -106,7 +107,7 @@ class Gradient(Method):
         settings = self.settings
         about = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
         rows = round(self.problem.rows(opened))
-        return {**about, **self.noise[0].fields(Fraction(1, 1 << COARSE)), "rows": rows}
+        return {**about, **self.noise.fields(Fraction(1, 1 << COARSE)), "rows": rows}
 
     @override
     def spread(self, opened: Opened) -> float:

@@ -12,14 +12,14 @@ import numpy as np
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import METHODS
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
-from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -97,19 +97,19 @@ class RegressJoint(BySchema):
 
     @property
     def chosen(self) -> str:
-        """What of the method is public and matters, in words."""
+        """The public numbers of the method, in words."""
         names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
         more = {"rate": self.settings.rate, "clip": self.settings.clip}
         return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
 
     @cached_property
     def features(self) -> Features:
-        """What rows become."""
+        """The features that rows become."""
         return features_of(self.schema, self.target, self.settings.columns, self.settings.numeric)[0]
 
     @cached_property
     def method(self) -> Method:
-        """How it is found."""
+        """The method that finds it."""
         return METHODS[self.settings.method](self.settings, self.features)
 
     # What is said of it.
@@ -167,7 +167,7 @@ class RegressJoint(BySchema):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         return self.method.spends
 
     # What it costs.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parties.alone.regression.features import Features
 from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
-from parties.jobs.kind import Document, Spending
+from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss
-from parties.jobs.spending import exact
+from parties.jobs.spending import ConcentratedLoss, Loss, exact
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -53,12 +53,12 @@ class Method(ABC):
 
     @property
     def numbers(self) -> int:
-        """How many integers a step opens."""
+        """The number of integers that a step opens."""
         return self.features.number
 
     @property
     @abstractmethod
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`."""
 
     @abstractmethod
@@ -85,9 +85,10 @@ class Method(ABC):
         """Return the standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
         return None
 
-    def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:
-        """Noise for so many uses that one row changes by this, squared; and what all of them spend."""
+    def _gauss(self, uses: int, squared: int) -> Noise:
+        """Return the noise for so many uses that one row changes by this, squared; its loss is that of all of them."""
         assert self.settings.delta is not None
-        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, self.settings.adjacency)
-        each = float(Fraction(squared) / (2 * noise.scale**2))
-        return noise, Spending("discrete Gaussian", rho=each, adjacency=self.settings.adjacency, times=uses)
+        adjacency = self.settings.adjacency
+        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
+        each = squared / (2 * noise.scale**2)
+        return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))

@@ -14,9 +14,11 @@ from parties.alone.regression.features import ONE
 from parties.alone.regression.losses import radius
 from parties.alone.regression.minimiser import TOLERANCE, check_features, minimise
 from parties.alone.regression.rows import TrainingRows
-from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, OnRound, Opened
+from parties.base.arrays import Floats
+from parties.jobs.kind import Document
+from parties.jobs.regress.method import Method, OnRound, Opened
 from parties.jobs.release.noise import Noise
+from parties.jobs.spending import Loss
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Output(Method):
 
     @property
     def moved(self) -> float:
-        """How far a row moves a minimiser at most."""
+        """The greatest distance by which a row moves a minimiser."""
         assert self.settings.least_rows is not None
         return (2 / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
 
@@ -58,21 +60,21 @@ class Output(Method):
         return int(radius(self.settings.objective, self.regularisation) / self.unit + 2).bit_length() + 1
 
     @cached_property
-    def noise(self) -> tuple[Noise, Spending]:
-        """On each integer, and what it spends."""
+    def noise(self) -> Noise:
+        """The noise on each integer."""
         return self._gauss(1, self.squared)
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return (self.noise[1],)
+    def spends(self) -> tuple[Loss, ...]:
+        return (self.noise.loss,)
 
     @override
     def check(self) -> None:
         from protocols.release.numbers import MOST_BITS, sum_width
 
         check_features(self.features.number)
-        width = sum_width(self.width, self.noise[0].law(self.numbers))
+        width = sum_width(self.width, self.noise.law(self.numbers))
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")
 
@@ -81,29 +83,29 @@ class Output(Method):
         """See `Method.own`: the minimiser in integers."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
-        found = minimise(rows, self.settings.objective, self.regularisation)
-        return np.rint(found.weights / self.unit).astype(np.int64)
+        minimum = minimise(rows, self.settings.objective, self.regularisation)
+        return np.rint(minimum.weights / self.unit).astype(np.int64)
 
     @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.numbers import noisy_sums
 
         on_step(0, start)
-        found = noisy_sums(engine, own, self.width, self.noise[0].law(self.numbers), signed=True)
-        return (tuple(found.tolist()),)
+        sums = noisy_sums(engine, own, self.width, self.noise.law(self.numbers), signed=True)
+        return (tuple(sums.tolist()),)
 
     @override
     def weights(self, opened: Opened) -> Floats:
         """See `Method.weights`: the mean of two."""
-        found: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
-        return found
+        weights: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
+        return weights
 
     @override
     def fields(self, opened: Opened) -> Document:
         """See `Method.fields`; sigma is of the weight of a category."""
-        noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
+        noise = self.noise.fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
 
     @override
     def spread(self, opened: Opened) -> float:
-        return float(self.noise[0].scale) * self.unit / 2
+        return float(self.noise.scale) * self.unit / 2

@@ -38,18 +38,18 @@ def features_of(
         if name not in wanted:
             raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
     classes_of(schema, target)
-    found = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
-    if found.number > MOST_FEATURES:
-        raise InputError(f"columns: they make {found.number:,} features, at most {MOST_FEATURES:,} are learnt from")
-    return found, Schema(schema.only([*wanted, target]).attributes)
+    features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
+    if features.number > MOST_FEATURES:
+        raise InputError(f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from")
+    return features, Schema(schema.only([*wanted, target]).attributes)
 
 
 def classes_of(schema: Schema, target: str) -> tuple[str, str]:
     """Return the two classes, the negative one first. `InputError` if there are not two."""
-    found = schema.attributes[target]
-    if len(found) != 2:
-        raise InputError(f"target: {quoted(target)} has {len(found)} classes; a linear classifier tells two apart")
-    return found[0], found[1]
+    classes = schema.attributes[target]
+    if len(classes) != 2:
+        raise InputError(f"target: {quoted(target)} has {len(classes)} classes; a linear classifier tells two apart")
+    return classes[0], classes[1]
 
 
 def rows_of(source: Source, schema: Schema, target: str, features: Features) -> TrainingRows:
@@ -66,7 +66,7 @@ def _column(schema: Schema, name: str, numeric: bool) -> Column:
     categories = schema.attributes[name]
     if not numeric:
         return Column(name, categories)
-    found = values.read(name, categories, "a number", "numeric")
-    middle, half = found.middle, (found.greatest - found.least) / 2 or Fraction(1)
-    scaled = tuple(Fraction(0) if number is None else (number - middle) / half for number in found.numbers)
+    numbers = values.read(name, categories, "a number", "numeric")
+    middle, half = numbers.middle, (numbers.greatest - numbers.least) / 2 or Fraction(1)
+    scaled = tuple(Fraction(0) if number is None else (number - middle) / half for number in numbers.numbers)
     return Column(name, categories, scaled, middle, half)

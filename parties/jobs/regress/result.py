@@ -26,9 +26,9 @@ def model(target: str, classes: tuple[str, str], features: Features, weights: ND
     columns: dict[str, Any] = {}
     scale = features.unit / ONE
     for column, start in zip(features.columns, features.starts, strict=True):
-        own = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
+        rounded = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
         if column.numbers is None:
-            columns[column.name] = {"weights": dict(zip(column.values, own, strict=True))}
+            columns[column.name] = {"weights": dict(zip(column.values, rounded, strict=True))}
         else:
             slope = float(weights[start]) * scale / float(column.half)
             bounds = {"least": float(column.middle - column.half), "greatest": float(column.middle + column.half)}
@@ -91,26 +91,28 @@ def picture(document: Document) -> str:
     every = [("intercept", document["intercept"], document["intercept"])]
     every += _weights(document)
     least = sorted((abs(reach) for _, _, reach in every), reverse=True)[:SHOWN][-1]
-    kept = [(name, reach) for name, _, reach in every if abs(reach) >= least][:SHOWN]
+    greatest = [(name, reach) for name, _, reach in every if abs(reach) >= least][:SHOWN]
     second = document["classes"][1]
     notes = about(document)
-    if len(kept) < len(every):
-        notes.append(f"the {len(kept)} greatest of {len(every)} weights")
-    bars = [{"value": float(f"{reach:.3g}")} for _, reach in kept]
+    if len(greatest) < len(every):
+        notes.append(f"the {len(greatest)} greatest of {len(every)} weights")
+    bars = [{"value": float(f"{reach:.3g}")} for _, reach in greatest]
     title = f"What speaks for {shown(document['target'], 60)} = {shown(second, 60)}"
-    return bars_svg(title, notes, [name for name, _ in kept], bars)
+    return bars_svg(title, notes, [name for name, _ in greatest], bars)
 
 
 def _weights(document: Document) -> list[tuple[str, float, float]]:
     """Name, weight, and what it adds at most, of every feature but the intercept."""
-    found: list[tuple[str, float, float]] = []
+    features: list[tuple[str, float, float]] = []
     for name, column in document["columns"].items():
         if "weights" in column:
-            found += [(f"{shown(name)} = {shown(value)}", one, one) for value, one in column["weights"].items()]
+            features += [
+                (f"{shown(name)} = {shown(value)}", weight, weight) for value, weight in column["weights"].items()
+            ]
         else:
             reach = column["weight"] * (column["greatest"] - column["middle"])
-            found.append((f"{shown(name)}, each 1 more", column["weight"], reach))
-    return found
+            features.append((f"{shown(name)}, each 1 more", column["weight"], reach))
+    return features
 
 
 def _amount(weight: float) -> str:

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
@@ -29,7 +29,7 @@ from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, exact
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, Loss, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -166,8 +166,8 @@ class Release(BySchema):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return tuple(mechanism.spending for mechanism in self.query.mechanisms)
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(mechanism.loss for mechanism in self.query.mechanisms)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
@@ -182,14 +182,14 @@ class Release(BySchema):
         return [learnt, *nothing_else_of_rows(peer, self.settings.max_rows)]
 
     @property
-    def loss(self) -> tuple[float, float]:
+    def guarantee(self) -> tuple[float, float]:
         """Epsilon and delta of all mechanisms together."""
         mechanisms = self.query.mechanisms
         return float(sum(noise.epsilon for noise in mechanisms)), float(sum(noise.delta for noise in mechanisms))
 
     def promise(self) -> str:
         """Return what is promised of one row, part of a sentence."""
-        epsilon, delta = self.loss
+        epsilon, delta = self.guarantee
         hidden = "what one row says" if self.replaced else "whether one row is there"
         but = f", but for events of probability {delta:g}" if delta else ""
         factor = f"e^{epsilon:g} = {math.exp(epsilon):.3g}"
@@ -237,7 +237,7 @@ class Release(BySchema):
         if self.exact:
             about["exact"] = True
         elif self.query.mechanisms:
-            epsilon, delta = self.loss
+            epsilon, delta = self.guarantee
             about |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
             about |= {"adjacency": self.settings.adjacency, **self.query.noise}
         return {**about, **self.query.show(state)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.spending import Adjacency, Spending
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law
@@ -36,7 +36,7 @@ class Noise:
     family: Family
     scale: Fraction
     epsilon: Fraction  # that is promised of all numbers with this noise together
-    spending: Spending
+    loss: Loss
     sensitivity: int
     delta: Fraction = Fraction(0)  # the chance that epsilon does not hold
 
@@ -88,7 +88,7 @@ class Noise:
 def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
     """Return noise on integers of which one row changes all together by `change` at most: epsilon-private."""
     scale = Fraction(change) / epsilon
-    loss = Spending("discrete Laplace", float(epsilon), adjacency=adjacency)
+    loss = PureLoss("discrete Laplace", epsilon, adjacency=adjacency)
     return Noise("discrete Laplace", scale, epsilon, loss, change)
 
 
@@ -97,7 +97,7 @@ def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
 
     See `protocols.release.choice`; of several places, `change` is what `protocols.release.top` says.
     """
-    loss = Spending("report noisy max", float(epsilon), adjacency=adjacency)
+    loss = PureLoss("report noisy max", epsilon, adjacency=adjacency)
     return Noise("report noisy max", Fraction(change) / epsilon, epsilon, loss, change)
 
 
@@ -106,7 +106,7 @@ def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> N
 
     See `protocols.release.triangles`: delta is the chance that the bound is too small. The scale is that of the bound.
     """
-    loss = Spending("private bound, discrete Laplace", float(epsilon), delta=float(delta), adjacency=adjacency)
+    loss = PureLoss("private bound, discrete Laplace", epsilon, delta=delta, adjacency=adjacency)
     return Noise("discrete Laplace", 2 / epsilon, epsilon, loss, 1, delta)
 
 
@@ -124,7 +124,7 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
         sigma = (numbers / (2 * rho)).sqrt(context)
         rounded = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
     scale = Fraction(rounded)
-    loss = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * scale**2)), adjacency=adjacency)
+    loss = ConcentratedLoss("discrete Gaussian", numbers / (2 * scale**2), adjacency=adjacency)
     return Noise("discrete Gaussian", scale, epsilon, loss, numbers, delta)
 
 

@@ -41,16 +41,34 @@ class AmountSettings(BooleanSettings):
 
 
 class BatchExtra(Extra):
-    """How many at once, for an estimate."""
+    """The number of questions at once, for an estimate."""
 
     batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "So many at once")
 
 
-class Amounts(Kind):
+class Batched(Kind):
+    """A question of which an estimate counts so many at once."""
+
+    Extra = BatchExtra
+
+    @abstractmethod
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
+        """Return the conversation for so many at once."""
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        return self.batch_program(1, inputs)
+
+    @override
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
+        """See `Kind.counted`: so many at once."""
+        return Counted(self.batch_program(extra.batch, inputs), "exact")
+
+
+class Amounts(Batched):
     """A question on one number of each party."""
 
     Settings = AmountSettings
-    Extra = BatchExtra
     opens: ClassVar[str]  # what kind of value a run opens
     settings: AmountSettings
 
@@ -114,19 +132,6 @@ class Amounts(Kind):
         """Return what both learn, a phrase."""
 
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: so many at once."""
-        return Counted(self.batch_program(extra.batch), "exact")
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        return self.batch_program(1)
-
-    @abstractmethod
-    def batch_program(self, batch: int) -> Program:
-        """Return the conversation for so many pairs."""
-
-    @override
     def own(self, typed: Mapping[str, Any]) -> int:
         """See `Kind.own`: a number that fits the width."""
         value: int = typed_value(type(self), typed, "value")
@@ -145,9 +150,9 @@ class Amounts(Kind):
         _, schema = inputs.required()
         column, value = self._counted_values()
         target = column if column is not None else next(iter(schema.attributes))
-        with inputs.value_counts(target) as found:
-            of_value = found.data if column is None else found.data[schema.attributes[target].index(str(value))]
-            yield replace(found, data=int(of_value.sum()))
+        with inputs.value_counts(target) as counts:
+            of_value = counts.data if column is None else counts.data[schema.attributes[target].index(str(value))]
+            yield replace(counts, data=int(of_value.sum()))
 
     def _counted_values(self) -> tuple[str | None, str | None]:
         """Return the column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""

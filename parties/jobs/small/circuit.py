@@ -13,9 +13,9 @@ from typing_extensions import override
 from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
-from parties.jobs.kind import Counted, Document, Inputs, Kind, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.settings import BooleanSettings, own_file, private, public
-from parties.jobs.small.amounts import BatchExtra
+from parties.jobs.small.amounts import Batched
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class CircuitSettings(BooleanSettings):
     circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", node=True)
 
 
-class Circuit(Kind):
+class Circuit(Batched):
     """Evaluate a Bristol circuit FILE: party 0 has its first input, party 1 the second; both learn the outputs.
 
     Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
@@ -42,7 +42,6 @@ class Circuit(Kind):
     name = "circuit"
     title = "Circuit"
     Settings = CircuitSettings
-    Extra = BatchExtra
     example = "adder64.txt --input 0x2a --config party.toml"
     estimate_example = "aes_128.txt "
     settings: CircuitSettings
@@ -117,12 +116,12 @@ class Circuit(Kind):
     def netlist(self, inputs: Inputs) -> Netlist:
         """Return the circuit. `InputError` if this party does not have it."""
         if self._netlist is None:
-            found = [loaded for loaded in map(_load, inputs.circuits.values()) if loaded.digest() == self._digest]
-            if not found:
+            loaded = [netlist for netlist in map(_load, inputs.circuits.values()) if netlist.digest() == self._digest]
+            if not loaded:
                 raise InputError(
                     f"the circuit {self._digest[:16]} is not here: name its file under [circuits] in party.toml"
                 )
-            self._netlist = found[0]
+            self._netlist = loaded[0]
         return self._netlist
 
     @override
@@ -139,26 +138,19 @@ class Circuit(Kind):
         return None if 1 <= arity <= 2 else f"the circuit has {arity} inputs; two parties can hold one or two"
 
     @override
-    def program(self, inputs: Inputs) -> Program:
-        return self._program(self.netlist(inputs), 1)
-
-    @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: so many at once."""
-        netlist = self.netlist(inputs)
-        if not 1 <= len(netlist.input_widths) <= 2:
-            raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-        return Counted(self._program(netlist, extra.batch), "exact")
-
-    def _program(self, netlist: Netlist, batch: int) -> Program:
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
         import numpy as np
 
         from protocols.circuit import evaluate
 
+        netlist = self.netlist(inputs)
+        if not 1 <= len(netlist.input_widths) <= 2:
+            raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
+
         def program(engine: Any) -> object:
             width = netlist.input_widths[engine.party] if engine.party < len(netlist.input_widths) else None
-            own = None if width is None else np.zeros((width, batch), dtype=np.uint8)
-            return evaluate(engine, netlist, own)
+            zeros = None if width is None else np.zeros((width, batch), dtype=np.uint8)
+            return evaluate(engine, netlist, zeros)
 
         return program
 

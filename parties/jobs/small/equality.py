@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import Document, OnStep, State, Step
+from parties.jobs.kind import Document, Inputs, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Equality(Amounts):
         return "whether both have the same"
 
     @override
-    def batch_program(self, batch: int) -> Program:
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
         import numpy as np
 
         from protocols.equality import equal

@@ -13,10 +13,10 @@ from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Inputs, Kind, KindSettings, OnStep, Opened, State, Step, typed_value
+from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
-from parties.jobs.small.amounts import BatchExtra
+from parties.jobs.small.amounts import Batched
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -44,13 +44,12 @@ class MajoritySettings(BooleanSettings):
     )
 
 
-class Majority(Kind):
+class Majority(Batched):
     """Which class do most rows of both parties have? Both learn the class, the first among equals, and nothing else."""
 
     name = "majority"
     title = "Majority"
     Settings = MajoritySettings
-    Extra = BatchExtra
     example = "--classes yes,no --counts 120,45 --config party.toml"
     estimate_example = "--classes yes,no "
     settings: MajoritySettings
@@ -120,8 +119,8 @@ class Majority(Kind):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what is the subject. Classes that are no target's are one text."""
-        found = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
-        return found if self.reads_table else {"classes": ", ".join(self.classes) or None, **found}
+        others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
+        return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
 
     @override
     def reveals(self, peer: str) -> list[str]:
@@ -146,15 +145,7 @@ class Majority(Kind):
         return schema.misfit(Schema({self.settings.target: self.classes}))
 
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: so many at once."""
-        return Counted(self._program(extra.batch), "exact")
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        return self._program(1)
-
-    def _program(self, batch: int) -> Program:
+    def batch_program(self, batch: int, inputs: Inputs) -> Program:
         import numpy as np
 
         from protocols.majority import majority
@@ -182,8 +173,8 @@ class Majority(Kind):
             yield Opened(self.own(inputs.typed))
             return
         assert self.settings.target is not None
-        with inputs.value_counts(self.settings.target) as found:
-            yield replace(found, data=found.data.tolist())
+        with inputs.value_counts(self.settings.target) as counts:
+            yield replace(counts, data=counts.data.tolist())
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -25,12 +25,12 @@ def load_program(text: str) -> Found:
     if "" not in sys.path:
         sys.path.insert(0, "")  # what lies in this directory, as for python -m
     try:
-        found = importlib.import_module(module)
+        loaded = importlib.import_module(module)
     except Exception as error:  # whatever the module does when it is loaded
         raise InputError(f"{module} cannot be loaded: {type(error).__name__}: {error}") from None
-    function = getattr(found, name, None)
+    function = getattr(loaded, name, None)
     if not callable(function):
-        known = [other for other in vars(found) if callable(vars(found)[other])]
+        known = [other for other in vars(loaded) if callable(vars(loaded)[other])]
         raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
 
     def guarded(*given: Any) -> Any:

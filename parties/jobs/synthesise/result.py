@@ -30,8 +30,8 @@ def fields(
         "seed": state.seed,
         "values": {name: list(known) for name, known in values.items()},
         "measured": [
-            {"columns": list(one.columns), "sigma": one.sigma, "counts": one.counts.tolist()}
-            for one in measurements(work, list(values), state.measured)
+            {"columns": list(marginal.columns), "sigma": marginal.sigma, "counts": marginal.counts.tolist()}
+            for marginal in measurements(work, list(values), state.measured)
         ],
         "rows": {name: state.rows[:, place].tolist() for place, name in enumerate(values)},
     }
@@ -42,10 +42,10 @@ def text(document: Document) -> str:
     rows = cast("dict[str, Sequence[int]]", document["rows"])
     many = len(next(iter(rows.values())))
     lines = [f"{many:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
-    for one in document["measured"]:
-        names = " x ".join(map(presenting.shown, one["columns"]))
-        cells = prod(len(document["values"][name]) for name in one["columns"])
-        lines.append(f"  {names}: {cells:,} cells, sigma {one['sigma']:.4g}")
+    for marginal in document["measured"]:
+        names = " x ".join(map(presenting.shown, marginal["columns"]))
+        cells = prod(len(document["values"][name]) for name in marginal["columns"])
+        lines.append(f"  {names}: {cells:,} cells, sigma {marginal['sigma']:.4g}")
     return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 

@@ -36,14 +36,14 @@ def agreed(
     if engine.party == 0:
         many = settings.rows or min(max(1, round(model.total(state.measured))), most(settings))
         domain = dict(zip(names, work.domains, strict=True))
-        made = GENERATORS[settings.generator]().generate(
+        generated = GENERATORS[settings.generator]().generate(
             domain, measurements(work, names, state.measured), many, state.seed
         )
-        codes = np.stack([made[name] for name in names], axis=1)
-    found = _told(engine, settings, len(names), codes)
-    if (found >= np.array(work.domains)).any():
+        codes = np.stack([generated[name] for name in names], axis=1)
+    rows = _told(engine, settings, len(names), codes)
+    if (rows >= np.array(work.domains)).any():
         raise ProtocolError("a synthetic row has a value that does not exist: the peer's messages are wrong")
-    return found
+    return rows
 
 
 def most(settings: SynthesiseSettings) -> int:
@@ -64,8 +64,8 @@ def _told(
     from protocols.release.selection import tell
 
     with engine.session.phase("rows"):
-        own = None if codes is None else np.array([len(codes)])
-        (many,) = tell(engine, "number of rows", own, (1,)).tolist()
+        total = None if codes is None else np.array([len(codes)])
+        (many,) = tell(engine, "number of rows", total, (1,)).tolist()
         many = counted or many
         if not 1 <= many <= most(settings):
             raise ProtocolError("there cannot be so many synthetic rows: the peer's messages are wrong")

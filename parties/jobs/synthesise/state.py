@@ -23,7 +23,7 @@ RowCodes = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """What is known so far. `rows` are category codes, uint16[rows, columns]."""
+    """The state so far. `rows` are category codes, uint16[rows, columns]."""
 
     measured: tuple[Measured, ...] = ()
     rows: RowCodes | None = None
@@ -69,14 +69,16 @@ class Synthesis:
 
 def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measured]) -> list[Measurement]:
     """Return what was measured, for a generator."""
-    found = []
-    for one in measured:
-        columns = work.sets[one.table]
+    results = []
+    for measurement in measured:
+        columns = work.sets[measurement.table]
         shape = [work.domains[column] for column in columns]
-        found.append(
-            Measurement(tuple(names[column] for column in columns), one.counts.reshape(shape), float(one.sigma))
+        results.append(
+            Measurement(
+                tuple(names[column] for column in columns), measurement.counts.reshape(shape), float(measurement.sigma)
+            )
         )
-    return found
+    return results
 
 
 class GraphicalModel:
@@ -98,7 +100,7 @@ class GraphicalModel:
     def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:
         """See `Model.estimate`."""
         model = self._model(measured)
-        return [model.project(one).reshape(-1) for one in self._work.sets]
+        return [model.project(columns).reshape(-1) for columns in self._work.sets]
 
     def total(self, measured: Sequence[Measured]) -> float:
         """Return the estimate of the number of rows."""

@@ -90,7 +90,7 @@ class Synthesise(Release):
 
     @property
     def values(self) -> list[tuple[str, ...]]:
-        """What each column may say."""
+        """The values that each column may have."""
         return [self.where.values(name, self.schema) for name in self.names]
 
     @property
@@ -104,7 +104,7 @@ class Synthesise(Release):
         """All rounds: they spend all of rho, whatever they come to."""
         noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency)
         name = f"marginals by {self.settings.select.upper()}"
-        return replace(noise, spending=replace(noise.spending, mechanism=name))
+        return replace(noise, loss=replace(noise.loss, mechanism=name))
 
     @cached_property
     def work(self) -> Workload:
@@ -116,7 +116,7 @@ class Synthesise(Release):
             tuple(map(len, self.values)),
             tuple(tuple(place[name] for name in one) for one in self.sets),
             self.settings.max_rows,
-            exact(self._mechanism.spending.rho),
+            self._mechanism.loss.amount,
             self.replaced,
             self.epsilon,
         )

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import OnStep, State
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Counted, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.learner import LARGEST_COUNTED, Learner, step
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
-from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
+LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 
-class Exact(Learner):
+
+class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
     specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
 
-    @classmethod
     @override
-    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
-        """See `Learner.completed`: k and a depth that keep leaves from pointing at people, unless it shall be plain."""
+    def completed(self) -> Id3Settings:
+        """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
+        settings = self.settings
         if settings.k is None:
             settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
         if settings.max_depth is None and not settings.plain:
-            domains, rules = cls(settings, schema, target).domains, leaf_rules.rules_of(settings)
-            settings = settings.model_copy(update={"max_depth": usual_depth(rules, domains, settings.max_rows)})
+            depth = usual_depth(leaf_rules.rules_of(settings), self.domains, settings.max_rows)
+            settings = settings.model_copy(update={"max_depth": depth})
         return settings
 
     @cached_property
@@ -56,24 +58,9 @@ class Exact(Learner):
             rules=leaf_rules.rules_of(self.settings),
         )
 
-    @property
-    @override
-    def bounded(self) -> bool:
-        from protocols import cost_model
-
-        return cost_model.cells(self.problem) <= LARGEST_COUNTED
-
-    @property
-    @override
-    def scored(self) -> int:
-        """See `Learner.scored`: rules that sum up both parties' rows do so for leaves too."""
-        rules = self.problem.rules
-        computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
-        return max(self.domains, default=1) if computed else 1
-
     @override
     def check(self) -> None:
-        """See `Learner.check`: also if delta and bound do not fit the word size."""
+        """See `JointTree.check`: also if delta and bound do not fit the word size."""
         defaults = Id3Settings()
         for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
@@ -96,21 +83,35 @@ class Exact(Learner):
         ]
 
     @override
-    def opened(self, state: State, step: int | None) -> dict[str, int]:
-        """See `Learner.opened`: what the tree says, nothing else."""
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
         return opened(self.problem.domains, self.problem.classes, state, step)
 
+    # What it costs, and how it is run.
+
+    @property
     @override
-    def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
-        """See `Learner.run`; `own` is a `protocols.counts.Counts`."""
-        from protocols import id3
+    def scored(self) -> int:
+        """See `JointTree.scored`: rules that sum up both parties' rows do so for leaves too."""
+        rules = self.problem.rules
+        computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
+        return max(self.domains, default=1) if computed else 1
 
-        def tell(level: id3.Level) -> None:
-            on_step(step(level.depth, level.nodes, level.tree))
+    @property
+    def is_bounded(self) -> bool:
+        """True if the rows bound how many nodes are split, to so few that the largest tree can be counted."""
+        from protocols import cost_model
 
-        return id3.id3(engine, self.problem, own, tell, start)
+        return cost_model.cells(self.problem) <= LARGEST_COUNTED
+
+    @override
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
+        """See `JointTree.counted`: without a tree at most, if any can be counted."""
+        if extra.tree is None and self.is_bounded:
+            return Counted(self.at_most(), "at most", "any tree")
+        return super().counted(extra, inputs)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -124,6 +125,18 @@ class Exact(Learner):
 
         return lambda engine: cost_model.at_most(engine, self.problem, splits)
 
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
+        from protocols import id3
+
+        def on_level(level: id3.Level) -> None:
+            on_step(self.step(level.depth, level.nodes, level.tree))
+
+        return id3.id3(engine, self.problem, data, on_level, start)
+
+    # Its states.
+
     @property
     @override
     def beginning(self) -> State:
@@ -133,6 +146,7 @@ class Exact(Learner):
 
     @override
     def steps(self, state: State) -> int:
+        """See `Kind.steps`: decided levels."""
         from protocols.tree import decided_levels
 
         return decided_levels(state)
@@ -169,8 +183,7 @@ class Exact(Learner):
         return TreeFile(self.schema.digest(), self.target, self.settings.delta, tree)
 
     @override
-    def state_of(self, found: TreeFile) -> State:
-        self.check_fits(found)
-        if found.noise is not None:
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        if tree_file.noise is not None:
             raise InputError("the tree was made with noise: give epsilon")
-        return indexed(found.tree, self.schema, self.target)
+        return indexed(tree_file.tree, self.schema, self.target)

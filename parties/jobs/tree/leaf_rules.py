@@ -43,22 +43,22 @@ def promises(settings: Id3Settings, peer: str) -> list[str]:
         whose, other = f"of {peer} or of us alone", "all rows of that party"
     else:
         whose, other = "of both parties together", "all rows"
-    found = []
+    lines = []
     if may_speak_of_one(settings):
-        found.append(
+        lines.append(
             "Leaves may speak of a single person: neither k nor l asks a leaf for more rows than one, and whoever "
             "knows what leads to such a leaf reads that person's class off it."
         )
     if rules.k > 1:
-        found.append(f"No leaf speaks of fewer than {rules.k:,} rows {whose}, unless of none.")
+        lines.append(f"No leaf speaks of fewer than {rules.k:,} rows {whose}, unless of none.")
     if rules.diverse:
         mixed = "" if rules.diversity == "distinct" else ", by the entropy of their frequencies"
-        found.append(f"No leaf speaks of rows {whose} with fewer than {rules.l:g} classes{mixed}.")
+        lines.append(f"No leaf speaks of rows {whose} with fewer than {rules.l:g} classes{mixed}.")
     if rules.close:
-        found.append(
+        lines.append(
             f"In no leaf do the classes of rows {whose} differ from those of {other} by more than {rules.t:g} "
             f"({rules.distance} distance)."
         )
-    if found and rules.against == "public":
-        found.append("Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.")
-    return found
+    if lines and rules.against == "public":
+        lines.append("Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.")
+    return lines

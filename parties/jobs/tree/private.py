@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import OnStep, Spending, State
-from parties.jobs.spending import exact
+from parties.jobs.kind import OnStep, State
+from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.learner import TYPICAL_SPLITS, Learner, step
+from parties.jobs.tree.joint import TYPICAL_SPLITS, JointTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
-from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20  # of a level, where every node is split
 
 
-class Private(Learner):
+class PrivateTree(JointTree):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
@@ -45,20 +44,13 @@ class Private(Learner):
         """True if neighbours differ by a row replaced, not by one more or less."""
         return self.settings.adjacency == "replace"
 
-    @property
-    @override
-    def bounded(self) -> bool:
-        """See `Learner.bounded`: a node without rows may be split too."""
-        return False
-
     @cached_property
     def problem(self) -> Problem:
         """The protocol's view."""
         from protocols.release.tree_problem import Problem
 
         settings = self.settings
-        if settings.max_depth is None:
-            raise InputError("max_depth is missing: epsilon is divided among so many levels (--max-depth N)")
+        assert settings.max_depth is not None  # it has been chosen
         levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
         share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
@@ -74,18 +66,17 @@ class Private(Learner):
             trees=settings.trees,
         )
 
-    @classmethod
-    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
-        """Return the settings with a depth: the given one, or one that is chosen from public numbers."""
+    @override
+    def completed(self) -> Id3Settings:
+        """See `JointTree.completed`: a depth, if none is given."""
         from protocols.release.defaults import chosen
 
+        settings = self.settings
         if settings.max_depth is not None:
             return settings
-        learner = cls(settings, schema, target)
-        epsilon = learner.epsilon / (1 + learner.replaced)
         rows = max(1, 2 * settings.max_rows // settings.trees)
-        found = chosen(rows, epsilon, learner.domains, learner.classes, settings.quality)
-        return settings.model_copy(update={"max_depth": found.depth})
+        tree = chosen(rows, self.epsilon / (1 + self.replaced), self.domains, self.classes, settings.quality)
+        return settings.model_copy(update={"max_depth": tree.depth})
 
     @override
     def check(self) -> None:
@@ -127,41 +118,40 @@ class Private(Learner):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        """See `Learner.spends`: once each level that chooses, and once for the classes of all leaves."""
+    def spends(self) -> tuple[Loss, ...]:
+        """See `Kind.spends`: once each level that chooses, and once for the classes of all leaves."""
         problem, adjacency = self.problem, self.settings.adjacency
-        events = [Spending("leaf classes by noisy max", float(problem.leaf_epsilon), adjacency=adjacency)]
-        if problem.levels:
-            level = float(problem.level_epsilon)
-            what = "choices of a tree level by noisy max"
-            events.insert(0, Spending(what, level, adjacency=adjacency, times=problem.levels))
-        return tuple(events)
+        leaves = PureLoss("leaf classes by noisy max", problem.leaf_epsilon, adjacency=adjacency)
+        if not problem.levels:
+            return (leaves,)
+        what = "choices of a tree level by noisy max"
+        return (PureLoss(what, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
 
     @override
-    def opened(self, state: State, step: int | None) -> dict[str, int]:
-        """See `Learner.opened`: what the trees say, nothing else."""
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: what the trees say, nothing else."""
         from protocols.release.tree_openings import opened
 
         return opened(self.problem, state, step)
 
     @override
-    def own(self, rows: Rows, secret: bytes) -> Any:
-        """See `Learner.own`: for several trees, the rows are dealt."""
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
+        """See `JointTree.own_rows`: for several trees, the rows are dealt."""
         from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:
-            return Unpartitioned(rows)
-        return Partitioned(self.domains, self.classes, rows, self.settings.trees, secret)
+            return Unpartitioned(source)
+        return Partitioned(self.domains, self.classes, source, self.settings.trees, secret)
 
     @override
-    def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
-        """See `Learner.run`; `own` is a `protocols.release.tree.ForestCounts`."""
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is a `protocols.release.tree.ForestCounts`."""
         from protocols.release import tree
 
-        def tell(level: tree.Level) -> None:
-            on_step(step(level.depth, level.nodes, level.forest))
+        def on_level(level: tree.Level) -> None:
+            on_step(self.step(level.depth, level.nodes, level.forest))
 
-        return tree.private_tree(engine, self.problem, own, tell, start)
+        return tree.private_tree(engine, self.problem, data, on_level, start)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -173,7 +163,7 @@ class Private(Learner):
     def at_most(self, splits: int | None = None) -> Program:
         from protocols.release import tree_openings
 
-        most = TYPICAL_SPLITS if splits is None else splits
+        most = TYPICAL_SPLITS if splits is None else splits  # rows bound nothing: a node without any may be split too
         return lambda engine: tree_openings.at_most(engine, self.problem, most)
 
     @property
@@ -183,7 +173,7 @@ class Private(Learner):
 
     @override
     def steps(self, state: State) -> int:
-        """See `Learner.steps`: as many as the deepest tree has."""
+        """See `Kind.steps`: as many as the deepest tree has."""
         from protocols.release.tree import decided
 
         return decided(state)
@@ -202,7 +192,7 @@ class Private(Learner):
 
     @override
     def encode(self, state: State) -> Any:
-        """See `Learner.encode`: a list of trees, null for the beginning."""
+        """See `Kind.encode`: a list of trees, null for the beginning."""
         from protocols.tree import encode
 
         return None if state == self.beginning else [encode(tree) for tree in state]
@@ -224,8 +214,7 @@ class Private(Learner):
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
     @override
-    def state_of(self, found: TreeFile) -> State:
-        self.check_fits(found)
-        if found.noise is None or len(found.trees) != self.settings.trees:
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        if tree_file.noise is None or len(tree_file.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
-        return tuple(indexed(tree, self.schema, self.target) for tree in found.trees)
+        return tuple(indexed(tree, self.schema, self.target) for tree in tree_file.trees)

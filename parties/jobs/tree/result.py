@@ -54,16 +54,16 @@ def dot(document: Document) -> str:
     """Return the tree in Graphviz's DOT."""
     from parties.models.trees.text import to_dot
 
-    found = _tree_file(document)
-    return to_dot(found.shown, found.target)
+    tree_file = _tree_file(document)
+    return to_dot(tree_file.shown, tree_file.target)
 
 
 def picture(document: Document) -> str:
     """Return the tree as an SVG document."""
     from parties.models.trees.drawing import draw_svg
 
-    found = _tree_file(document)
-    return draw_svg(found.shown, found.target, f"Decision tree for {found.target}")
+    tree_file = _tree_file(document)
+    return draw_svg(tree_file.shown, tree_file.target, f"Decision tree for {tree_file.target}")
 
 
 FILES = (

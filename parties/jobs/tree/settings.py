@@ -74,9 +74,9 @@ class Id3Settings(TabularSettings):
 
     @model_validator(mode="after")
     def _plain_has_no_rules(self) -> Id3Settings:
-        given = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
-        if self.plain and given:
-            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {given[0]}")
+        rules = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
+        if self.plain and rules:
+            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {rules[0]}")
         return self
 
 

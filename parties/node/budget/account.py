@@ -15,13 +15,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from typing import Annotated
+
+from pydantic import PlainSerializer, PlainValidator
 
 from parties.base.text import quoted
 from parties.jobs.settings import MAX_ROWS
-from parties.jobs.spending import Spending, exact
-from parties.node.budget.composition import Loss, composed, epsilon_of, order_of, room_at
+from parties.jobs.spending import Loss, exact
+from parties.node.budget.composition import Composition, composed, epsilon_of, order_of, room_at
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 
@@ -31,13 +34,22 @@ WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 @dataclass(frozen=True)
 class Charge:
-    """A job's spending of a table, and when (aware): once, however often it went on."""
+    """The losses that a job has booked on a table of ours with a peer, once, and from when they count (aware)."""
 
     at: datetime
     table: str
     peer: str
     job: str
-    uses: tuple[Spending, ...]
+    uses: Annotated[
+        tuple[Loss, ...],
+        PlainValidator(lambda entries: tuple(map(Loss.read, entries))),
+        PlainSerializer(lambda uses: [use.entry() for use in uses]),
+    ]
+
+    @property
+    def stamp(self) -> str:
+        """The moment from which it counts, as the ledger writes it (ISO 8601, UTC)."""
+        return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 class BudgetError(InputError):
@@ -88,12 +100,12 @@ class Account:
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
 
-    def with_uses(self, uses: Sequence[Spending]) -> Account:
+    def with_uses(self, uses: Sequence[Loss]) -> Account:
         """Return the account as it would be if a job had just spent these."""
         planned = Charge(self.at, self.table, "", "", tuple(uses))
         return Account(self.table, self.budget, [*self.charges, planned], self.at, self.max_rows, self.group)
 
-    def composed(self, charges: Iterable[Charge]) -> Loss:
+    def composed(self, charges: Iterable[Charge]) -> Composition:
         """Return what some charges come to."""
         return self.loss_of(use for charge in charges for use in charge.uses)
 
@@ -102,7 +114,7 @@ class Account:
         """Epsilon of what counts now."""
         return self.epsilon(self.loss)
 
-    def epsilon(self, loss: Loss) -> float:
+    def epsilon(self, loss: Composition) -> float:
         """Return the sum of pure losses; else, or if that is too much, the least of all sums at the fixed delta."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
         if loss.is_pure and not is_over:
@@ -112,9 +124,9 @@ class Account:
     @property
     def left(self) -> float | None:
         """Epsilon that one more pure use may have; None where there is no bound."""
-        return None if self.budget is None else self._left(Loss(), self.budget)
+        return None if self.budget is None else self._left(Composition(), self.budget)
 
-    def numbers(self, uses: Sequence[Spending]) -> Numbers | None:
+    def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
         """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
@@ -129,7 +141,7 @@ class Account:
         spent, asks = (float(loss.at_order(order) / order) for loss in (self.loss, added))
         return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
-    def fits(self, uses: Sequence[Spending]) -> bool:
+    def fits(self, uses: Sequence[Loss]) -> bool:
         """Return whether a job with these uses keeps one of the two bounds."""
         budget, after = self.budget, self.loss + self.loss_of(uses)
         if budget is None:
@@ -139,23 +151,25 @@ class Account:
         bound = exact(budget.epsilon) * (1 + SLACK)
         return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
 
-    def refusal(self, uses: Sequence[Spending]) -> str | None:
+    def refusal(self, uses: Sequence[Loss]) -> str | None:
         """Return why a job with these uses does not fit, with the three numbers; None if it does."""
         if self.budget is None or self.fits(uses):
             return None
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
-    def loss_of(self, uses: Iterable[Spending]) -> Loss:
+    def loss_of(self, uses: Iterable[Loss]) -> Composition:
         """Return what some uses alone come to."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
-    def _left(self, added: Loss, budget: BudgetSettings) -> float:
+    def _left(self, added: Composition, budget: BudgetSettings) -> float:
         pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
         order, left = self._renyi(self.loss, budget, added.delta)
         return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
 
-    def _renyi(self, loss: Loss, budget: BudgetSettings, delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
+    def _renyi(
+        self, loss: Composition, budget: BudgetSettings, delta: Fraction = Fraction(0)
+    ) -> tuple[Fraction, Fraction]:
         """Return the order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
         if not budget.delta:
             return Fraction(1), Fraction(-1)

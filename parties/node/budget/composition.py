@@ -41,13 +41,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.spending import Adjacency, Spending, exact
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 
 _ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # of Renyi losses, that are tried
 
 
 @dataclass(frozen=True)
-class Loss:
+class Composition:
     """The exact sums of some uses: of the pure ones how many have which epsilon, ascending; of the others `rho`."""
 
     pure: tuple[tuple[Fraction, int], ...] = ()
@@ -79,36 +79,42 @@ class Loss:
         most = (times * min(order * epsilon**2 / 2, epsilon) for epsilon, times in self.pure)
         return order * self.rho + sum(most, Fraction(0))
 
-    def __add__(self, other: Loss) -> Loss:
+    def __add__(self, other: Composition) -> Composition:
         pure = dict(self.pure)
         for epsilon, times in other.pure:
             pure[epsilon] = pure.get(epsilon, 0) + times
         terms = tuple(sorted((epsilon, times) for epsilon, times in pure.items() if epsilon and times))
-        return Loss(terms, self.rho + other.rho, self.delta + other.delta)
+        return Composition(terms, self.rho + other.rho, self.delta + other.delta)
 
-    def __rmul__(self, times: int) -> Loss:
+    def __rmul__(self, times: int) -> Composition:
         pure = tuple((epsilon, times * many) for epsilon, many in self.pure)
-        return Loss(pure, times * self.rho, times * self.delta)
+        return Composition(pure, times * self.rho, times * self.delta)
 
 
-def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", group: int = 1) -> Loss:
+def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: int = 1) -> Composition:
     """Return all uses in sequence, for neighbours of this kind and for a group of so many rows.
 
     Noise that hides one row replaced hides one added or removed as well: a mechanism here never has less of it.
     """
-    counted: dict[Spending, int] = {}
+    counted: dict[Loss, int] = {}
     for use in uses:
         counted[use] = counted.get(use, 0) + use.times
-    total = Loss()
+    total = Composition()
     for use, times in counted.items():
         rows = group * (2 if (adjacency, use.adjacency) == ("replace", "add-remove") else 1)
-        epsilon, rho, delta = (exact(value) for value in (use.epsilon, use.rho, use.delta))
-        grown = delta * (rows if rho else _grown(float(epsilon), rows))
-        total += times * Loss(((rows * epsilon, 1),), rows**2 * rho, grown)
+        total += times * _of_group(use, rows)
     return total
 
 
-def epsilon_of(loss: Loss, delta: Fraction) -> float:
+def _of_group(use: Loss, rows: int) -> Composition:
+    """Return what one use costs a group of so many rows."""
+    if isinstance(use, PureLoss):
+        return Composition(((rows * use.epsilon, 1),), delta=use.delta * _grown(float(use.epsilon), rows))
+    assert isinstance(use, ConcentratedLoss)
+    return Composition(rho=rows**2 * use.rho, delta=use.delta * rows)
+
+
+def epsilon_of(loss: Composition, delta: Fraction) -> float:
     """Return the least epsilon that uses keep but for `delta`, some pure ones taken as rho and the others added."""
     if delta <= 0:
         return math.inf if loss.rho else float(loss.epsilon)
@@ -168,7 +174,7 @@ def rho_within(epsilon: float, delta: Fraction) -> float:
     return low
 
 
-def advanced(loss: Loss, delta: Fraction) -> float | None:
+def advanced(loss: Composition, delta: Fraction) -> float | None:
     """Return epsilon at this delta by advanced composition; None where a use is not pure.
 
     sqrt(2 ln(1/delta) sum epsilon^2) + sum epsilon (e^epsilon - 1): Dwork, Rothblum, Vadhan 2010, with different

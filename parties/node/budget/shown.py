@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
-from parties.jobs.spending import Spending, exact
+from parties.jobs.spending import Loss, exact
 from parties.node.budget.account import WINDOWS, Account, Charge, Numbers
-from parties.node.budget.composition import Loss, advanced, epsilon_of
-from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
+from parties.node.budget.composition import Composition, advanced, epsilon_of
+from parties.operator.budget import ChargeView, PeerSpent, Price, Simulation, TableBudget, Totals
 
 MOST_JOBS = 500  # that are listed, the last ones
 MOST_POINTS = 400  # that are drawn
 
 
-def price(account: Account, uses: Sequence[Spending]) -> Price:
+def price(account: Account, uses: Sequence[Loss]) -> Price:
     """Return what a job with these uses spends of a table."""
     loss = account.loss_of(uses)
     return Price(
@@ -29,7 +29,7 @@ def price(account: Account, uses: Sequence[Spending]) -> Price:
     )
 
 
-def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: str, exact: bool) -> Simulation:
+def simulation(account: Account, uses: Sequence[Loss], why: str, earlier: str, exact: bool) -> Simulation:
     """Return what a job with these uses would do to a table's budget."""
     known = account.numbers(uses)
     numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
@@ -51,12 +51,11 @@ def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: st
     )
 
 
-def words(use: Spending) -> str:
+def words(use: Loss) -> str:
     """Return a use in a phrase."""
-    parts = [f"epsilon {use.epsilon:.4g}"] if use.epsilon else []
-    parts += [f"rho {use.rho:.4g}"] if use.rho else []
-    parts += [f"delta {use.delta:.3g}"] if use.delta else []
-    return f"{use.mechanism}: {', '.join(parts) or 'nothing'}{f', {use.times} times' if use.times > 1 else ''}"
+    delta = f", delta {float(use.delta):.3g}" if use.delta else ""
+    times = f", {use.times} times" if use.times > 1 else ""
+    return f"{use.mechanism}: {use.measure} {float(use.amount):.4g}{delta}{times}"
 
 
 def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
@@ -76,7 +75,7 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         now=_totals(account, account.loss),
         ever=_totals(account, account.composed(charges)),
         peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
-        jobs=[_spent(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
+        jobs=[_charge_view(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
     )
 
@@ -86,9 +85,9 @@ def _peer_spent(account: Account, peer: str, share: Account | None) -> PeerSpent
     return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if share is None else share.left)
 
 
-def _spent(account: Account, charge: Charge) -> Spent:
+def _charge_view(account: Account, charge: Charge) -> ChargeView:
     loss = account.composed([charge])
-    return Spent(
+    return ChargeView(
         job=charge.job,
         at=_moment(charge.at),
         peer=charge.peer,
@@ -100,7 +99,7 @@ def _spent(account: Account, charge: Charge) -> Spent:
     )
 
 
-def _totals(account: Account, loss: Loss) -> Totals:
+def _totals(account: Account, loss: Composition) -> Totals:
     delta = exact(account.delta)
     return Totals(
         epsilon=float(loss.epsilon) if loss.is_pure else None,
@@ -120,8 +119,8 @@ def _history(account: Account) -> list[tuple[str, float]]:
         changes.append((charge.at, loss))
         if days is not None:
             changes.append((charge.at + timedelta(days=days), -1 * loss))
-    losses: dict[datetime, Loss] = {}
-    running = Loss()
+    losses: dict[datetime, Composition] = {}
+    running = Composition()
     for at, loss in sorted(changes, key=lambda change: change[0]):
         running += loss
         losses[at] = running

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from parties.jobs.spending import Spending
+from parties.jobs.spending import Loss
 from parties.node.budget.account import Charge
 from parties.operator.interface import AuditEntry
 
@@ -78,7 +78,7 @@ def _note(job: Job, entry: AuditEntry) -> None:
 
 def _charge(entry: AuditEntry) -> Charge:
     fields = entry.fields
-    uses = tuple(Spending(**use) for use in fields["uses"])
+    uses = tuple(map(Loss.read, fields["uses"]))
     return Charge(datetime.fromisoformat(fields["counts_from"]), fields["table"], fields["peer"], entry.job or "", uses)
 
 

@@ -53,7 +53,7 @@ def _cut(text: str) -> str:
 Side: TypeAlias = Literal["us", "peer"]
 Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
 Size: TypeAlias = Annotated[int, Field(ge=0)]
-Loss: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NotNegative: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
 
@@ -183,25 +183,35 @@ class BothCommitted(Fields):
     theirs: Committed
 
 
-class Use(Fields):
-    """A noisy mechanism used so many times, each with this loss; see `parties.jobs.spending`."""
+class Loss(Fields):
+    """A noisy mechanism used so many times; see `parties.jobs.spending.Loss`."""
 
     mechanism: Text
-    epsilon: Loss = 0.0
-    rho: Loss = 0.0
-    delta: Loss = 0.0
+    delta: NotNegative = 0.0
     adjacency: Literal["add-remove", "replace"]
     times: Size = 1
 
 
-class Spent(Fields):
+class PureLoss(Loss):
+    """A use with this epsilon."""
+
+    epsilon: NotNegative
+
+
+class ConcentratedLoss(Loss):
+    """A use with this rho."""
+
+    rho: NotNegative
+
+
+class Charge(Fields):
     """The job has spent this of our table's privacy: once, when it was first computed, whatever became of it."""
 
     table: Text  # ours
     peer: Text
     peer_fingerprint: Fingerprint
     counts_from: Text  # ISO 8601, UTC: in windows of time; not before anything that is known to have been before
-    uses: list[Use]
+    uses: list[PureLoss | ConcentratedLoss]
 
 
 class Opened(Fields):
@@ -283,7 +293,7 @@ FIELDS: dict[str, type[Fields]] = {
     "decided": Decided,
     "started": Started,
     "committed": BothCommitted,
-    "spent": Spent,
+    "spent": Charge,
     "opened": Opened,
     "interrupted": Interrupted,
     "finished": Finished,

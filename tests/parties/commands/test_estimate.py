@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.tree import Leaf, TreeFile
 from parties.tables import schema
@@ -43,7 +43,7 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     agreed = schema.load(DEMO.schema)
     target = agreed.choose_target()
     own = Id3Settings(max_rows=20, plain=plain)
-    task = Exact(Exact.completed(own, agreed, target), agreed, target)
+    task = ExactTree(own, agreed, target)
     problem = task.problem
     costs: dict[int, Any] = {}
 
@@ -129,5 +129,5 @@ def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
     wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
-    assert not Exact(Id3Settings(max_rows=2000, k=1), wide, "class").bounded
-    assert Exact(Id3Settings(max_rows=2000, k=1, max_depth=2), wide, "class").bounded
+    assert not ExactTree(Id3Settings(max_rows=2000, plain=True), wide, "class").is_bounded
+    assert ExactTree(Id3Settings(max_rows=2000, k=1, max_depth=2), wide, "class").is_bounded

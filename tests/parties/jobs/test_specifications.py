@@ -14,6 +14,7 @@ from parties.base.canonical import canonical
 from parties.jobs import kinds
 from parties.jobs.kind import Inputs
 from parties.jobs.settings import public_parameters
+from parties.jobs.spending import ConcentratedLoss
 from parties.node.gate import Surroundings, request
 from parties.node.peers import Acquaintance
 from parties.node.policy.decisions import decide
@@ -281,7 +282,7 @@ def test_a_promise_that_holds_but_for_a_delta_says_so(
     name, what, how = case
     task = made(inputs, protocol=name, **what, **how).task
     said = " ".join(task.reveals("bob"))
-    fails = any(use.rho or use.delta for use in task.spends)
+    fails = any(isinstance(use, ConcentratedLoss) or use.delta for use in task.spends)
     assert ("but for" in said) == fails
     if fails:
         settings_: Any = task.settings

@@ -15,7 +15,7 @@ import pytest
 
 from parties.base.address import Address
 from parties.commands.serving import Page
-from parties.jobs.spending import Spending
+from parties.jobs.spending import PureLoss, exact
 from parties.link.identity import Identity, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
@@ -154,7 +154,7 @@ def test_what_all_have_spent_counts_without_numbers(ledger: Ledger) -> None:
     ledger.opening_leaves(record.id, Leaving(0, 0))
     charged = ledger.find(record.id)
     assert charged.charged is not None
-    ledger._store.put(charged.model_copy(update={"charged": charged.charged.model_copy(update={"peer": "gone"})}))
+    ledger._store.put(charged.model_copy(update={"charged": replace(charged.charged, peer="gone")}))
     ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.75)  # type: ignore[misc]
     ledger.hear("lab", with_lab.to_bytes())
     with pytest.raises(InputError, match=r"^the privacy budget of table .days. does not allow the job$"):
@@ -379,10 +379,12 @@ def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> No
     ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.0, delta=1e-6)  # type: ignore[misc]
     accounts = ledger.accounts
     accounts._peers = Peers([replace(who, share=0.5) for who in accounts._peers])
-    charge = Charge(datetime.now(UTC), "days", "bob", "ab" * 16, (Spending("discrete Laplace", 0.01, times=124),))
+    charge = Charge(
+        datetime.now(UTC), "days", "bob", "ab" * 16, (PureLoss("discrete Laplace", exact(0.01), times=124),)
+    )
     accounts._all_charges = lambda: [charge]  # type: ignore[method-assign]
     assert accounts.share("days", "bob").fits(())
-    assert not accounts.account("days").fits((Spending("discrete Laplace", 0.5),)), "the whole would refuse it"
+    assert not accounts.account("days").fits((PureLoss("discrete Laplace", exact(0.5)),)), "the whole would refuse it"
     with_lab = theirs(0, epsilon=0.5, max_depth=1, trees=1)
     ledger.hear("lab", with_lab.to_bytes())
     ledger.decide(with_lab.proposal.id, "approved")

@@ -40,7 +40,7 @@ def price(epsilon: float) -> Price:
 )
 def test_leaves_that_may_speak_of_one_person(node: FakeNode, given: dict[str, Any], noticed: bool) -> None:
     schema = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
-    task = Id3(merge(Id3Settings(), given), schema, "play")
+    task = Id3.of(merge(Id3Settings(), given), schema, "play")
     assert cautions(node.add(parameters=task.parameters())) == ([ONE_PERSON] if noticed else [])
     assert any(one.startswith("Leaves may speak of a single person") for one in task.reveals("bob")) == noticed
 

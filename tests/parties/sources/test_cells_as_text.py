@@ -15,7 +15,7 @@ from parties.cli import run
 from parties.sources.cells import cells
 from parties.tables import schema
 from parties.tables.example import demo
-from parties.tables.rows import load
+from parties.tables.rows import encoded
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -59,7 +59,7 @@ def test_the_bundled_rows_as_parquet_give_the_same_table(tmp_path: Path) -> None
     agreed = schema.load(demo().schema)
     target = agreed.choose_target()
     path = as_parquet(demo().clinic_a, tmp_path / "a.parquet")
-    ours, theirs = (load(file, agreed, target, 99, cells) for file in (path, demo().clinic_a))
+    ours, theirs = (encoded(cells(file, 99), agreed, target) for file in (path, demo().clinic_a))
     assert np.array_equal(ours.rows, theirs.rows)
     assert np.array_equal(ours.classes, theirs.classes)
     proposals = [schema.propose(file, target, read=cells).schema for file in (path, demo().clinic_a)]
@@ -70,14 +70,14 @@ def test_what_is_wrong_is_told_with_its_row_or_column(tmp_path: Path) -> None:
     agreed = Schema({"a": ("x", "y"), "b": ("1", "2")})
     path = parquet(tmp_path / "x.parquet", a=["x", "y", "z"], b=[1, 2, 1])
     with pytest.raises(InputError, match=r"x\.parquet, row 3, column 'a': 'z' is not in the schema"):
-        load(path, agreed, "b", 9, cells)
+        encoded(cells(path, 9), agreed, "b")
     with pytest.raises(InputError, match=r"x\.parquet: more than 2 rows, the agreed bound"):
-        load(path, agreed, "b", 2, cells)
+        encoded(cells(path, 2), agreed, "b")
     with pytest.raises(InputError, match=r"lacks the column 'c'.*; there are 'a', 'b'"):
-        load(path, Schema({"c": ("x",), "b": ("1", "2")}), "b", 9, cells)
+        encoded(cells(path, 9), Schema({"c": ("x",), "b": ("1", "2")}), "b")
     nested = parquet(tmp_path / "n.parquet", a=[["x"], ["y"]], b=[1, 2])
     with pytest.raises(InputError, match=r"n\.parquet, column 'a': a column of type .* holds no categories"):
-        load(nested, agreed, "b", 9, cells)
+        encoded(cells(nested, 9), agreed, "b")
     found = schema.propose(nested, read=cells)
     assert list(found.schema.attributes) == ["b"]
     assert "left out column 'a': a column of type" in found.notes[0]

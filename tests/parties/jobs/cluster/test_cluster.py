@@ -130,12 +130,12 @@ def test_the_grid_finds_what_is_there() -> None:
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_all_of_epsilon_is_spent_and_noise_fits(given_: dict[str, Any], adjacency: str) -> None:
     task = task_of(epsilon=0.3, adjacency=adjacency, **given_)
-    assert sum(Fraction(str(one.epsilon)) * one.times for one in task.spends) == Fraction(3, 10)
+    assert sum(one.amount * one.times for one in task.spends) == Fraction(3, 10)
     assert {one.adjacency for one in task.spends} == {adjacency}
     change = (3 * UNIT if given_ else 1) * (2 if adjacency == "replace" else 1)
     for part, spent in zip(task.rounds, task.spends, strict=True):
         assert part.noise is not None
-        assert part.noise.scale == change / Fraction(str(spent.epsilon))
+        assert part.noise.scale == change / spent.amount
     assert task_of(exact=True, **given_).spends == ()
 
 

@@ -254,7 +254,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
 def test_noise_is_charged_and_shown() -> None:
     made = task(epsilon=0.5)
     (spent,) = made.spends
-    assert (spent.mechanism, spent.epsilon, spent.times) == ("discrete Laplace", 0.5, 1)
+    assert (spent.mechanism, spent.amount, spent.times) == ("discrete Laplace", 0.5, 1)
     assert made.layout.noise is not None
     assert made.layout.noise.scale == 8  # a row is in a cell, two totals and the grand total
     assert task(epsilon=0.5, adjacency="replace").layout.noise.scale == 12  # type: ignore[union-attr]
@@ -262,7 +262,7 @@ def test_noise_is_charged_and_shown() -> None:
     dear = task(HOSPITAL, by="sex", across="symptom", sum="cost", epsilon=0.5)
     assert dear.layout.noise.scale * dear.layout.unit == Fraction("7.625") * 16  # type: ignore[union-attr]
     assert dear.layout.rows_noise.scale == 16  # type: ignore[union-attr]
-    assert [one.epsilon for one in dear.spends] == [0.25, 0.25]
+    assert [loss.amount for loss in dear.spends] == [0.25, 0.25]
     assert not made.exact
     result, _ = found(made, [own_numbers(made, rows) for rows in halves(people())], seed=3)
     document = made.document(result)

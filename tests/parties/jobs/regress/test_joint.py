@@ -111,7 +111,7 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
         found = made.method.weights(state_of(made))
         assert found == pytest.approx(exact + noise * made.method.unit / 2, abs=made.method.unit)
     document = made.document(state_of(made))
-    sigma = float(made.method.noise[0].scale) * made.method.unit / 2 * made.features.unit / 2**14
+    sigma = float(made.method.noise.scale) * made.method.unit / 2 * made.features.unit / 2**14
     assert document["sigma"] == pytest.approx(sigma)
     reach = radius(made.settings.objective, made.method.regularisation)
     assert 2 ** (made.method.width - 1) > reach / made.method.unit + 1
@@ -181,9 +181,9 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
     assert 0.6 * epsilon < told <= epsilon
     method: Any = made.method
     squared = method.change.squared if isinstance(method, Gradient) else method.squared
-    assert spent.rho == pytest.approx(squared / (2 * float(method.noise[0].scale) ** 2))
+    assert float(spent.amount) == pytest.approx(squared / (2 * float(method.noise.scale) ** 2))
     if isinstance(method, Gradient):
-        assert method.problem.variance == method.noise[0].scale ** 2
+        assert method.problem.variance == method.noise.scale**2
         assert method.change.replaced == (adjacency == "replace")
     else:  # a minimiser in units of a 2^10th of what a row moves it by, rounded, and 1 for all rounding of doubles
         assert squared >= (1 << 10) ** 2 + 2 * 1024 * (1 + math.sqrt(made.features.number))

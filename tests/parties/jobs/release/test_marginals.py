@@ -56,8 +56,9 @@ def test_rho_adds_up_over_the_marginals(adjacency: str, changed: int) -> None:
     noise = task.query.parts[0].noise
     assert noise is not None
     (spent,) = task.spends
-    assert spent.rho == pytest.approx(changed / float(2 * noise.scale**2))
-    assert spent.rho + 2 * (spent.rho * 16.118095650958) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^7)
+    rho = float(spent.amount)
+    assert rho == pytest.approx(changed / float(2 * noise.scale**2))
+    assert rho + 2 * (rho * 16.118095650958) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^7)
     plain = asked("marginals", epsilon=1.0, adjacency=adjacency)
     assert isinstance(plain, Marginals)
     assert plain.query.parts[0].noise is not None

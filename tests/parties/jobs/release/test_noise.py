@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.jobs.release.noise import CONFIDENCE, Noise, gauss, laplace
-from parties.jobs.spending import Spending, exact
+from parties.jobs.spending import PureLoss, exact
 
-NONE = Spending("none")
+NONE = PureLoss("none", Fraction(0))
 HALF = 1 << 11
 
 
@@ -55,12 +55,12 @@ def test_one_sample_of_laplace_noise_by_its_tail(scale: Fraction) -> None:
 def test_gaussian_noise_spends_no_more_than_was_asked(numbers: int, epsilon: Fraction, digits: int) -> None:
     delta = Fraction(1, 10**digits)
     noise = gauss(epsilon, delta, numbers, "add-remove")
-    rho, log = noise.spending.rho, math.log(1 / float(delta))
+    rho, log = float(noise.loss.amount), math.log(1 / float(delta))
     spent = rho + 2 * math.sqrt(rho * log)
     assert spent <= float(epsilon) * (1 + 1e-12)
     assert spent >= float(epsilon) * (1 - 1e-4)
     assert rho == pytest.approx(numbers / (2 * float(noise.scale) ** 2))
-    assert (noise.spending.epsilon, noise.spending.delta) == (0, 0)
+    assert (noise.loss.measure, noise.loss.delta) == ("rho", 0)
 
 
 def test_the_numbers_of_the_notes() -> None:
@@ -75,7 +75,7 @@ def test_the_numbers_of_the_notes() -> None:
 def test_what_was_written_counts() -> None:
     assert exact(0.1) == Fraction(1, 10)
     assert exact(1e-6) == Fraction(1, 10**6)
-    assert laplace(exact(0.1), 1, "replace").spending == Spending("discrete Laplace", 0.1, adjacency="replace")
+    assert laplace(exact(0.1), 1, "replace").loss == PureLoss("discrete Laplace", exact(0.1), adjacency="replace")
     assert Noise("discrete Laplace", Fraction(2), Fraction(1), NONE, 1).fields(Fraction(1, 2)) == {
         "law": "discrete Laplace",
         "scale": 1.0,

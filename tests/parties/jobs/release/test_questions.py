@@ -195,7 +195,7 @@ def test_no_neighbours_are_told_apart_better_than_promised(name: str, given_: di
         change, scale = changes[:, start:end], float(part.noise.scale)
         gaussian = part.noise.family == "discrete Gaussian"
         spent += (change**2).sum(axis=1) / (2 * scale**2) if gaussian else change.sum(axis=1) / scale
-    promised = sum(one.epsilon + one.rho for one in task.spends)
+    promised = float(sum(loss.amount for loss in task.spends))
     assert {one.adjacency for one in task.spends} == {adjacency}
     assert spent.max() <= promised * (1 + 1e-9)
     some = given_.get("where", "").count(";") == 3 or name == "mean" or (name, adjacency) == ("sum", "replace")
@@ -216,7 +216,7 @@ def test_choices_take_noise_for_every_place_and_once_more_if_replaced(
         task: Any = asked(name, of="visits", epsilon=0.25, adjacency=adjacency, **more)
         (mechanism,) = task.query.mechanisms
         assert (mechanism.scale, mechanism.sensitivity / mechanism.epsilon) == (scale, scale)
-        assert [(one.epsilon, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
+        assert [(one.amount, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
     values, groups = 5 if name == "top" else 4, 3
     counted: list[int] = []
     monkeypatch.setattr(Noise, "law", lambda self, numbers: counted.append(numbers) or Known(0))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.release import triangles
 from smc.errors import InputError
@@ -42,8 +43,8 @@ def test_rows_are_edges(left: list[dict[str, str]], right: list[dict[str, str]],
 @pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 2), ("replace", 4)])
 def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
     task = asked("triangles", CALLS, delta=1e-6, adjacency=adjacency, **ENDS)
-    assert [(one.epsilon, one.rho, one.delta, one.adjacency, one.times) for one in task.spends] == [
-        (1.0, 0.0, 1e-6, adjacency, 1)
+    assert [(one.measure, one.amount, one.delta, one.adjacency, one.times) for one in task.spends] == [
+        ("epsilon", 1, exact(1e-6), adjacency, 1)
     ]
     found = task.document([5, 40])
     assert (found["sensitivity"], found["scale"], found["delta"]) == (5, 5 * times, 1e-6)
@@ -73,7 +74,7 @@ def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, ad
     # Two of K4 have two neighbours in common. X >= t at the scale 1/2 with e^(-2 t) / (1 + e^-2): below 1/4 from 1 on.
     assert (bound, number) == (2, 4)
     ((spent),) = task.spends
-    assert (spent.epsilon, spent.delta) == (4.0, 0.25)
+    assert (spent.amount, spent.delta) == (4.0, 0.25)
     changed = 2 * bound if adjacency == "replace" else bound
     assert scales == {Fraction(1, 2), Fraction(2 * changed, 4)}
     assert securities == {38 + 4 + 1}  # 1 + e^2 is below 2^4, and two samples are drawn

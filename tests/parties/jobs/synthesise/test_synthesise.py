@@ -116,9 +116,10 @@ def test_all_of_rho_is_charged() -> None:
     for adjacency in ("add-remove", "replace"):
         task = task_of(epsilon=1.0, adjacency=adjacency)
         (spent,) = task.spends
-        assert spent.rho + 2 * (spent.rho * 20.72326583694641) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^9)
+        rho = float(spent.amount)
+        assert rho + 2 * (rho * 20.72326583694641) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^9)
         assert spent.adjacency == adjacency
-        assert float(task.work.rho) == spent.rho
+        assert task.work.rho == spent.amount
         assert task.work.replaced == (adjacency == "replace")
 
 

@@ -13,9 +13,10 @@ from parties.base.canonical import job_digest
 from parties.base.settings import merge
 from parties.jobs.settings import public_parameters
 from parties.jobs.small.millionaires import Millionaires
-from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.id3 import Id3
-from parties.jobs.tree.private import Private
+from parties.jobs.tree.joint import JointTree
+from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.tree import Leaf, Split, TreeFile
@@ -28,7 +29,7 @@ SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "yes"), "b": ("u", "v", "w")},
 
 
 def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class") -> str:
-    return job_digest(Id3(settings, schema, target).specification())
+    return job_digest(Id3.of(settings, schema, target).specification())
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_private_things_do_not_enter_the_job() -> None:
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = Exact(Id3Settings(k=1), SCHEMA, "class").problem
+    problem = ExactTree(Id3Settings(k=1), SCHEMA, "class").problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
     found = named(tree, SCHEMA, "class")
@@ -66,21 +67,21 @@ def test_the_problem_and_the_names() -> None:
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
     with pytest.raises(InputError, match="--max-depth"):
-        Id3(Id3Settings(plain=True), wide, "a0").learner.check()
-    Id3(Id3Settings(plain=True, max_depth=200), wide, "a0").learner.check()
-    Id3(Id3Settings(), wide, "a0").learner.check()
+        Id3.of(Id3Settings(plain=True), wide, "a0").check()
+    Id3.of(Id3Settings(plain=True, max_depth=200), wide, "a0").check()
+    Id3.of(Id3Settings(), wide, "a0").check()
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
-        Id3(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").learner.check()
+        Id3.of(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").check()
 
 
 NOISY = {"epsilon": 1.0, "max_depth": 2}
 
 
-def noisy(**more: object) -> Id3:
-    return Id3(Id3Settings(**(NOISY | more)), SCHEMA, "class")  # type: ignore[arg-type]
+def noisy(**more: object) -> JointTree:
+    return Id3.of(Id3Settings(**(NOISY | more)), SCHEMA, "class")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -114,15 +115,15 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
 )
 def test_what_does_not_go_with_noise_is_refused_in_a_line(settings: dict[str, object], why: str) -> None:
     with pytest.raises(InputError, match=why) as refused:
-        Id3(Id3Settings(**settings), SCHEMA, "class").learner.check()  # type: ignore[arg-type]
+        Id3.of(Id3Settings(**settings), SCHEMA, "class").check()  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
 
 
 def test_a_tree_that_never_stops_is_refused_if_it_would_be_too_large() -> None:
     wide = Schema({f"a{i}": tuple("abcdefghij") for i in range(8)}, "a0")
     with pytest.raises(InputError, match="10,000,000 leaves: choose a smaller max_depth"):
-        Id3(Id3Settings(epsilon=1, max_depth=7, stop="off"), wide, "a0").learner.check()
-    Id3(Id3Settings(epsilon=1, max_depth=7), wide, "a0").learner.check()
+        Id3.of(Id3Settings(epsilon=1, max_depth=7, stop="off"), wide, "a0").check()
+    Id3.of(Id3Settings(epsilon=1, max_depth=7), wide, "a0").check()
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), 2.0**-21])
@@ -134,13 +135,13 @@ def test_no_epsilon_is_taken_that_is_none(value: float) -> None:
 def test_epsilon_may_be_as_small_and_as_large_as_the_settings_say() -> None:
     for epsilon in (2**-20, 1000):
         for quality in ("max", "gini", "entropy"):
-            noisy(epsilon=epsilon, quality=quality, adjacency="replace").learner.check()
+            noisy(epsilon=epsilon, quality=quality, adjacency="replace").check()
 
 
 def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
     assert noisy(epsilon=0.5).parameters()["epsilon"] == 0.5
     assert "epsilon" in [one.key for one in public_parameters(Id3Settings) if one.is_number]
-    assert "epsilon" not in Id3(Id3Settings(), SCHEMA, "class").parameters()
+    assert "epsilon" not in Id3.of(Id3Settings(), SCHEMA, "class").parameters()
 
 
 @pytest.mark.parametrize("more", [{}, {"leaf_epsilon": 0.7}, {"trees": 5}, {"stop": "off"}, {"max_depth": 0}])
@@ -148,28 +149,26 @@ def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
 def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str) -> None:
     """Levels one after the other, then the leaves; trees have different rows, and cost no more than one."""
     made = noisy(adjacency=adjacency, **more)
-    spent, problem = made.spends, made.learner.problem  # type: ignore[attr-defined]
+    spent, problem = made.spends, made.problem  # type: ignore[attr-defined]
     assert problem.replace == (adjacency == "replace")
-    assert sum(one.epsilon * one.times for one in spent) == pytest.approx(1)
-    assert {(one.adjacency, one.delta, one.rho) for one in spent} == {(adjacency, 0, 0)}
-    assert Id3(Id3Settings(), SCHEMA, "class").spends == ()
+    assert float(sum(loss.amount * loss.times for loss in spent)) == pytest.approx(1)
+    assert {(loss.adjacency, loss.delta, loss.measure) for loss in spent} == {(adjacency, 0, "epsilon")}
+    assert Id3.of(Id3Settings(), SCHEMA, "class").spends == ()
 
 
 def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
     # 2 x 10 rows leave enough for each of two values and two shares of epsilon; 2 x 4, or 20 in five trees, do not.
     depths = {(10, 1): 1, (4, 1): 0, (10, 5): 0, (10**6, 1): 2}
     for (rows, trees), depth in depths.items():
-        found = Private.completed(Id3Settings(epsilon=1, max_rows=rows, trees=trees), SCHEMA, "class")
-        assert found.max_depth == depth
-        assert Private(found, SCHEMA, "class").problem.leaf_epsilon == Fraction(1, depth + 1)
-    assert Private.completed(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").max_depth == 7
-    with pytest.raises(InputError, match="max_depth is missing"):
-        Private(Id3Settings(epsilon=1), SCHEMA, "class").check()
+        task = PrivateTree(Id3Settings(epsilon=1, max_rows=rows, trees=trees), SCHEMA, "class")
+        assert task.settings.max_depth == depth
+        assert task.problem.leaf_epsilon == Fraction(1, depth + 1)
+    assert PrivateTree(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").settings.max_depth == 7
 
 
 def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
     def chosen(schema: Schema = SCHEMA, **given: Any) -> tuple[int | None, int | None]:
-        settings = Id3(Id3Settings(**given), schema, "class").settings
+        settings = Id3.of(Id3Settings(**given), schema, "class").settings
         return settings.k, settings.max_depth
 
     wide = Schema({"class": ("no", "yes"), **{f"a{i}": ("x", "y") for i in range(20)}}, "class")
@@ -224,10 +223,10 @@ def test_states_and_results_of_a_forest() -> None:
     document = job.document(state)
     assert (document["epsilon"], document["adjacency"], document["quality"]) == (1, "add-remove", "max")
     assert len(document["trees"]) == 2
-    assert job.learner.state_of(TreeFile.parse(document)) == state
+    assert job.state_of(TreeFile.parse(document)) == state
     assert "tree 2: yes" in job.text(document, 0)
     with pytest.raises(InputError, match="not a result of 1 trees"):
-        noisy().learner.state_of(TreeFile.parse(document))
+        noisy().state_of(TreeFile.parse(document))
     with pytest.raises(InputError, match="made with noise"):
-        Id3(Id3Settings(), SCHEMA, "class").learner.state_of(TreeFile.parse(document))
+        Id3.of(Id3Settings(), SCHEMA, "class").state_of(TreeFile.parse(document))
     assert any("e^1 (differential privacy)" in line for line in job.reveals("them"))

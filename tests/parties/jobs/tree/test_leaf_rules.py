@@ -10,6 +10,7 @@ from parties.base.canonical import job_digest
 from parties.base.settings import merge
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.example import demo
 from parties.tables.schema import Schema
@@ -21,14 +22,14 @@ SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "maybe", "yes"), "b": ("u", "v
 ALL = {"k": 5, "l": 1.5, "diversity": "entropy", "t": 0.25, "distance": "ordered", "against": "public"}
 
 
-def task(**given: Any) -> Id3:
-    return Id3(merge(Id3Settings(), given), SCHEMA, "class")
+def task(**given: Any) -> JointTree:
+    return Id3.of(merge(Id3Settings(), given), SCHEMA, "class")
 
 
 def test_the_settings_are_the_protocols_rules() -> None:
-    assert task(plain=True).learner.problem.rules == NO_RULES  # type: ignore[attr-defined]
-    assert task().learner.problem.rules == USUAL  # type: ignore[attr-defined]
-    assert task(**ALL).learner.problem.rules == Rules(5, 1.5, "entropy", 0.25, "ordered", "public")  # type: ignore[attr-defined]
+    assert task(plain=True).problem.rules == NO_RULES  # type: ignore[attr-defined]
+    assert task().problem.rules == USUAL  # type: ignore[attr-defined]
+    assert task(**ALL).problem.rules == Rules(5, 1.5, "entropy", 0.25, "ordered", "public")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("change", [{"k": 2}, {"l": 2.0}, {"t": 0.5}, {"k": 2, "against": "public"}])
@@ -108,7 +109,7 @@ def test_what_is_promised() -> None:
 )
 def test_what_does_not_go_together_is_refused_in_one_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        task(**given).learner.check()
+        task(**given).check()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -117,7 +118,7 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
     """Rules that score every attribute for every node, leaf or not, of a table with many values."""
     wide = Schema({"class": ("no", "yes"), **{f"a{i}": tuple(map(str, range(40))) for i in range(10)}}, "class")
     for given, countable in (({}, True), ({"t": 0.5}, True), ({"t": 0.5, "against": "public"}, False)):
-        assert Id3(merge(Id3Settings(max_depth=4), given), wide, "class").is_countable == countable
+        assert Id3.of(merge(Id3Settings(max_depth=4), given), wide, "class").is_countable == countable
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 from pydantic import ValidationError
 
-from parties.jobs.spending import Spending
+from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from parties.node.budget.account import Account, Charge
 from parties.sources.settings import BudgetSettings, TableSettings
 
@@ -21,7 +21,11 @@ FOUR = BudgetSettings(epsilon=4, delta=1e-7, per="year")
 
 
 def charge(epsilon: float = 0.0, days: float = 1, job: str = "ab" * 16, table: str = "patients", **more: Any) -> Charge:
-    return Charge(NOW - timedelta(days=days), table, "clinic-b", job, (Spending("count", epsilon, **more),))
+    return booked(PureLoss("count", exact(epsilon), **more), days, job, table)
+
+
+def booked(loss: Loss, days: float = 1, job: str = "ab" * 16, table: str = "patients") -> Charge:
+    return Charge(NOW - timedelta(days=days), table, "clinic-b", job, (loss,))
 
 
 def account(*charges: Charge, budget: BudgetSettings | None = FOUR, **more: Any) -> Account:
@@ -29,12 +33,12 @@ def account(*charges: Charge, budget: BudgetSettings | None = FOUR, **more: Any)
 
 
 def test_three_numbers_of_a_job_that_does_not_fit() -> None:
-    found = account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.5)])
+    found = account(charge(3.0), charge(0.6, 2)).refusal([PureLoss("count", exact(0.5))])
     assert found == (
         "the privacy budget of table 'patients' (epsilon 4 per year at delta 1e-07) does not allow the job: "
         "spent epsilon 3.6, asked 0.5, left 0.4"
     )
-    assert account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.4)]) is None
+    assert account(charge(3.0), charge(0.6, 2)).refusal([PureLoss("count", exact(0.4))]) is None
 
 
 def test_many_small_questions_cost_less_than_their_sum() -> None:
@@ -43,18 +47,18 @@ def test_many_small_questions_cost_less_than_their_sum() -> None:
     found = account(*many)
     assert float(found.loss.epsilon) == 6
     assert found.spent < 4
-    assert found.fits([Spending("count", 0.01)])
+    assert found.fits([PureLoss("count", exact(0.01))])
     pure = account(*many, budget=BudgetSettings(epsilon=4))
     assert pure.spent == 6
-    assert not pure.fits([Spending("count", 0.01)])
+    assert not pure.fits([PureLoss("count", exact(0.01))])
     assert pure.left == 0
 
 
 def test_thirds_fit_where_their_sum_does() -> None:
     """A level of a tree has a third of 0.35, which is written as a little more."""
-    levels = [Spending("level", 0.35 / 3, times=3), Spending("leaf", 0.35)]
+    levels = [PureLoss("level", exact(0.35 / 3), times=3), PureLoss("leaf", exact(0.35))]
     assert account(charge(3.3)).fits(levels)
-    assert not account(charge(3.3)).fits([*levels, Spending("count", 1e-9)])
+    assert not account(charge(3.3)).fits([*levels, PureLoss("count", exact(1e-9))])
 
 
 def test_a_window_slides() -> None:
@@ -74,8 +78,8 @@ def test_a_budget_for_replacements_counts_a_row_more_or_less_twice() -> None:
     kept = BudgetSettings(epsilon=4, adjacency="replace")
     assert account(charge(1.5), budget=kept).spent == 3
     assert account(charge(1.5, adjacency="replace"), budget=kept).spent == 1.5
-    assert account(charge(1.5), budget=kept).fits([Spending("count", 0.5)])
-    assert not account(charge(1.5), budget=kept).fits([Spending("count", 0.6)])
+    assert account(charge(1.5), budget=kept).fits([PureLoss("count", exact(0.5))])
+    assert not account(charge(1.5), budget=kept).fits([PureLoss("count", exact(0.6))])
 
 
 def test_other_tables_have_their_own() -> None:
@@ -83,51 +87,48 @@ def test_other_tables_have_their_own() -> None:
 
 
 def test_rho_and_delta_have_numbers_of_their_own() -> None:
-    gaussian = [Spending("sum", rho=0.2)]
-    numbers = account(charge(rho=0.2)).numbers(gaussian)
+    gaussian = [ConcentratedLoss("sum", exact(0.2))]
+    numbers = account(booked(ConcentratedLoss("sum", exact(0.2)))).numbers(gaussian)
     assert numbers is not None
     assert (numbers.unit, numbers.spent, numbers.asked) == ("rho", 0.2, 0.2)
     assert 0.06 < numbers.left < 0.07
-    refusal = account(budget=BudgetSettings(epsilon=4)).refusal([Spending("count", 1.0, delta=1e-12)])
+    refusal = account(budget=BudgetSettings(epsilon=4)).refusal([PureLoss("count", exact(1.0), delta=exact(1e-12))])
     assert refusal is not None
     assert "spent delta 0, asked 1e-12, left 0" in refusal
     assert not account(budget=BudgetSettings(epsilon=4)).fits(gaussian), "without delta there is no Gaussian noise"
 
 
 def test_rho_is_converted_at_the_delta_that_is_left() -> None:
-    gaussian = [Spending("sum", rho=0.1)]
+    gaussian = [ConcentratedLoss("sum", exact(0.1))]
     for spent, asked in ((1e-7, 0.0), (0.0, 1e-7), (5e-8, 5e-8)):
-        found = account(charge(0.01, delta=spent))
+        found = account(charge(0.01, delta=exact(spent)))
         assert found.fits(gaussian) == (spent < 1e-7)
-        assert not found.fits([Spending("sum", rho=0.1, delta=asked)])
-        numbers = found.numbers([Spending("sum", rho=0.1, delta=asked)])
+        assert not found.fits([ConcentratedLoss("sum", exact(0.1), delta=exact(asked))])
+        numbers = found.numbers([ConcentratedLoss("sum", exact(0.1), delta=exact(asked))])
         assert numbers is not None
         assert (numbers.unit, numbers.left) == ("rho", 0)
 
 
 def test_a_synthesis_and_a_count_leave_most_of_ten() -> None:
-    ten, count = BudgetSettings(epsilon=10, delta=1e-6), [Spending("count", 1.5)]
-    found = account(charge(rho=0.04136), charge(1.5, 2), budget=ten)
-    assert (
-        found.spent
-        == pytest.approx(account(charge(rho=0.04136), budget=ten).spent + 1.5)
-        == pytest.approx(2.83, abs=0.01)
-    )
+    ten, count = BudgetSettings(epsilon=10, delta=1e-6), [PureLoss("count", exact(1.5))]
+    synthesis = booked(ConcentratedLoss("marginals", exact(0.04136)))
+    found = account(synthesis, charge(1.5, 2), budget=ten)
+    assert found.spent == pytest.approx(account(synthesis, budget=ten).spent + 1.5) == pytest.approx(2.83, abs=0.01)
     assert found.left is not None
     assert found.left > 3
-    assert found.fits([Spending("count", found.left * 0.999)])
-    assert not found.fits([Spending("count", found.left * 1.001)])
+    assert found.fits([PureLoss("count", exact(found.left * 0.999))])
+    assert not found.fits([PureLoss("count", exact(found.left * 1.001))])
     assert found.fits(2 * count)
-    numbers = found.numbers([Spending("sum", rho=0.1)])
+    numbers = found.numbers([ConcentratedLoss("sum", exact(0.1))])
     assert numbers is not None
-    assert found.fits([Spending("sum", rho=numbers.left * 0.999)])
-    assert not found.fits([Spending("sum", rho=numbers.left * 1.001)])
+    assert found.fits([ConcentratedLoss("sum", exact(numbers.left * 0.999))])
+    assert not found.fits([ConcentratedLoss("sum", exact(numbers.left * 1.001))])
 
 
 def test_without_a_budget_all_fits_and_is_kept() -> None:
     free = account(charge(30.0), budget=None)
-    assert free.fits([Spending("count", 100.0)])
-    assert free.refusal([Spending("count", 100.0)]) is None
+    assert free.fits([PureLoss("count", exact(100.0))])
+    assert free.refusal([PureLoss("count", exact(100.0))]) is None
     assert (free.spent, free.left) == (30, None)
     assert free.delta == 1e-6
     assert free.delta * 65535 <= 0.1 < 10 * free.delta * 65535
@@ -159,7 +160,7 @@ def test_whoever_is_admitted_is_so_by_opendps_filter(asked: list[float]) -> None
             admitted = True
         except mod.OpenDPException:
             admitted = False
-        assert account(*ours, budget=budget).fits([Spending("count", epsilon)]) == admitted
+        assert account(*ours, budget=budget).fits([PureLoss("count", exact(epsilon))]) == admitted
         if not admitted:
             return
         ours.append(charge(epsilon, job=f"{len(ours):032x}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -13,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
-from parties.jobs.spending import Spending, exact
+from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from parties.node.budget.composition import (
-    Loss,
+    Composition,
     advanced,
     composed,
     epsilon_at,
@@ -29,51 +30,52 @@ mod.enable_features("contrib", "honest-but-curious")
 SPACE = domains.atom_domain(T="i32"), metrics.absolute_distance(T="i32")
 DELTA = Fraction(1, 10**7)
 
-LOSSES = st.decimals("0.001", "2", places=3).map(float)
-PURE = st.builds(Spending, st.just("count"), epsilon=LOSSES, times=st.integers(1, 5))
-GAUSSIAN = st.builds(Spending, st.just("sum"), rho=LOSSES, delta=st.sampled_from([0.0, 1e-12]))
+LOSSES = st.decimals("0.001", "2", places=3).map(Fraction)
+PURE = st.builds(PureLoss, st.just("count"), LOSSES, times=st.integers(1, 5))
+GAUSSIAN = st.builds(ConcentratedLoss, st.just("sum"), LOSSES, delta=st.sampled_from([exact(0.0), exact(1e-12)]))
 
 
-def mechanism(use: Spending) -> Any:
+def mechanism(use: Loss) -> Any:
     """A use as a measurement of OpenDP's, with rho as its loss."""
-    if use.rho:
-        measure, loss = measures.zero_concentrated_divergence(), lambda rows: use.rho * rows**2
+    each = float(use.amount)
+    if isinstance(use, ConcentratedLoss):
+        measure, loss = measures.zero_concentrated_divergence(), lambda rows: each * rows**2
         return measurements.make_user_measurement(*SPACE, measure, lambda _: 0, loss, TO="i32")
     pure = measurements.make_user_measurement(
-        *SPACE, measures.max_divergence(), lambda _: 0, lambda rows: use.epsilon * rows, TO="i32"
+        *SPACE, measures.max_divergence(), lambda _: 0, lambda rows: each * rows, TO="i32"
     )
     return combinators.make_pureDP_to_zCDP(pure)
 
 
 def test_sequential_composition_adds() -> None:
     """Note 000: two mechanisms with e1 and e2 keep e1 + e2."""
-    assert composed([Spending("a", 0.3), Spending("b", 0.7)]).epsilon == 1
+    assert composed([PureLoss("a", exact(0.3)), PureLoss("b", exact(0.7))]).epsilon == 1
 
 
 def test_a_group_pays_for_each_of_its_rows() -> None:
     """A family of four pays 4 epsilon, and 16 rho; a delta grows with e^epsilon."""
-    loss = composed([Spending("a", 0.5, delta=1e-9), Spending("b", rho=0.1)], group=4)
+    loss = composed([PureLoss("a", exact(0.5), delta=exact(1e-9)), ConcentratedLoss("b", exact(0.1))], group=4)
     assert loss.epsilon == 2
     assert loss.rho == Fraction(16, 10)
     assert float(loss.delta) == pytest.approx(1e-9 * sum(math.exp(0.5 * i) for i in range(4)))
 
 
 def test_a_row_replaced_is_one_removed_and_one_added() -> None:
-    uses = [Spending("a", 0.5), Spending("b", 0.25, adjacency="replace")]
+    uses = [PureLoss("a", exact(0.5)), PureLoss("b", exact(0.25), adjacency="replace")]
     assert composed(uses).epsilon == Fraction(3, 4)
     assert composed(uses, "replace").epsilon == Fraction(5, 4)
 
 
 def test_a_histogram_costs_one_epsilon_and_so_many_counts_a_share_each() -> None:
     """Notes: m counts have epsilon / m each; the cells of a histogram, which are disjoint, one together."""
-    counts = composed([Spending("count", 0.2, times=5)])
-    histogram = composed([Spending("histogram", 1.0)])
+    counts = composed([PureLoss("count", exact(0.2), times=5)])
+    histogram = composed([PureLoss("histogram", exact(1.0))])
     assert counts.epsilon == histogram.epsilon == 1
 
 
 def test_advanced_composition_beside_opendp() -> None:
     """100 uses of 0.1: 10 in sequence, 6.7 by the theorem of the lecture, less by rho as OpenDP converts it."""
-    loss = composed([Spending("count", 0.1, times=100)])
+    loss = composed([PureLoss("count", exact(0.1), times=100)])
     book = 0.1 * math.sqrt(2 * 100 * math.log(1e7)) + 100 * 0.1 * math.expm1(0.1)
     theorem = advanced(loss, DELTA)
     assert theorem is not None
@@ -83,13 +85,13 @@ def test_advanced_composition_beside_opendp() -> None:
 
 
 def test_what_is_not_pure_has_no_advanced_composition() -> None:
-    assert advanced(composed([Spending("sum", rho=0.1)]), DELTA) is None
-    assert advanced(composed([Spending("count", 0.1)]), Fraction(0)) is None
+    assert advanced(composed([ConcentratedLoss("sum", exact(0.1))]), DELTA) is None
+    assert advanced(composed([PureLoss("count", exact(0.1))]), Fraction(0)) is None
 
 
 @settings(max_examples=30)
 @given(st.lists(st.one_of(PURE, GAUSSIAN), min_size=1, max_size=6), st.integers(1, 4))
-def test_rho_is_what_opendp_composes(uses: list[Spending], group: int) -> None:
+def test_rho_is_what_opendp_composes(uses: list[Loss], group: int) -> None:
     each = [mechanism(use) for use in uses for _ in range(use.times)]
     theirs = combinators.make_composition(each)
     ours = composed(uses, group=group).concentrated
@@ -102,19 +104,19 @@ def test_rho_is_what_opendp_composes(uses: list[Spending], group: int) -> None:
 
 
 @given(st.lists(st.one_of(PURE, GAUSSIAN), max_size=12), st.randoms(use_true_random=False))
-def test_the_order_of_questions_never_changes_the_price(uses: list[Spending], chance: random.Random) -> None:
+def test_the_order_of_questions_never_changes_the_price(uses: list[Loss], chance: random.Random) -> None:
     """Not in the last digit: in whatever order, and whether a use is asked for at once or one after the other."""
-    shuffled = [Spending(u.mechanism, u.epsilon, u.rho, u.delta, u.adjacency) for u in uses for _ in range(u.times)]
+    shuffled = [replace(use, times=1) for use in uses for _ in range(use.times)]
     chance.shuffle(shuffled)
     one, other = composed(uses), composed(shuffled)
     assert (one.epsilon, one.rho, one.squares, one.delta) == (other.epsilon, other.rho, other.squares, other.delta)
-    pieces = sum((composed([use]) for use in shuffled), start=Loss())
+    pieces = sum((composed([use]) for use in shuffled), start=Composition())
     assert (pieces.epsilon, pieces.concentrated, pieces.delta) == (one.epsilon, one.concentrated, one.delta)
 
 
 def test_ten_tenths_are_one() -> None:
     """OpenDP's own sum of doubles is above 1, and a budget of 1 would refuse the tenth question."""
-    assert composed([Spending("count", 0.1)] * 10).epsilon == 1
+    assert composed([PureLoss("count", exact(0.1))] * 10).epsilon == 1
     tenth = measurements.make_user_measurement(
         *SPACE, measures.max_divergence(), lambda _: 0, lambda rows: 0.1 * rows, TO="i32"
     )
@@ -138,10 +140,11 @@ MIXED = st.lists(st.one_of(PURE, GAUSSIAN), max_size=5)
 
 @settings(max_examples=25, deadline=None)
 @given(MIXED, st.sampled_from([DELTA, Fraction(1, 1000)]))
-def test_no_split_of_the_uses_is_better_than_the_one_that_is_taken(uses: list[Spending], delta: Fraction) -> None:
+def test_no_split_of_the_uses_is_better_than_the_one_that_is_taken(uses: list[Loss], delta: Fraction) -> None:
     """Beside all subsets of pure uses taken as rho, the rest added; uses of several times fall apart, too."""
-    pure = [exact(use.epsilon) for use in uses if not use.rho for _ in range(min(use.times, 2))]
-    loss = composed([*(Spending("one", float(one)) for one in pure), *(use for use in uses if use.rho)])
+    pure = [use.epsilon for use in uses if isinstance(use, PureLoss) for _ in range(min(use.times, 2))]
+    others = [use for use in uses if isinstance(use, ConcentratedLoss)]
+    loss = composed([*(PureLoss("one", epsilon) for epsilon in pure), *others])
     every = [some for many in range(len(pure) + 1) for some in combinations(range(len(pure)), many)]
     splits = {
         (loss.rho + sum(pure[i] ** 2 for i in some) / 2, sum(pure) - sum(pure[i] for i in some)) for some in every
@@ -160,16 +163,17 @@ def test_no_split_of_the_uses_is_better_than_the_one_that_is_taken(uses: list[Sp
 def test_one_synthesis_and_one_count_are_the_sum_of_what_each_is() -> None:
     """By rho all together 1.5 has 1.125 more, which is much more than 1.5 at a delta of 10^-6."""
     delta = Fraction(1, 10**6)
-    synthesis = Spending("marginals by AIM", rho=0.04136)
-    both, alone = (epsilon_of(composed(uses), delta) for uses in ([synthesis, Spending("count", 1.5)], [synthesis]))
+    synthesis = ConcentratedLoss("marginals by AIM", exact(0.04136))
+    count = PureLoss("count", exact(1.5))
+    both, alone = (epsilon_of(composed(uses), delta) for uses in ([synthesis, count], [synthesis]))
     assert both == alone + 1.5
-    assert epsilon_at(composed([synthesis, Spending("count", 1.5)]).concentrated, delta) > 5 + alone
+    assert epsilon_at(composed([synthesis, count]).concentrated, delta) > 5 + alone
 
 
 def test_without_a_delta_only_pure_uses_are_known() -> None:
-    assert epsilon_of(composed([Spending("count", 1.5)]), Fraction(0)) == 1.5
-    assert epsilon_of(composed([Spending("sum", rho=0.1)]), Fraction(0)) == math.inf
-    assert epsilon_of(Loss(), DELTA) == 0
+    assert epsilon_of(composed([PureLoss("count", exact(1.5))]), Fraction(0)) == 1.5
+    assert epsilon_of(composed([ConcentratedLoss("sum", exact(0.1))]), Fraction(0)) == math.inf
+    assert epsilon_of(Composition(), DELTA) == 0
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 4.0])
@@ -177,7 +181,7 @@ def test_without_a_delta_only_pure_uses_are_known() -> None:
 def test_at_an_order_a_pure_loss_covers_randomised_response(epsilon: float, order: float) -> None:
     yes, no = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
     renyi = math.log(yes**order * no ** (1 - order) + no**order * yes ** (1 - order)) / (order - 1)
-    assert renyi <= float(composed([Spending("coin", epsilon)]).at_order(Fraction(order))) + 1e-12
+    assert renyi <= float(composed([PureLoss("coin", exact(epsilon))]).at_order(Fraction(order))) + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
@@ -190,7 +194,7 @@ def test_at_the_order_of_a_budget_as_much_rho_fits_as_there_can_be(epsilon: floa
 
 @settings(max_examples=50, deadline=None)
 @given(MIXED, st.sampled_from([0.5, 2.0, 10.0]))
-def test_what_is_within_the_room_of_an_order_keeps_epsilon(uses: list[Spending], epsilon: float) -> None:
+def test_what_is_within_the_room_of_an_order_keeps_epsilon(uses: list[Loss], epsilon: float) -> None:
     loss = composed(uses)
     order, delta = order_of(epsilon, DELTA), DELTA - loss.delta
     if loss.at_order(order) <= room_at(order, epsilon, delta):
@@ -198,6 +202,6 @@ def test_what_is_within_the_room_of_an_order_keeps_epsilon(uses: list[Spending],
 
 
 @given(MIXED, MIXED)
-def test_what_is_taken_away_again_leaves_nothing(one: list[Spending], other: list[Spending]) -> None:
+def test_what_is_taken_away_again_leaves_nothing(one: list[Loss], other: list[Loss]) -> None:
     first, second = composed(one), composed(other)
     assert first + second + -1 * second == first

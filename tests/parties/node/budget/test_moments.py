@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.jobs.spending import Spending
+from parties.jobs.spending import PureLoss, exact
 from parties.node.budget import moments
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.moments import AHEAD, Clock, stamp, window_end
@@ -21,7 +21,7 @@ DAYS = st.integers(-3000, 3000).map(lambda days: timedelta(days=days))
 
 def spent(counts_from: datetime, at: datetime, per: str = "month") -> float:
     budget = BudgetSettings.model_validate({"epsilon": 4, "per": per})
-    charges = [Charge(counts_from, "patients", "b", "ab" * 16, (Spending("count", 1.0),))]
+    charges = [Charge(counts_from, "patients", "b", "ab" * 16, (PureLoss("count", exact(1.0)),))]
     return Account("patients", budget, charges, at).spent
 
 

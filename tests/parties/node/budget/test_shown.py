@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from parties.jobs.spending import Spending
+from parties.jobs.spending import ConcentratedLoss, PureLoss, exact
 from parties.node.budget import shown
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.composition import epsilon_at
@@ -40,7 +40,7 @@ def test_over_time_charges_come_and_go() -> None:
 
 
 def test_gaussian_noise_is_told_at_a_delta() -> None:
-    use = Spending("discrete Gaussian", rho=0.05)
+    use = ConcentratedLoss("discrete Gaussian", exact(0.05))
     charges = [Charge(NOW - timedelta(days=1), "patients", "b", "ab" * 16, (use,))]
     found = Account("patients", BudgetSettings(epsilon=4, delta=1e-7), charges, NOW)
     price, table = shown.price(found, [use]), shown.table_budget(found)
@@ -53,7 +53,7 @@ def test_gaussian_noise_is_told_at_a_delta() -> None:
 
 @pytest.mark.parametrize(("epsilon", "refused", "after"), [(1.0, False, 0.75), (1.75, False, 0), (2.0, True, None)])
 def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: bool, after: float | None) -> None:
-    known, uses = account(now=NOW), (Spending("discrete Laplace", epsilon),)
+    known, uses = account(now=NOW), (PureLoss("discrete Laplace", exact(epsilon)),)
     why = known.refusal(uses) or ""
     found = shown.simulation(known, uses, why, "", False)
     assert (found.unit, found.spent, found.asked, found.left) == ("epsilon", 2.25, epsilon, 1.75)

@@ -10,7 +10,7 @@ from parties.node.governance.activities import by_purpose, read
 from parties.operator.interface import AuditEntry
 
 PROPOSED: dict[str, Any] = {"purpose": "p", "table": "t", "protocol": "id3", "parameters": {}, "exact": ""}
-USE = {"mechanism": "Laplace", "epsilon": 1.0, "rho": 0.0, "delta": 0.0, "adjacency": "add-remove", "times": 1}
+USE = {"mechanism": "Laplace", "epsilon": 1.0, "delta": 0.0, "adjacency": "add-remove", "times": 1}
 
 
 def entries(*kinds: tuple[str, dict[str, Any]]) -> list[AuditEntry]:

@@ -1,0 +1,281 @@
+"""What the exact tree and the trees with noise have in common: a step is a level, the state what is decided."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from typing_extensions import override
+
+from parties.base.settings import merge
+from parties.base.text import listed
+from parties.jobs.inputs import Inputs, Opened
+from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
+from parties.jobs.settings import ENGINE, KindSettings, public_parameters
+from parties.jobs.spending import KEPT_BY_NODES, Loss
+from parties.jobs.tabular import BySchema
+from parties.jobs.tree import leaf_rules, result
+from parties.jobs.tree.settings import Id3Extra, Id3Settings
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.counts import Rows
+    from smc.counting import Program
+
+BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
+TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
+
+
+class JointTree(BySchema):
+    """A decision tree of both parties' rows together, or several."""
+
+    name = "id3"
+    title = "Decision tree"
+    Settings = Id3Settings
+    Extra = Id3Extra
+    example = "--data mine.csv --schema schema.toml --target play --out tree.json --config party.toml"
+    estimate_example = "--schema schema.toml --max-rows 2000 "
+    noun = "tree"
+    afterwards = "smc predict --tree tree.json --data rows.csv classifies rows with it, on this machine alone."
+    integers = True
+    phases = True
+    page = "tree"
+    settings: Id3Settings
+    target = ""  # of a task, the class column
+    specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+
+    def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
+        super().__init__(settings, schema)
+        self.target = target
+        self.settings = self.completed()
+
+    @classmethod
+    def of(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
+        """Return the task of these settings."""
+        return cls(settings, schema, target)
+
+    @classmethod
+    def checked(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
+        """Return the task of these settings. `InputError` if they do not go together."""
+        task = cls.of(settings, schema, target)
+        task.check()
+        return task
+
+    @classmethod
+    @override
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
+        """See `Kind.proposed`: some of the table's columns, and its public bound unless the job has another."""
+        assert isinstance(settings, Id3Settings)
+        table, schema = inputs.required()
+        target = schema.choose_target(settings.target)
+        if settings.columns is not None:
+            if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
+                raise InputError("columns: name each column once, and one at least besides the target")
+            schema = schema.only([*settings.columns, target])
+        fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
+        return cls.checked(merge(Id3Settings(), {"max_rows": table.max_rows, **fields}), schema, target)
+
+    @classmethod
+    @override
+    def agreed(cls, specification: Mapping[str, Any]) -> JointTree:
+        schema = Schema.from_public(specification.get("schema"))
+        target = specification.get("target")
+        if not isinstance(target, str) or target not in schema.attributes:
+            raise ValueError("the target is not an attribute of the schema")
+        fields = {name: value for name, value in specification.items() if name in cls._in_specifications()}
+        return cls.checked(merge(Id3Settings(), fields), schema, target)
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> JointTree:
+        return cls.checked(settings, schema, schema.choose_target(settings.target))
+
+    @classmethod
+    @override
+    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTree, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        assert isinstance(settings, Id3Settings)
+        task = cls.planned(settings)
+        counts, ignored = task.rows_in_file(task.schema, task.target)
+        remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
+        if task.settings.max_depth != settings.max_depth:
+            remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
+        if task.settings.k not in (settings.k, None, 1):
+            remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
+        if settings.epsilon is not None:
+            remarks.append(KEPT_BY_NODES)
+        elif leaf_rules.may_speak_of_one(task.settings):
+            remarks.append("leaves may speak of one person: --k or --l keeps them from it")
+        return task, task.own_rows(counts, Inputs().secret), remarks
+
+    @staticmethod
+    def _in_specifications() -> set[str]:
+        """Return the names of the parameters that a specification has under their own names."""
+        return {parameter.key for parameter in public_parameters(Id3Settings)} - set(BY_SCHEMA)
+
+    @abstractmethod
+    def completed(self) -> Id3Settings:
+        """Return the settings with what was left open chosen, from public numbers only."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
+
+    def check_depth(self) -> None:
+        """`InputError` for a tree that could be written but not be read back."""
+        from parties.models.trees.tree import MAX_DEPTH
+
+        depth = len(self.domains) if self.settings.max_depth is None else self.settings.max_depth
+        if depth > MAX_DEPTH:
+            raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
+
+    @override
+    def specification(self) -> Document:
+        return {
+            "protocol": self.name,
+            "schema": self.schema.public(),
+            "target": self.target,
+            **{name: getattr(self.settings, name) for name in self.specified},
+            **self.engine_fields(),
+        }
+
+    # What is said of it.
+
+    @property
+    def domains(self) -> tuple[int, ...]:
+        """The number of values of each attribute to predict from."""
+        return tuple(len(self.schema.attributes[name]) for name in self.schema.features(self.target))
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return len(self.schema.attributes[self.target])
+
+    @property
+    @override
+    def subject(self) -> str:
+        return self.target
+
+    @override
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: but for what the specification says by its schema."""
+        return {name: getattr(self.settings, name) for name in (*self.specified, *ENGINE)}
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        """See `Kind.spends`: nothing, unless `PrivateTree` says otherwise."""
+        return ()
+
+    # What it costs.
+
+    @abstractmethod
+    def with_result(self, state: State) -> Program:
+        """Return the conversation that ends in this state."""
+
+    @abstractmethod
+    def at_most(self, splits: int | None = None) -> Program:
+        """Return a conversation that none exceeds; with `splits`, none with at most so many splits a level."""
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: for a typical tree."""
+        return self.at_most(TYPICAL_SPLITS)
+
+    @override
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
+        """See `Kind.counted`: with a tree exactly."""
+        if extra.tree is None:
+            return super().counted(extra, inputs)
+        from parties.models.trees.tree import TreeFile
+
+        tree_file = TreeFile.load(extra.tree)
+        try:
+            return Counted(self.with_result(self.state_of(tree_file)), "exact", "this tree")
+        except InputError as error:
+            raise InputError(f"{extra.tree}: {error}") from None
+
+    @property
+    @override
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: nobody knows the tree."""
+        return "typical"
+
+    @property
+    @override
+    def assumed(self) -> str:
+        return f"a tree of at most {TYPICAL_SPLITS} splits a level"
+
+    @property
+    def scored(self) -> int:
+        """The number of nodes, at most, of which every attribute is scored for each node that is split."""
+        return 1
+
+    @property
+    @override
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`; by what was measured."""
+        width, depth = len(self.domains), self.settings.max_depth
+        levels = width if depth is None else min(depth, width)
+        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
+        logarithms = candidates * self.scored * max(self.domains, default=1) * (self.classes + 1)
+        return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
+
+    # How it is run.
+
+    @override
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
+        """See `BySchema.own_rows`; `secret` is the key of this party's random choices."""
+        del secret
+        return source
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
+
+    @staticmethod
+    def step(depth: int, nodes: int, state: State) -> Step:
+        """Return the step that decides so many nodes at this depth."""
+        return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
+
+    # What it brings.
+
+    @abstractmethod
+    def tree_file(self, state: State) -> TreeFile:
+        """Return the result, with the schema's names and what it is the answer to."""
+
+    def state_of(self, tree_file: TreeFile) -> State:
+        """Return the inverse of `tree_file`. `InputError` if it is the answer to something else."""
+        if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
+            raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
+        return self.state_of_trees(tree_file)
+
+    @abstractmethod
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        """Return the same, of a tree for this schema and target."""
+
+    @override
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of tree.json."""
+        return self.tree_file(state).fields()
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        return result.text(document)
+
+    @classmethod
+    @override
+    def picture(cls, document: Document) -> str:
+        return result.picture(document)
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        return (*super().files(), *result.FILES)
