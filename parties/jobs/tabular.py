@@ -80,7 +80,9 @@ class BySchema(Kind):
 
         table = self.settings.own_table or own_table(self.settings)
         if not is_plain(table, schema):
-            source = open_table(table.model_copy(update={"max_rows": self.settings.max_rows}), schema, target)
+            columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
+            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
+            source = open_table(mapped, schema, target)
             atexit.register(source.close)  # a tree asks it level by level, to the end of the command
             source.check()
             return source, []
