@@ -74,7 +74,7 @@ class Node:
         table = TableSettings.model_validate({"source": "rows.csv", "schema": "schema.toml", "max_rows": ROWS})
         offers = Offers({"rows": Offer(table, schema_of(numbers))}, {})
         ways = Peers([who]), Gate(NodeFile(), offers), offers, TypedInputs()
-        self._ledger = Ledger(records.connect(directory / "node.sqlite"), *ways, lambda *_: None, lambda _: None)
+        self._ledger = Ledger(records.connect(directory / "node.sqlite"), *ways, {}, lambda _: None)
         self.operator = OperatorService(own, self._ledger, {}, {}, lambda: "", "lan")
 
     def propose(self, jobs: int) -> None:

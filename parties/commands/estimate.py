@@ -16,7 +16,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
-from smc.counting import Forecast, forecast
+from smc.counting import Forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
@@ -67,38 +67,38 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
 
     That is exact unless what is opened decides what follows.
     """
-    run, inputs = load_program(program), arguments_of(arguments)
-    counted = Counted(lambda engine: run(engine, *inputs), "typical", "a run that opens zeros")
+    function, values = load_program(program), arguments_of(arguments)
+    counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
     _show(counted, profiles.profiles(integers), link, as_json)
 
 
 def _estimate_of(name: str) -> click.Command:
     """Return the command that counts a kind of job."""
     kind = kinds.find(name)
-    chosen = [parameter for parameter in parameters(kind.Settings) if _matters(parameter)]
+    options = [option for option in parameters(kind.Settings) if _matters(option)]
     extra = list(parameters(kind.Extra))
 
     @_LINK
     @json_option
     def estimate(link: str, as_json: bool, **flags: Any) -> None:
-        settings = merge(kind.Settings(), read_flags(chosen, {k: v for k, v in flags.items() if k in _names(chosen)}))
+        settings = merge(kind.Settings(), read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
-        with missing_by_flag(chosen):
+        with missing_by_flag(options):
             task = kind.planned(settings)
         _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
-    return click.command(name, help=help_, epilog=example)(options_of([*chosen, *extra])(estimate))
+    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra])(estimate))
 
 
-def _matters(parameter: Parameter) -> bool:
+def _matters(option: Parameter) -> bool:
     """Return whether a parameter says what is counted: not how, and nothing private."""
-    return not (parameter.node or parameter.data or parameter.is_engine) and parameter.role in ("public", "file")
+    return not (option.node or option.data or option.is_engine) and option.role in ("public", "file")
 
 
-def _names(chosen: Sequence[Parameter]) -> set[str]:
-    return {parameter.variable for parameter in chosen}
+def _names(options: Sequence[Parameter]) -> set[str]:
+    return {option.variable for option in options}
 
 
 def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
@@ -107,7 +107,10 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     with console.progress("counting") as progress:
         for profile in profiles:
             progress.doing(f"counting: {profile}")
-            rows.append(_fields(forecast(counted.program, profile), shape))
+            counts = Forecast.begun(profile)
+            for engine in counts.engines:
+                counted.program(engine)
+            rows.append(_fields(counts, shape))
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})
@@ -130,18 +133,18 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     console.show(table)
 
 
-def _fields(forecast: Forecast, shape: LinkShape) -> dict[str, Any]:
-    profile, (ours, peer) = forecast.profile, forecast.costs
+def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
+    profile, (first, second) = counts.profile, counts.costs
     return {
         "engine": profile.engine,
         "ot": profile.ot,
         "garbling": profile.garbling if profile.garbles else None,
         "form": profile.form,
-        "and_gates": ours.and_gates,
-        "party0_sends": ours.bytes_sent,
-        "party1_sends": peer.bytes_sent,
-        "messages": ours.messages,
-        "party0_rounds": ours.rounds,
-        "party1_rounds": peer.rounds,
-        "seconds": round(forecast.seconds(shape), 6),
+        "and_gates": first.and_gates,
+        "party0_sends": first.bytes_sent,
+        "party1_sends": second.bytes_sent,
+        "messages": first.messages,
+        "party0_rounds": first.rounds,
+        "party1_rounds": second.rounds,
+        "seconds": round(counts.seconds(shape), 6),
     }

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from parties.base.settings import AnySettings, merge
+from parties.base.settings import merge
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, load
 from smc.errors import InputError
@@ -100,11 +100,7 @@ def typed_line(what: str) -> str:
     return text
 
 
-def settings(
-    table: Callable[[PartyFile], AnySettings], config_file: Path | None, flags: Mapping[str, Any]
-) -> tuple[LinkSettings, AnySettings]:
-    """Return the link's settings and those of the command's table: the file's, with the flags over them."""
+def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:
+    """Return the party's file, an empty one if there is none, and the link's settings: flags win."""
     file = load(config_file)
-    link = {name: flags[name] for name in LinkSettings.model_fields}
-    kind_flags = {name: value for name, value in flags.items() if name not in link}
-    return merge(file.link, link), merge(table(file), kind_flags)
+    return file, merge(file.link, {name: flags[name] for name in LinkSettings.model_fields})

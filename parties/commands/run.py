@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
-from parties.commands.options import json_option, link_options, program_arguments, settings
+from parties.commands.options import file_and_link, json_option, link_options, program_arguments
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
@@ -18,13 +19,13 @@ from parties.jobs.small.programs import arguments_of, load_program
 from smc.counting import Program
 from smc.errors import InputError
 
-OWN = [parameter for parameter in parameters(KindSettings) if parameter.key in ENGINE]
+PROFILE = [option for option in parameters(KindSettings) if option.key in ENGINE]
 
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
-@options_of(OWN)
+@options_of(PROFILE)
 @link_options
 @json_option
 def run(
@@ -35,9 +36,11 @@ def run(
     The arguments are this party's own, read as Python reads them (5, or 1,2,3, or a text); the result is printed. Both
     must name the same program and have the same code: what it reveals is its own affair.
     """
-    link, chosen = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
+    _, link = file_and_link(config_file, flags)
+    read = read_flags(PROFILE, flags)
+    settings = merge(KindSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
     function, inputs = load_program(program), arguments_of(arguments)
-    engine = {"engine": "auto"} if chosen.engine == "auto" else {name: getattr(chosen, name) for name in ENGINE}
+    engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
     connection = Connection(link)
 

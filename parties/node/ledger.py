@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from typing_extensions import override
-
 from parties.link.identity import fingerprint
 from parties.node import limits, proposal
 from parties.node.gate import BY_NODE
@@ -27,8 +25,6 @@ from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 
-MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
-
 
 class Ledger(Runs):
     """The jobs as operator and peer change them, beside sessions."""
@@ -38,15 +34,17 @@ class Ledger(Runs):
     def propose(self, fields: dict[str, Any]) -> Record:
         """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
-        proposed = draft.ours.proposal
+        terms = draft.ours.proposal
         self._check_typed(draft, job.typed)
         with self._writing():
-            judgement = self._gate.judge(proposed, who, "us", self._around(draft))
+            judgement = self._gate.judge(terms, who, "us", self._around(draft))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
-            ours = Statement(proposal=proposed, verdict="approved", by=judgement.by, at=now())
-            record = self._begin(draft.model_copy(update={"ours": ours}))
-            self._inputs.put(proposed.id, job.typed)
+            ours = Statement(proposal=terms, verdict="approved", by=judgement.by, at=now())
+            record = draft.model_copy(update={"ours": ours})
+            self._journal.proposed(record, who, self.addresses.get(record.peer))
+            record = self._put(record)
+            self._inputs.put(terms.id, job.typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
@@ -59,8 +57,8 @@ class Ledger(Runs):
         """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
-        proposed = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
-        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=proposed))
+        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
+        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 
     def decide(
         self,
@@ -109,15 +107,6 @@ class Ledger(Runs):
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
-    @override
-    def begin(self, identifier: str, peer: str) -> Record | None:
-        """See `Runs.begin`. `InputError`, too, if the peer does not sign what is computed here, however often."""
-        if (record := self._store.get(identifier)) is not None and record.ours.end == "computed":
-            self._unsigned[identifier] += 1
-            if self._unsigned[identifier] > MOST_UNSIGNED:
-                raise InputError("the job is computed here, and the peer does not sign its result")
-        return super().begin(identifier, peer)
-
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
@@ -136,7 +125,7 @@ class Ledger(Runs):
         if record is not None:
             self._tell(record, say=answer)
         elif answer:
-            self._said(peer, theirs.proposal.id)
+            self._speakers[peer](theirs.proposal.id)
 
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
         """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
@@ -186,7 +175,9 @@ class Ledger(Runs):
         if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
             reason += f"; it cannot run here: {misfit}"
         ours = Statement(proposal=job, verdict=judgement.verdict, by=judgement.by, at=at, why=judgement.public)
-        return self._begin(draft.model_copy(update={"ours": ours, "reason": reason}))
+        record = draft.model_copy(update={"ours": ours, "reason": reason})
+        self._journal.proposed(record, who, self.addresses.get(name))
+        return self._put(record)
 
     def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
         """Refuse a proposal that is not kept."""
@@ -214,11 +205,6 @@ class Ledger(Runs):
         return self._put(record)
 
     # How it is written.
-
-    def _begin(self, record: Record) -> Record:
-        """Write a new job."""
-        self._journal.proposed(record, self._who(record), self.addresses.get(record.peer))
-        return self._put(record)
 
     def _needs(self, record: Record) -> bool:
         return self.state(record) not in ENDED and bool(self._missing(record))

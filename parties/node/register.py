@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -36,19 +36,19 @@ class ClosedError(InputError):
 class Register:
     """All jobs of a node, and its audit log. Calls come from any thread.
 
-    `said` is told which peer should hear our statement of which job, `changed` of every job that has changed, both
-    after it is written.
+    `speakers`, by peer, are told of which job the peer should hear our statement, `changed` of every job that has
+    changed, both after it is written.
     """
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         peers: Peers,
-        said: Callable[[str, str], None],
+        speakers: Mapping[str, Callable[[str], None]],
         changed: Callable[[str], None],
     ) -> None:
         self._connection, self._peers = connection, peers
-        self._said, self._changed = said, changed
+        self._speakers, self._changed = speakers, changed
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
@@ -270,8 +270,8 @@ class Register:
         return self._put(record.model_copy(update={"ours": ours}))
 
     def _tell(self, record: Record, say: bool = True) -> Record:
-        if say:
-            self._said(record.peer, record.id)
+        if say and (speak := self._speakers.get(record.peer)) is not None:
+            speak(record.id)
         self._changed(record.id)
         return record
 

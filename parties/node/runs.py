@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
+MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
 DIFFERENT = "the two parties have signed different results"
 
 
@@ -38,10 +39,10 @@ class Runs(Register):
         gate: Gate,
         offers: Offers,
         inputs: TypedInputs,
-        said: Callable[[str, str], None],
+        speakers: Mapping[str, Callable[[str], None]],
         changed: Callable[[str], None],
     ) -> None:
-        super().__init__(connection, peers, said, changed)
+        super().__init__(connection, peers, speakers, changed)
         self._gate, self._offers, self._inputs = gate, offers, inputs
         self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
@@ -50,7 +51,8 @@ class Runs(Register):
     def begin(self, identifier: str, peer: str) -> Record | None:
         """Begin a session of this job with this peer, if it may: until `over` no other can.
 
-        `InputError` if it must not run, or is not with this peer.
+        `InputError` if it must not run, or is not with this peer; and if the peer does not sign what is computed here,
+        however often.
 
         None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
         the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
@@ -60,6 +62,10 @@ class Runs(Register):
             record = self._get(identifier)
             if record.peer != peer:
                 raise InputError("there is no such job here")
+            if record.ours.end == "computed":
+                self._unsigned[identifier] += 1
+                if self._unsigned[identifier] > MOST_UNSIGNED:
+                    raise InputError("the job is computed here, and the peer does not sign its result")
             if self.state(record) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {self.state(record)}")
             if record.ours.waits:

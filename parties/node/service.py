@@ -77,14 +77,16 @@ class Node:
         with at_key("node.state"):
             self._connection = records.connect(file.node.state / FILE_NAME)
             self._lock = files.lock(file.node.state / "lock")
+        self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
         self._ledger = Ledger(
-            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._say, self._changed
+            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._speakers, self._changed
         )
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
         self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
+        self._speakers.update((name, contact.control.say) for name, contact in self._contacts.items())
         self._desk = OperatorService(
             self._identity,
             self._ledger,
@@ -178,7 +180,8 @@ class Node:
             watch.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
-        connects = ", ".join(contact.connect for contact in self._contacts.values() if contact.connect is not None)
+        contacts = self._contacts.values()
+        connects = ", ".join(contact.connect for contact in contacts if contact.connect is not None)
         way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
         self._events.log("ready", **{name: where for name, where in way.items() if where}, **served)
@@ -194,9 +197,9 @@ class Node:
         if self._began:
             self._events.log("node stopping")
         left = self._file.node.stop if seconds is None else seconds
-        both = list(self._contacts.values())
-        at_once([partial(contact.sessions.stop, left) for contact in both])
-        at_once([contact.control.stop for contact in both])
+        contacts = list(self._contacts.values())
+        at_once([partial(contact.sessions.stop, left) for contact in contacts])
+        at_once([contact.control.stop for contact in contacts])
         if self._began:
             try:
                 self._ledger.note_repeats()
@@ -239,10 +242,6 @@ class Node:
                 raise
         raise RefusedError("this is a node: start smc node at the other end as well")
 
-    def _say(self, peer: str, identifier: str) -> None:
-        if (contact := self._contacts.get(peer)) is not None:
-            contact.control.say(identifier)
-
     def _hear(self, peer: str, data: bytes) -> None:
         try:
             self._ledger.hear(peer, data)
@@ -258,17 +257,17 @@ class Node:
         their_heads = heads.receive(session, Shown)
         ours = self._ledger.lost(peer, their_heads)
         heads.send(session, ours)
-        reported = heads.receive(session, Found)
-        theirs = self._ledger.lost_by_peer(peer, their_heads, reported)
+        their_findings = heads.receive(session, Found)
+        theirs = self._ledger.lost_by_peer(peer, their_heads, their_findings)
         heads.send(session, Accepted(accepted=theirs.accepted))
         accepted = heads.receive(session, Accepted).accepted
-        if not (why := heads.why_held(peer, ours, theirs, accepted, reported.accepted)):
+        if not (why := heads.why_held(peer, ours, theirs, accepted, their_findings.accepted)):
             self._ledger.hold(peer, their_heads)
         return why
 
     def _connected(self, who: Who, connected: bool, address: str | None) -> None:
         contact = self._contacts[who.peer_name]
-        self._events.connected.set(sum(contact.control.connected for contact in self._contacts.values()))
+        self._events.connected.set(sum(other.control.connected for other in self._contacts.values()))
         self._events.log("connected" if connected else "disconnected", peer=who.peer_name)
         with suppress(ClosedError):
             self._note_link(contact, connected, address)

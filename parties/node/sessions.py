@@ -213,14 +213,7 @@ class Sessions:
     ) -> None:
         """Give the session to a worker."""
         job, identifier = record.ours.proposal, record.id
-
-        def tell(event: Event) -> None:
-            try:
-                self._heard(identifier, session, event)
-            except ClosedError:
-                if not isinstance(event, Finished | Stopped):
-                    raise  # there is no node any more: the session ends
-
+        tell = partial(self._heard, identifier, session)
         try:
             order = self._order(record)
             typical = predicted(job.task, order.inputs, self._link)
@@ -247,31 +240,35 @@ class Sessions:
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
         """Pass on to the ledger what a worker tells. What that raises ends the session."""
-        match event:
-            case Linked(total):
-                session.linked, session.cost = True, total
-            case Preparing(words):
-                session.doing = words
-            case Met(step, profile, both, earlier):
-                session.begun, session.first, session.started = True, step, time.monotonic()
-                self._table_pauses.forget(identifier)
-                self._ledger.met(identifier, step, profile, both, earlier)
-                self._events.log("session began", job=identifier, depth=step, profile=profile)
-            case Reached():
-                session.step = event
-                self._ledger.reached(identifier, event.state, event.total)
-                self._events.log("level", job=identifier, depth=event.step)
-            case Written():
-                self._ledger.write_opening(identifier, event)
-            case Leaving():
-                self._ledger.opening_leaves(identifier, event)
-            case Finished(state, total, report):
-                self._pauses.put(identifier, longer=False)  # the signature of the peer is on its way
-                self._ledger.computed(identifier, state, total, report)
-                self._events.log("session finished", job=identifier, **outcome.traffic(total))
-                self._events.session_ended(time.monotonic() - session.started, total)
-            case Stopped(error):
-                self._stopped(identifier, session, error)
+        try:
+            match event:
+                case Linked(total):
+                    session.linked, session.cost = True, total
+                case Preparing(words):
+                    session.doing = words
+                case Met(step, profile, both, earlier):
+                    session.begun, session.first, session.started = True, step, time.monotonic()
+                    self._table_pauses.forget(identifier)
+                    self._ledger.met(identifier, step, profile, both, earlier)
+                    self._events.log("session began", job=identifier, depth=step, profile=profile)
+                case Reached():
+                    session.step = event
+                    self._ledger.reached(identifier, event.state, event.total)
+                    self._events.log("level", job=identifier, depth=event.step)
+                case Written():
+                    self._ledger.write_opening(identifier, event)
+                case Leaving():
+                    self._ledger.opening_leaves(identifier, event)
+                case Finished(state, total, report):
+                    self._pauses.put(identifier, longer=False)  # the signature of the peer is on its way
+                    self._ledger.computed(identifier, state, total, report)
+                    self._events.log("session finished", job=identifier, **outcome.traffic(total))
+                    self._events.session_ended(time.monotonic() - session.started, total)
+                case Stopped(error):
+                    self._stopped(identifier, session, error)
+        except ClosedError:
+            if not isinstance(event, Finished | Stopped):
+                raise  # there is no node any more: the session ends
 
     def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
         """Record that a session ended by an error: the job goes on later, or it has failed."""
@@ -287,8 +284,8 @@ class Sessions:
                 self._ledger.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
-                is_ours = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
-                public = "an error in its own input" if is_ours else str(error)
+                by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
+                public = "an error in its own input" if by_own_input else str(error)
                 self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -64,11 +64,10 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
 
     `InputError` for anything that is not a rectangular UTF-8 CSV file with at most `max_rows` rows.
     """
-    records = _records(path)
-    _, header = next(records, (1, []))
-    names = column_names(path, header)
+    reader = csv.reader(_text(path), strict=True)
+    names: list[str] = []
     clean = _Cleaner()
-    cells: list[list[str]] = [[] for _ in names]
+    cells: list[list[str]] = []
     lines = array("q")
     block: list[list[str]] = []
 
@@ -77,17 +76,30 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
             column.extend(map(clean.__getitem__, fields))
         block.clear()
 
-    for line, record in records:
-        if len(record) != len(names):
-            if len(names) > 1 and len(record) == 1 and not record[0].strip():
-                continue  # a line of nothing but space
-            raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {len(names)}")
-        if len(lines) == max_rows:
-            raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound (max_rows)")
-        block.append(record)
-        lines.append(line)
-        if len(block) == _BLOCK:
-            flush()
+    following = 1  # the line on which the next record starts
+    try:
+        for record in reader:
+            line, following = following, reader.line_num + 1
+            if not record:
+                continue
+            if not names:
+                names = column_names(path, record)
+                cells = [[] for _ in names]
+                continue
+            if len(record) != len(names):
+                if len(names) > 1 and len(record) == 1 and not record[0].strip():
+                    continue  # a line of nothing but space
+                raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {len(names)}")
+            if len(lines) == max_rows:
+                raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound (max_rows)")
+            block.append(record)
+            lines.append(line)
+            if len(block) == _BLOCK:
+                flush()
+    except csv.Error as error:
+        raise InputError(f"{path}, line {following}: not valid CSV: {error}") from None
+    if not names:
+        names = column_names(path, [])  # which is refused there
     flush()
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
@@ -113,18 +125,10 @@ class _Cleaner(dict[str, str]):
         return cell
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the non-blank records of a CSV file, each with the number of the line it starts on."""
+def _text(path: Path) -> io.TextIOWrapper:
+    """Return the text of a CSV file, which is UTF-8 to its end."""
     files.require_regular(path)
     data = files.read_bytes(path)
     files.refuse_archive(path, data)
     files.decode(path, data)  # refuse bad text here, where its line is known
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline=""), strict=True)
-    start = 1
-    try:
-        for record in reader:
-            if record:
-                yield start, record
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(f"{path}, line {start}: not valid CSV: {error}") from None
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")

@@ -10,7 +10,7 @@ import hmac
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, get_args
 
 from starlette.applications import Starlette
@@ -32,7 +32,8 @@ MAX_ENTRIES = 1000  # of the audit log, or jobs: an answer
 LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?", re.IGNORECASE)
 
 Fields: TypeAlias = dict[str, Any]
-Call: TypeAlias = Callable[[Request, Fields], object]
+Call: TypeAlias = str | Callable[[], object]  # a method of `Operator` by its name, or what is called instead
+Argument: TypeAlias = Callable[[Request, Fields], object]  # reads one of a call's arguments from request and body
 
 log = logging.getLogger(__name__)
 
@@ -43,37 +44,28 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
     `login_url` makes a fresh one-time link to the node's page. It and the operator are called from several threads.
     """
 
-    def audit(request: Request, _: Fields) -> object:
-        last = _last(request)
-        before = _number(request, "before", 0) if "before" in request.query_params else None
-        return operator.audit(last, before)
-
-    def jobs(request: Request, _: Fields) -> object:
-        names = request.query_params.getlist("state")
-        states: list[State] = [state for state in get_args(State) if state in names]
-        if len(states) < len(set(names)):
-            raise InputError(f"state: must be one of {', '.join(get_args(State))}")
-        return operator.jobs(_last(request), request.query_params.get("before"), states)
-
-    calls: list[tuple[str, str, int, Call]] = [
-        ("GET", "/node", 200, lambda _, __: operator.node()),
-        ("GET", "/changes", 200, lambda _, __: operator.changes()),
-        ("GET", "/jobs", 200, jobs),
-        ("POST", "/jobs", 201, lambda _, fields: operator.submit(fields)),
-        ("GET", "/jobs/{id}", 200, lambda request, _: operator.job(_id(request))),
-        ("POST", "/jobs/{id}/approve", 200, lambda request, fields: operator.approve(_id(request), _typed(fields))),
-        ("POST", "/jobs/{id}/refuse", 200, lambda request, fields: operator.refuse(_id(request), _why(fields))),
-        ("POST", "/jobs/{id}/cancel", 200, lambda request, fields: operator.cancel(_id(request), _why(fields, ""))),
-        ("GET", "/jobs/{id}/result", 200, lambda request, _: operator.result(_id(request))),
-        ("GET", "/audit", 200, audit),
-        ("GET", "/audit/state", 200, lambda _, __: operator.verify()),
-        ("GET", "/budget", 200, lambda request, _: operator.budget(_number(request, "group", 1))),
-        ("POST", "/budget/simulate", 200, lambda _, fields: operator.simulate(fields)),
-        ("GET", "/budget/register", 200, lambda _, __: operator.register()),
-        ("POST", "/login", 200, lambda _, __: {"url": login_url()}),
+    calls: list[tuple[str, str, int, Call, Sequence[Argument]]] = [
+        ("GET", "/node", 200, "node", ()),
+        ("GET", "/changes", 200, "changes", ()),
+        ("GET", "/jobs", 200, "jobs", (_last, _job_before, _states)),
+        ("POST", "/jobs", 201, "submit", (_all_fields,)),
+        ("GET", "/jobs/{id}", 200, "job", (_id,)),
+        ("POST", "/jobs/{id}/approve", 200, "approve", (_id, _typed)),
+        ("POST", "/jobs/{id}/refuse", 200, "refuse", (_id, _why)),
+        ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
+        ("GET", "/jobs/{id}/result", 200, "result", (_id,)),
+        ("GET", "/audit", 200, "audit", (_last, _entry_before)),
+        ("GET", "/audit/state", 200, "verify", ()),
+        ("GET", "/budget", 200, "budget", (_group,)),
+        ("POST", "/budget/simulate", 200, "simulate", (_all_fields,)),
+        ("GET", "/budget/register", 200, "register", ()),
+        ("POST", "/login", 200, lambda: {"url": login_url()}, ()),
     ]
     api = Starlette(
-        routes=[Route(path, _endpoint(call, status), methods=[method]) for method, path, status, call in calls],
+        routes=[
+            Route(path, _endpoint(operator, call, arguments, status), methods=[method])
+            for method, path, status, call, arguments in calls
+        ],
         middleware=[Middleware(_Guard, key=key)],
         exception_handlers={HTTPException: _refused},
     )
@@ -99,12 +91,14 @@ class _Guard:
         await app(scope, receive, send)
 
 
-def _endpoint(call: Call, status: int) -> Callable[[Request], Any]:
+def _endpoint(operator: Operator, call: Call, arguments: Sequence[Argument], status: int) -> Callable[[Request], Any]:
     """Return a handler that makes the (blocking) call in a thread and tells what became of it."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
-            return _json(status, call(request, _object(body)))
+            fields = _object(body)
+            function = getattr(operator, call) if isinstance(call, str) else call
+            return _json(status, function(*[read(request, fields) for read in arguments]))
         except NotRecordedError as error:
             return _error(503, str(error))
         except InputError as error:
@@ -137,15 +131,23 @@ def _object(body: bytes) -> Fields:
     return fields
 
 
-def _why(fields: Fields, default: str | None = None) -> str:
+def _all_fields(_: Request, fields: Fields) -> Fields:
+    return fields
+
+
+def _why(_: Request, fields: Fields) -> str:
     """Return the reason in a body that may hold nothing else."""
-    why = fields.get("why", default)
+    why = fields.get("why")
     if not isinstance(why, str) or fields.keys() - {"why"}:
         raise InputError('the request must be {"why": "TEXT"}')
     return why
 
 
-def _typed(fields: Fields) -> Fields | None:
+def _why_if_any(request: Request, fields: Fields) -> str:
+    return _why(request, {"why": "", **fields})
+
+
+def _typed(_: Request, fields: Fields) -> Fields | None:
     """Return what an operator has typed, in a body that may hold nothing else."""
     typed = fields.get("typed", {})
     if not isinstance(typed, dict) or fields.keys() - {"typed"}:
@@ -153,12 +155,32 @@ def _typed(fields: Fields) -> Fields | None:
     return typed or None
 
 
-def _last(request: Request) -> int:
+def _last(request: Request, _: Fields) -> int:
     """Return how many are asked for. `InputError` if that is none, or too many."""
     last = _number(request, "last", 100)
     if not 1 <= last <= MAX_ENTRIES:
         raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
     return last
+
+
+def _job_before(request: Request, _: Fields) -> str | None:
+    return request.query_params.get("before")
+
+
+def _entry_before(request: Request, _: Fields) -> int | None:
+    return _number(request, "before", 0) if "before" in request.query_params else None
+
+
+def _states(request: Request, _: Fields) -> list[State]:
+    names = request.query_params.getlist("state")
+    states: list[State] = [state for state in get_args(State) if state in names]
+    if len(states) < len(set(names)):
+        raise InputError(f"state: must be one of {', '.join(get_args(State))}")
+    return states
+
+
+def _group(request: Request, _: Fields) -> int:
+    return _number(request, "group", 1)
 
 
 def _number(request: Request, key: str, default: int) -> int:
@@ -168,7 +190,7 @@ def _number(request: Request, key: str, default: int) -> int:
     return int(text)
 
 
-def _id(request: Request) -> str:
+def _id(request: Request, _: Fields) -> str:
     identifier: str = request.path_params["id"]
     return identifier
 

@@ -80,7 +80,14 @@ def noisy_sums(
     if width < 1 or opened_width > MOST_BITS:
         raise InputError(f"sums of {width} bits with this noise take {opened_width} bits, not 1 to {MOST_BITS}")
     offset = 1 << (width - 1) if signed else 0
-    (opened,) = engine.reveal(_sums(engine, _from_zero(own, width, offset), width, law))
+    numbers = _from_zero(own, width, offset)
+    netlist = noisy_sum_netlist(width, law, engine.form)
+    size = max(1, engine.comfortable // (2 * width + law.bits))  # in parts, so that memory does not grow with the batch
+    parts = []
+    for start in range(0, max(1, len(numbers)), size):
+        mine = bitpack.from_integers(numbers[start : start + size], width)
+        parts += engine.run(netlist, *engine.both(mine), engine.random(law.bits, mine.shape[1]))
+    (opened,) = engine.reveal(Bits.join(parts))
     back = 2 * offset + from_zero_by(law)
     return bitpack.to_words(opened).astype(np.int64) - back
 
@@ -122,15 +129,3 @@ def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.
         where = f" number {wrong[0] + 1}" if len(own) > 1 else ""
         raise InputError(f"the integer{where} is {own[wrong[0]]}, must be from {least} to {greatest}")
     return (own.astype(np.int64) + offset).astype(np.uint64)
-
-
-def _sums(engine: Engine, own: NDArray[np.uint64], width: int, law: Law) -> Bits:
-    """Secret sums with noise, in parts, so that memory does not grow with the batch."""
-    netlist = noisy_sum_netlist(width, law, engine.form)
-    size = max(1, engine.comfortable // (2 * width + law.bits))
-    parts = []
-    for start in range(0, max(1, len(own)), size):
-        mine = bitpack.from_integers(own[start : start + size], width)
-        left, right = engine.both(mine)
-        parts += engine.run(netlist, left, right, engine.random(law.bits, mine.shape[1]))
-    return Bits.join(parts)

@@ -22,6 +22,14 @@ class Forecast:
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
     traces: tuple[list[Event], list[Event]] = field(repr=False)
+    engines: tuple[CountingEngine, CountingEngine] = field(repr=False)
+
+    @classmethod
+    def begun(cls, profile: Profile) -> Forecast:
+        """Return the forecast of nothing yet: a program that runs on each of its engines is counted by them."""
+        left, right = CountingSession(0), CountingSession(1)
+        engines = make_counting_engine(left, profile), make_counting_engine(right, profile)
+        return cls(profile, (left.meter, right.meter), (left.trace, right.trace), engines)
 
     @property
     def costs(self) -> tuple[Cost, Cost]:
@@ -47,10 +55,10 @@ def forecast(program: Program, profile: Profile) -> Forecast:
         >>> forecast(program, Profile("gmw")).costs[0].bytes_sent
         2
     """
-    sessions = CountingSession(0), CountingSession(1)
-    for session in sessions:
-        program(make_counting_engine(session, profile))
-    return Forecast(profile, (sessions[0].meter, sessions[1].meter), (sessions[0].trace, sessions[1].trace))
+    counts = Forecast.begun(profile)
+    for engine in counts.engines:
+        program(engine)
+    return counts
 
 
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
@@ -63,4 +71,4 @@ def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) ->
         >>> cheapest(program, profiles, LinkShape.parse("wan")).profile.engine
         'gmw'
     """
-    return min((forecast(program, profile) for profile in profiles), key=lambda prediction: prediction.seconds(shape))
+    return min((forecast(program, profile) for profile in profiles), key=lambda counts: counts.seconds(shape))

@@ -43,13 +43,15 @@ class Engine(ABC):
         """Enter secret bits of party `owner`, who passes uint8[width, batch] of 0 and 1; the other passes None."""
         if (bits is not None) != (owner == self.party):
             raise ValueError(f"party {self.party} must pass bits for its own inputs, and only for those")
-        if bits is not None and (bits.shape != (width, batch) or (bits.size and bits.max() > 1)):
-            raise ValueError(f"an input must be 0 and 1 in the shape ({width}, {batch}), got shape {bits.shape}")
+        if bits is not None:
+            _check(bits, (width, batch))
         return self._input(owner, bits, width, batch)
 
     def both(self, bits: BitMatrix) -> tuple[Bits, Bits]:
         """Enter party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
-        left, right = (self.input(owner, bits if owner == self.party else None, *bits.shape) for owner in (0, 1))
+        width, batch = bits.shape
+        _check(bits, (width, batch))
+        left, right = (self._input(owner, bits if owner == self.party else None, width, batch) for owner in (0, 1))
         return left, right
 
     def random(self, width: int, batch: int) -> Bits:
@@ -118,3 +120,9 @@ class XorSharedEngine(Engine):
             flat = unpack(self.session.openings.open(self.session, pack(flat)), flat.size)
         bounds = np.cumsum([0, *(share.size for share in shares)])
         return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(shares)]
+
+
+def _check(bits: BitMatrix, shape: tuple[int, int]) -> None:
+    """`ValueError` unless these are 0 and 1 in this shape (width, batch)."""
+    if bits.shape != shape or (bits.size and bits.max() > 1):
+        raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got shape {bits.shape}")

@@ -56,14 +56,19 @@ class Party:
         self.offers = Offers({"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
-        def say(peer: str, identifier: str) -> None:
-            assert peer == self.who.peer_name
+        def say(identifier: str) -> None:
             if data := self.ledger.statement(identifier):
                 self.said.append(data)
 
         gate = Gate(file, self.offers)
         self.ledger = Ledger(
-            self.connection, Peers([self.who]), gate, self.offers, self.inputs, say, lambda job: self.changed(job)
+            self.connection,
+            Peers([self.who]),
+            gate,
+            self.offers,
+            self.inputs,
+            {self.who.peer_name: say},
+            lambda job: self.changed(job),
         )
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
 

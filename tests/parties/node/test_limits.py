@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parties.link.identity import Identity
-from parties.node import ledger, limits, register
+from parties.node import limits, register, runs
 from parties.node.policy.rules import Rule
 from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError
@@ -183,7 +183,7 @@ def test_a_job_that_the_peer_does_not_sign_does_not_go_on_for_ever(pair: Pair) -
     alice, job = pair.parties[0], agreed(pair)
     pair.session(job, until=(9, 1))
     pair.parties[0].said.clear()
-    for _ in range(ledger.MOST_UNSIGNED):
+    for _ in range(runs.MOST_UNSIGNED):
         assert alice.begin(job) is not None
         alice.ledger.over(job)
     with pytest.raises(InputError, match="does not sign"):

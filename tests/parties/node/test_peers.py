@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -62,7 +63,7 @@ def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
         Gate(NodeFile(policy=rules), offers),
         offers,
         TypedInputs(),
-        lambda peer, job: said.append((peer, job)),
+        {who.peer_name: partial(lambda peer, job: said.append((peer, job)), who.peer_name) for who in whos},
         lambda _: None,
     )
     made.said = said  # type: ignore[attr-defined]
