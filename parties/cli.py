@@ -28,6 +28,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "init": ("parties.commands.init:init", "Write party.toml, by flags or by questions."),
     "check": ("parties.commands.check:check", "Is everything there that a node needs?"),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
+    "prepare": ("parties.commands.prepare:prepare", "From a raw table to a schema and the table's mapping."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
     "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),

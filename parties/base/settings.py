@@ -136,7 +136,7 @@ def _inside(content: object, part: int | str) -> object:
 def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     """Return a problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
-    key = printable(".".join(str(part) for part in place))
+    key = printable(".".join(str(part) for part in place if not _UNION.fullmatch(str(part))))
     got = quoted(value) if isinstance(value, str) else str(value)[:60]
     if kind == "extra_forbidden":
         known = _keys(model, [str(part) for part in place[:-1]])
@@ -156,6 +156,9 @@ def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if kind in _KINDS:
         return key, f"must be {_KINDS[kind]}, not {got}{_example(model, [str(part) for part in place])}"
     return key, first["msg"]
+
+
+_UNION = re.compile(r"constrained-\w+|function-.*|(tuple|list)\[.*")  # pydantic's names for a union's members
 
 
 _SIGNS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,20 @@ import click
 from rich.table import Table
 
 from parties.base import console, files
-from parties.base.text import quoted
+from parties.base.text import listed, quoted
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
-from parties.models.load import load_model
+from parties.commands.own_table import TABLE, chosen
+from parties.models.linear import LinearModel, Slope
+from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Score
-from parties.models.trees.tree import TreeFile
+from parties.models.trees.tree import Split, TreeFile, places
+from parties.party_file import load
 from parties.sources.cells import cells
 from parties.tables import schema
+from parties.tables.delimited import Columns
 from parties.tables.merging import merge
+from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 MOST_NUMBERS = 10_000  # of a column, that are listed
@@ -89,33 +95,83 @@ def _bounded(text: str) -> tuple[str, range]:
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
 @click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
 @click.option("--model", "model_file", type=FILE, help="A model of `smc release naive-bayes` or `smc regress`.")
-@click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV or Parquet file.")
+@click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")
+@click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
+@TABLE
+@click.option("--score", "only_score", is_flag=True, help="How often it is right on rows whose class is known.")
 @json_option
-def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
+def predict(
+    tree_file: Path | None,
+    model_file: Path | None,
+    data: Path | None,
+    config_file: Path | None,
+    table: str | None,
+    only_score: bool,
+    as_json: bool,
+) -> None:
+    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote.
+
+    With --config, the rows are those of its table, or of another --data that is spelled alike: raw cells become the
+    schema's categories as in the job that made the model.
+    """
     with console.progress("classifying"):
-        if tree_file is not None and model_file is None:
-            tree = TreeFile.load(tree_file)
-            target, rows = tree.target, cells(data)
-            labels = prediction.vote(tree.trees, rows)
-        elif model_file is not None and tree_file is None:
-            model = load_model(model_file)
-            target, rows = model.target, cells(data)
-            labels = model.predict(rows)
-        else:
+        if (tree_file is None) == (model_file is None):
             raise InputError("give --tree or --model, one of the two")
-    score = prediction.score(labels, rows.values[target]) if target in rows.values else None
+        model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())
+        rows = _rows_for(model, data, config_file, table)
+        labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
+    score = prediction.score(labels, rows.values[model.target]) if model.target in rows.values else None
+    if only_score and (score is None or score.accuracy is None):
+        raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
     if as_json:
-        result: dict[str, Any] = {"predictions": labels}
+        result: dict[str, Any] = {} if only_score else {"predictions": labels}
         if score is not None:
             result |= {"accuracy": score.accuracy, "rows": score.rows, "confusion": score.confusion}
         console.print_json(result)
         return
-    for label in labels:
+    for label in [] if only_score else labels:
         print(label)
     if score is not None and score.accuracy is not None:
-        console.show(_confusion_table(score), console.err)
-        console.err.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+        screen = console.out if only_score else console.err
+        console.show(_confusion_table(score), screen)
+        screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+
+
+def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
+    """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
+    if config_file is None:
+        if data is None:
+            raise InputError("--data is missing: say which rows, or --config for those of a table")
+        if named is not None:
+            raise InputError("--table: names a table of --config, which is missing")
+        return cells(data)
+    table = chosen(named, load(config_file).tables)
+    if data is not None:
+        table = table.model_copy(update={"source": str(data), "table": None})
+    columns = dict.fromkeys(_columns(model))
+    numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
+    agreed = schema.load(table.schema_file).numeric(numbers)
+    if lacking := [name for name in columns if name not in agreed.attributes]:
+        raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")
+    from parties.sources.labels import labelled
+
+    if model.target not in agreed.attributes:
+        return labelled(table, agreed, list(columns))
+    try:
+        return labelled(table, agreed, [*columns, model.target])
+    except NoColumnError:
+        return labelled(table, agreed, list(columns))  # new rows have no class yet
+
+
+def _columns(model: TreeFile | Classifier) -> Iterator[str]:
+    """Yield the columns that a model asks for, some of them several times."""
+    if not isinstance(model, TreeFile):
+        yield from model.columns
+        return
+    for tree in model.trees:
+        for place in places(tree):
+            if isinstance(place.node, Split):
+                yield place.node.attribute
 
 
 def _confusion_table(score: Score) -> Table:

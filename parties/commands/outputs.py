@@ -23,6 +23,7 @@ _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
     "report": "Write the cost report as JSON.",
     "dot": "Write a tree in Graphviz's DOT.",
+    "rules": "Write a tree as rules in words.",
     "svg": "Draw the result.",
 }
 

@@ -21,37 +21,32 @@ TABLE = click.option("--table", metavar="NAME", help="Own rows: which of [tables
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:
     """Return what the file says of a kind, with a table's rows, and with its schema and bound unless others are said.
 
-    `named` is the table that a flag names, `given` says whether a flag names a file with rows. If that or the settings
+    `named` is the table that a flag names, `typed` says whether a flag names a file with rows. If that or the settings
     say where the rows are, or there is no table, nothing is changed. `InputError` if it is not clear which table is
-    meant, or if only a node can read it.
+    meant, or if only a node may read it.
     """
     if named is not None and typed:
         raise InputError("--table: --data says already where the rows are; give one of them")
-    if named is not None and named not in tables:
-        raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
-    if named is None:
-        if typed or settings.data is not None or not tables:
-            return settings
-        if len(tables) > 1:
-            raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
-    name = named or next(iter(tables))
-    table = tables[name]
-    _check_plain(name, table)
+    if named is None and (typed or settings.data is not None or not tables):
+        return settings
+    table = chosen(named, tables)
+    if table.budget is not None:
+        name = next(name for name in tables if tables[name] is table)
+        raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
     defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows}
     # A schema that stands beside `data` is that file's own.
-    chosen = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
-    unsaid = {key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in chosen}
-    return settings.model_copy(update={"data": Path(table.source), **unsaid})
+    said = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
+    unsaid = {key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in said}
+    files = {} if "://" in table.source else {"data": Path(table.source)}
+    return settings.model_copy(update={"own_table": table, **files, **unsaid})
 
 
-def _check_plain(name: str, table: TableSettings) -> None:
-    """Raise `InputError` if a command cannot read the table as it is: a file, by its schema, without an account."""
-    why = None
-    if "://" in table.source or table.table is not None:
-        why = "is in a database"
-    elif table.columns:
-        why = "has columns that are mapped to the schema"
-    elif table.budget is not None:
-        why = "has a budget"
-    if why is not None:
-        raise InputError(f"tables.{name} {why}, which only a node can read: propose a job with smc submit")
+def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> TableSettings:
+    """Return the table that a flag names, or the only one. `InputError` if it is not clear which is meant."""
+    if named is not None and named not in tables:
+        raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
+    if named is None and not tables:
+        raise InputError("--config has no table")
+    if named is None and len(tables) > 1:
+        raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
+    return tables[named] if named is not None else next(iter(tables.values()))

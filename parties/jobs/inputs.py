@@ -43,8 +43,10 @@ class Inputs:
         return self.table, self.schema
 
     @contextmanager
-    def counts(self, target: str, columns: Sequence[str]) -> Iterator[Source]:
+    def counts(self, target: str, columns: Sequence[str], wanted: Schema | None = None) -> Iterator[Source]:
         """Give the table as a source of counts, by these columns in this order, the target among them.
+
+        `wanted` is the schema of a job, which may ask for numbers by themselves where ours has ranges.
 
         Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now. By the
         table's own public bounds, which a job's are compared with before (`Kind.misfit`): if rows were held against a
@@ -53,7 +55,7 @@ class Inputs:
         from parties.sources.opening import open_table
 
         table, schema = self.required()
-        ours = schema.attributes
+        ours = schema.attributes | (wanted.attributes if wanted is not None else {})
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
             source = open_table(table, ordered, target, columns)

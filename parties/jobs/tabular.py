@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +13,12 @@ from typing_extensions import override
 from parties.base.text import listed
 from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
-from parties.jobs.tabular_settings import file_of
+from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from protocols.counts import RowCounts
+    from protocols.counts import Rows
 
 Own = TypeVar("Own", bound="BySchema")
 
@@ -70,17 +71,25 @@ class BySchema(Kind):
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
         return schema.misfit(self.schema)
 
-    def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
-        """Return this party's rows from the file in the settings, by this schema; and the columns that it does not
-        know."""
+    def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
+        """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""
         from parties.sources.cells import cells
+        from parties.sources.opening import is_plain, open_table
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        table = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
+        table = self.settings.own_table or own_table(self.settings)
+        if not is_plain(table, schema):
+            columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
+            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
+            source = open_table(mapped, schema, target)
+            atexit.register(source.close)  # a tree asks it level by level, to the end of the command
+            source.check()
+            return source, []
+        encoded = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
-        return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
+        return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
 
     @classmethod
     @override
@@ -94,7 +103,7 @@ class BySchema(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
             yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod

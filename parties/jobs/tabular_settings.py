@@ -11,6 +11,7 @@ from pydantic import Field
 from parties.base.settings import LocalPath
 from parties.base.text import instead, listed, quoted
 from parties.jobs.settings import MAX_ROWS, AnyField, KindSettings, own_file, public
+from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -23,6 +24,7 @@ class TabularSettings(KindSettings):
 
     data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    own_table: TableSettings | None = None  # of party.toml, that the rows are in; no flag says it
 
 
 def file_of(path: Path | None, key: str) -> Path:
@@ -30,6 +32,14 @@ def file_of(path: Path | None, key: str) -> Path:
     if path is None:
         raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config")
     return path
+
+
+def own_table(settings: TabularSettings) -> TableSettings:
+    """Return the file in the settings as a table."""
+    files = {"source": file_of(settings.data, "data"), "schema_file": file_of(settings.schema_file, "schema")}
+    return TableSettings.model_construct(
+        None, **{name: str(path) if name == "source" else path for name, path in files.items()}
+    )
 
 
 def row_bound() -> AnyField:

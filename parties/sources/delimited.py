@@ -7,27 +7,40 @@ from __future__ import annotations
 
 import csv
 import glob
+import gzip
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
+from parties.base.temporary import HeldDirectory
+from parties.sources.settings import FormatSettings
 from parties.tables.delimited import column_names
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+    from parties.sources.databases import Scratch
 
-def read_csv(backend: Any, path: Path) -> ir.Table:
-    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
-    names, records = read_header(path)
-    table = backend.read_csv(
-        glob.escape(str(path)),
+CHUNK = 1 << 20  # letters that are copied at a time
+
+
+def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
+    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good.
+
+    DuckDB reads UTF-8: of anything else it reads a copy, for its owner only, that goes when the engine is closed.
+    """
+    names, records = read_header(path, spelling)
+    readable = path if spelling.encoding == "utf-8" else _in_utf8(engine, path, spelling)
+    table = engine.backend.read_csv(
+        glob.escape(str(readable)),
         columns={f"c{i}": "VARCHAR" for i in range(len(names))},
         header=False,
         skip=records,
-        delim=",",
-        quote='"',
-        escape='"',
+        delim=spelling.separator,
+        quote=spelling.quote,
+        escape=spelling.quote,
+        compression="gzip" if is_gzip(readable) else "none",
         allow_quoted_nulls=False,  # tells "" from a blank line
         strict_mode=True,
     )
@@ -36,13 +49,40 @@ def read_csv(backend: Any, path: Path) -> ir.Table:
     return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
 
 
-def read_header(path: Path) -> tuple[list[str], int]:
+def _in_utf8(engine: Scratch, path: Path, spelling: FormatSettings) -> Path:
+    """Return a copy of a file in UTF-8. `InputError` if it is not in the encoding that it should be in."""
+    directory = HeldDirectory("text")
+    engine.resources.callback(directory.cleanup)
+    copy = Path(directory.name) / path.name
+    try:
+        with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
+            shutil.copyfileobj(stream, utf8, CHUNK)
+    except UnicodeError:
+        raise InputError(f"{path}: not {spelling.encoding}: give another `encoding` in its format") from None
+    return copy
+
+
+def is_gzip(path: Path) -> bool:
+    """Return whether a file is compressed by gzip, by how it begins."""
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
+def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> TextIO:
+    """Return the text of a CSV file, compressed by gzip or not. A byte order mark is dropped."""
+    encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
+    if is_gzip(path):
+        return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
+    return path.open(encoding=encoding, errors=errors, newline="")
+
+
+def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     """Return the names of the columns, and the number of records, blank ones too, up to and with the header."""
     records = 0
     try:
         # What is not UTF-8 below the header DuckDB will find, and say in which line.
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-            for record in csv.reader(stream, strict=True):
+        with open_text(path, spelling, "surrogateescape") as stream:
+            for record in csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True):
                 records += 1
                 if record:
                     break
@@ -50,6 +90,8 @@ def read_header(path: Path) -> tuple[list[str], int]:
                 record = []
     except csv.Error as error:
         raise InputError(f"{path}: not valid CSV: {error}") from None
+    except (OSError, EOFError, UnicodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if any("\ud800" <= letter <= "\udfff" for field in record for letter in field):
         raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")
     return column_names(path, record), records

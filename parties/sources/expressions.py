@@ -14,7 +14,7 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import NUMBER, ColumnRule
+from parties.sources.mapping import NUMBER, ColumnRule, Ranges
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
@@ -34,8 +34,22 @@ class Cell:
         self._column = exp.column(rule.column, quoted=True)
         if isinstance(dtype, dt.Array | dt.Map | dt.Struct | dt.Binary | dt.JSON | dt.Interval | dt.GeoSpatial):
             raise InputError(f"a column of type {dtype} holds no categories: turn it into text or numbers in a view")
-        if rule.edges is not None and not (self._is_number or dtype.is_string()):
-            raise InputError(f"`edges` need numbers, and the column is of type {dtype}")
+        if rule.ranges is not None:
+            self._check_reads(rule.ranges.reads)
+
+    def _check_reads(self, reads: str) -> None:
+        """`InputError` unless the column's type holds what ranges read."""
+        match reads:
+            case "number":
+                fits = self._is_number or self._type.is_string()
+            case "date":
+                fits = self._type.is_date() or self._type.is_timestamp() or (self._type.is_string() and self._lists)
+            case _:
+                fits = self._type.is_time() or self._type.is_timestamp() or (self._type.is_string() and self._lists)
+        if not fits:
+            raise InputError(
+                f"ranges need {reads}s, and the column is of type {self._type}: turn it into them in a view"
+            )
 
     @property
     def text(self) -> exp.Expr:
@@ -49,7 +63,7 @@ class Cell:
     @property
     def index(self) -> exp.Expr:
         """The category's index; NULL if the value is not in the schema."""
-        parts = [*self._looked_up(), *self._ranged(), *self._missing()]
+        parts = [*self._looked_up(), *self._ranged(), *self._missing(), *self._others()]
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
@@ -75,6 +89,9 @@ class Cell:
         texts = dict(self._rule.texts)
         if self._is_text and self._rule.missing is not None:
             texts[""] = self._rule.missing
+        if self._rule.prefix is not None:
+            start = exp.Substring(this=self.text, start=_number(1), length=_number(self._rule.prefix))
+            return [self._choose(start, texts)] if texts else []
         if self._type.is_integer():  # compared as what they are
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text)}
             return [_choose(self._column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
@@ -96,23 +113,48 @@ class Cell:
         return exp.Anonymous(this="list_extract", expressions=[numbers, place])
 
     def _ranged(self) -> list[exp.Expr]:
-        edges = self._rule.edges
-        if edges is None:
+        ranges = self._rule.ranges
+        if ranges is None:
             return []
-        if self._type.is_string():
-            is_number = exp.RegexpLike(this=self.text, expression=exp.Literal.string(NUMBER))
-            number: exp.Expr = exp.case().when(is_number, exp.cast(self.text, "DOUBLE"))
-        elif self._type.is_integer() and all(isinstance(edge, int) for edge in edges):
-            number = self._column
-        else:
-            number = exp.cast(self._column.copy(), "DOUBLE")
+        x = self._days() if ranges.reads == "date" else self._seconds() if ranges.reads == "time" else self._x(ranges)
+        place = _nearest(x, ranges) if ranges.grid else _between(x, ranges, 0, len(ranges.edges))
         ranged = exp.case()
         if self._type.is_floating():
             ranged = ranged.when(self._is_nan, exp.Null())
-        for edge, index in zip(edges, self._rule.ranges, strict=False):
-            ranged = ranged.when(exp.LT(this=number.copy(), expression=_number(edge)), _number(index))
-        present = number.copy().is_(exp.Null()).not_()
-        return [ranged.when(present, _number(self._rule.ranges[-1]))]
+        return [ranged.when(x.copy().is_(exp.Null()).not_(), place)]
+
+    def _x(self, ranges: Ranges) -> exp.Expr:
+        """Return the cell as a number, NULL if it is none."""
+        if self._type.is_string():
+            spelling = self._rule.spelling
+            text = self.text
+            for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
+                if mark and mark != meant:
+                    text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(meant))
+            is_number = exp.RegexpLike(this=text, expression=exp.Literal.string(NUMBER))
+            return exp.case().when(is_number, exp.cast(text.copy(), "DOUBLE"))
+        if self._type.is_integer() and ranges.grid is None and all(isinstance(edge, int) for edge in ranges.edges):
+            return self._column
+        return exp.cast(self._column.copy(), "DOUBLE")
+
+    def _days(self) -> exp.Expr:
+        """Return the cell as days since 1970-01-01, NULL if it is no date."""
+        day: exp.Expr = self._column.copy()
+        if self._type.is_string():
+            day = exp.Anonymous(this="try_strptime", expressions=[self.text, exp.Literal.string(self._rule.dates)])
+        epoch = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
+        return exp.DateDiff(this=exp.cast(day, "DATE"), expression=epoch, unit=exp.var("DAY"))
+
+    def _seconds(self) -> exp.Expr:
+        """Return the cell as seconds of the day, NULL if it is no time."""
+        clock: exp.Expr = self._column.copy()
+        if self._type.is_string():
+            clock = exp.TryCast(this=self.text, to=exp.DataType.build("TIME"))
+        hour, minute, second = (
+            exp.Mul(this=_floor(exp.Extract(this=exp.var(part), expression=clock.copy())), expression=_number(seconds))
+            for part, seconds in (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
+        )
+        return exp.Paren(this=exp.Add(this=exp.Add(this=hour, expression=minute), expression=second))
 
     def _missing(self) -> list[exp.Expr]:
         if self._rule.missing is None:
@@ -122,9 +164,47 @@ class Cell:
             absent = absent.or_(self._is_nan)
         return [exp.case().when(absent, _number(self._rule.missing))]
 
+    def _others(self) -> list[exp.Expr]:
+        if self._rule.other is None:
+            return []
+        present: exp.Condition = self._column.copy().is_(exp.Null()).not_()
+        if self._is_text:
+            present = present.and_(self.text.neq(exp.Literal.string("")))
+        return [exp.case().when(present, _number(self._rule.other))]
+
     def complaint(self, text: str | None) -> str:
         """Return what is wrong with a value that has no index, given as text."""
         return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
+
+
+def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:
+    """Return the place of a number between edges `first` and `last`, found by halves."""
+    if first == last:
+        return _number(ranges.places[first])
+    middle = (first + last) // 2
+    below = exp.LT(this=x.copy(), expression=_number(ranges.edges[middle]))
+    return exp.case().when(below, _between(x, ranges, first, middle)).else_(_between(x, ranges, middle + 1, last))
+
+
+def _nearest(x: exp.Expr, ranges: Ranges) -> exp.Expr:
+    """Return the place of the number of a grid that is nearest, `Ranges.place` in SQL."""
+    assert ranges.grid is not None
+    low, step = ranges.grid
+    steps = exp.Div(this=exp.Paren(this=exp.Sub(this=x.copy(), expression=_number(low))), expression=_double(step))
+    bounded = exp.func(
+        "LEAST",
+        exp.func("GREATEST", exp.Add(this=steps, expression=_double(0.5)), _double(0)),
+        _double(len(ranges.places) - 1),
+    )
+    return _floor(bounded)
+
+
+def _floor(number: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.func("FLOOR", number), "BIGINT")
+
+
+def _double(number: float) -> exp.Expr:
+    return exp.cast(_number(number), "DOUBLE")
 
 
 def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:

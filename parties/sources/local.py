@@ -31,7 +31,7 @@ ATTACHED = "source"  # what a DuckDB file is called while it is attached
 
 def open_files(settings: PlaceSettings) -> RowQuery:
     """Return the rows at a path, see `opening.open_rows`."""
-    read = _reader(Path(settings.source), settings.table)
+    read = _reader(settings)
     engine = Scratch(settings.label, settings.memory, settings.threads)
     try:
         with engine.reporting():
@@ -43,8 +43,9 @@ def open_files(settings: PlaceSettings) -> RowQuery:
         raise
 
 
-def _reader(path: Path, table: str | None) -> Reader:
+def _reader(settings: PlaceSettings) -> Reader:
     """Return how to read what lies at a path."""
+    path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":
             files = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
@@ -57,7 +58,7 @@ def _reader(path: Path, table: str | None) -> Reader:
         case "parquet":
             return lambda engine: _parquet(engine, path, [path])
         case "csv":
-            return lambda engine: read_csv(engine.backend, path)
+            return lambda engine: read_csv(engine, path, settings.format)
 
 
 def _is_finished(file: Path) -> bool:

@@ -2,46 +2,108 @@
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, time
 
 from parties.base.text import did_you_mean, instead, listed, quoted
-from parties.sources.settings import ColumnSettings
+from parties.sources.settings import ColumnSettings, FormatSettings
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
 
 NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
+
+
+PLAIN = FormatSettings()
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """How the number x of a cell becomes a category: index `places[i]` if edges[i-1] <= x < edges[i].
+
+    With a `grid` (low, step), and no edges, it is `places` of the nearest of low, low + step, ... `reads` says how x is
+    found in the cell: as a "number", as the days since 1970 of a "date", as the seconds of a "time" of the day.
+    """
+
+    edges: tuple[Number, ...]
+    places: tuple[int, ...]
+    reads: str = "number"
+    grid: tuple[Number, Number] | None = None
+
+    def place(self, x: Number) -> int:
+        """Return the index of a number's category; those beyond the ends belong to the first or the last."""
+        if self.grid is None:
+            return self.places[bisect_right(self.edges, x)]
+        low, step = self.grid
+        nearest = math.floor((float(x) - low) / step + 0.5)
+        return self.places[min(max(nearest, 0), len(self.places) - 1)]
 
 
 @dataclass(frozen=True)
 class ColumnRule:
     """The rule by which the cells of one column become category indices of an attribute.
 
-    First `texts`: a cell's text, without space around it, to its index. Then, if there are `edges`, the number x of the
-    cell: index `ranges[i]` if edges[i-1] <= x < edges[i]. `missing` is the index of no value, None if the schema has no
-    category for it. Anything else is not in the schema.
+    First `texts`: a cell's text, without space around it, to its index; with a `prefix`, the text's first letters.
+    Then the number of the cell, if there are `ranges`. `missing` is the index of no value, None if the schema has no
+    category for it; `other` that of anything else, None if that is not in the schema. `spelling` and `dates` say how
+    numbers and days are spelled.
     """
 
     attribute: str
     column: str
-    categories: tuple[str, ...]
-    texts: Mapping[str, int]
-    edges: tuple[float, ...] | None
-    ranges: tuple[int, ...]
-    missing: int | None
+    categories: tuple[str, ...] = ()
+    texts: Mapping[str, int] = field(default_factory=dict)
+    ranges: Ranges | None = None
+    missing: int | None = None
+    spelling: FormatSettings = PLAIN
+    dates: str = "%Y-%m-%d"
+    prefix: int | None = None
+    other: int | None = None
+
+    def code(self, text: str) -> int | None:
+        """Return the index of a cell's text, "" for no value; None if it has none."""
+        if (index := self.texts.get(text if self.prefix is None else text[: self.prefix])) is not None:
+            return index
+        if not text:
+            return self.missing
+        if self.ranges is not None and (x := self.number(text)) is not None:
+            return self.ranges.place(x)
+        return self.other
+
+    def number(self, text: str) -> Number | None:
+        """Return the number of a cell's text as the ranges read it; None if it is none."""
+        assert self.ranges is not None
+        try:
+            match self.ranges.reads:
+                case "date":
+                    return days_of(datetime.strptime(text, self.dates).date())
+                case "time":
+                    clock = time.fromisoformat(text)
+                    return clock.hour * 3600 + clock.minute * 60 + clock.second
+        except ValueError:
+            return None
+        spelled = text.replace(self.spelling.thousands, "").replace(self.spelling.decimal, ".")
+        return float(spelled) if re.match(NUMBER, spelled) else None
 
     def complaint(self, text: str | None) -> str:
         """Return what is wrong with a value that has no index, given as text; None for no value."""
         if text is None or text in ("", MISSING):
             return "no value, and the schema does not list '?' (missing) for this attribute"
-        if self.edges is not None:
-            return f"{quoted(text)} is not a number"
+        if self.ranges is not None:
+            wanted = f"date of the form {self.dates}" if self.ranges.reads == "date" else self.ranges.reads
+            return f"{quoted(text)} is not a {wanted}"
         hint = did_you_mean(text, self.texts)
         return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(self.texts)}"
 
 
-def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[ColumnRule]:
+def rules(
+    columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str], spelling: FormatSettings = PLAIN
+) -> list[ColumnRule]:
     """Return the rules of the named attributes, in that order.
 
     `InputError` if the settings, of whichever attribute, do not fit the schema; it names the key under `columns`.
@@ -50,14 +112,14 @@ def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence
         if name not in schema.attributes:
             there = instead(name, schema.attributes)
             raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{there}")
-    by_name = {
-        name: _rule(name, categories, columns.get(name, ColumnSettings()))
+    mapped = {
+        name: _rule(name, categories, columns.get(name, ColumnSettings()), spelling)
         for name, categories in schema.attributes.items()
     }
-    return [by_name[name] for name in names]
+    return [mapped[name] for name in names]
 
 
-def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> ColumnRule:
+def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spelling: FormatSettings) -> ColumnRule:
     index = {category: i for i, category in enumerate(categories)}
 
     def place(category: str, key: str) -> int:
@@ -69,18 +131,47 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> C
             )
         return index[category]
 
+    column = type_of(categories)
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
     texts = {raw: place(category, "values") for raw, category in settings.values.items()}
-    ranges = tuple(i for category, i in index.items() if category != MISSING)
-    if settings.edges is None:
+    if column is not None and settings.edges is not None:
+        raise InputError(f"columns.{name}.edges: the schema says how the column is counted")
+    ranges = _given_ranges(name, index, settings.edges)
+    if isinstance(column, OrderedType):
+        cuts = column.cuts
+        places = tuple(range(len(cuts.labels)))
+        ranges = Ranges(cuts.numbers, places[::-1] if cuts.falling else places, column.reads, cuts.grid)
+    elif isinstance(column, CategoryType | FlagType):
+        texts = {text: index[category] for text, category in column.texts.items()} | texts
+    elif ranges is None:
         texts = index | texts
-    elif not ranges:
-        raise InputError(f"columns.{name}.edges: the attribute has no category for a range, only '?'")
-    elif len(settings.edges) != len(ranges) - 1:
-        raise InputError(
-            f"columns.{name}.edges: {len(settings.edges)} edges, but the {len(ranges)} categories other than '?' "
-            f"need {len(ranges) - 1}"
-        )
     if missing is not None:
-        texts = texts | {MISSING: missing}
-    return ColumnRule(name, settings.column or name, categories, texts, settings.edges, ranges, missing)
+        texts = dict.fromkeys(filter(None, spelling.missing), missing) | texts | {MISSING: missing}
+    prefix, other = (column.prefix, column.other) if isinstance(column, CategoryType) else (None, None)
+    return ColumnRule(
+        name,
+        settings.column or name,
+        categories,
+        texts,
+        ranges,
+        missing,
+        spelling,
+        settings.dates or spelling.dates,
+        prefix,
+        None if other is None else index[other],
+    )
+
+
+def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] | None) -> Ranges | None:
+    """Return the ranges between the edges that a party's own settings give to an attribute."""
+    if edges is None:
+        return None
+    places = tuple(place for category, place in index.items() if category != MISSING)
+    if not places:
+        raise InputError(f"columns.{name}.edges: the attribute has no category for a range, only '?'")
+    if len(edges) != len(places) - 1:
+        raise InputError(
+            f"columns.{name}.edges: {len(edges)} edges, but the {len(places)} categories other than '?' "
+            f"need {len(places) - 1}"
+        )
+    return Ranges(tuple(edges), places)

@@ -12,6 +12,7 @@ from parties.base.text import instead, quoted
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
+from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 
@@ -34,7 +35,7 @@ class RowQuery:
         for name in names:
             if name not in self.types:
                 there = instead(name, self.types)
-                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{there}")
+                raise NoColumnError(f"{self.engine.place}: there is no column {quoted(name)}{there}")
         cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
@@ -52,4 +53,4 @@ class RowQuery:
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
     def _cell(self, name: str) -> Cell:
-        return Cell(ColumnRule(name, name, (), {}, None, (), None), self.types[name], self.engine.lists)
+        return Cell(ColumnRule(name, name), self.types[name], self.engine.lists)

@@ -10,13 +10,16 @@ from parties.base.extras import installed
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import rules
-from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
+from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
+from parties.tables.types import type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
+
+LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
 
 
 def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
@@ -27,7 +30,7 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     whole schema. `InputError` if they do not fit, if there is no such table or column, or if the source cannot be read.
     Values are not looked at: see `Source.check`.
     """
-    wanted = rules(settings.columns, schema, _chosen(schema, target, columns))
+    wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     if counted_here(settings):
         from parties.sources.plain import PlainSource
 
@@ -40,6 +43,16 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     except BaseException:
         rows.engine.close()
         raise
+
+
+def is_plain(table: TableSettings, schema: Schema) -> bool:
+    """Return whether a table is a file of moderate size whose cells are the schema's values as they stand."""
+    if "://" in table.source or table.table is not None or table.columns or table.format != FormatSettings():
+        return False
+    if any(type_of(values) is not None for values in schema.attributes.values()):
+        return False
+    path = Path(table.source)
+    return not path.is_dir() and "*" not in path.name and (not path.exists() or path.stat().st_size < LARGE)
 
 
 def counted_here(settings: PlaceSettings) -> bool:

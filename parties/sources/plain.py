@@ -7,8 +7,6 @@ one row with its number. So what is held are the distinct rows, never more than 
 from __future__ import annotations
 
 import csv
-import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -20,8 +18,8 @@ from typing_extensions import override
 
 from parties.base import files
 from parties.base.text import listed
-from parties.sources.delimited import read_header
-from parties.sources.mapping import NUMBER, ColumnRule
+from parties.sources.delimited import open_text, read_header
+from parties.sources.mapping import ColumnRule
 from parties.sources.settings import PlaceSettings
 from parties.sources.source import Source
 from protocols.counts import Indices, LevelCounts, RowCounts
@@ -40,10 +38,11 @@ class PlainSource(Source):
         """Raise `InputError` if the header is no good, or lacks a column."""
         super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
-        self._names, self._header = read_header(self._path)
+        self._spelling = settings.format
+        self.names, self._header = read_header(self._path, settings.format)
         for rule in rules:
-            self._require(rule, filter(None, self._names))
-            if (twins := [name for name in self._names if name.lower() == rule.column.lower()])[1:]:
+            self._require(rule, filter(None, self.names))
+            if (twins := [name for name in self.names if name.lower() == rule.column.lower()])[1:]:
                 raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
         self._codes = [_Codes(rule) for rule in rules]
         self._total: int | None = None
@@ -79,7 +78,7 @@ class PlainSource(Source):
 
     def _read(self) -> int:
         """Read the file; the number of its rows. Distinct rows are kept while all of them are fit."""
-        places = [self._names.index(rule.column) for rule in self._rules]
+        places = [self.names.index(rule.column) for rule in self._rules]
         distinct = _Distinct(len(places))
         total, fit = 0, True
         for block in self._blocks():
@@ -97,16 +96,17 @@ class PlainSource(Source):
         return total
 
     def _blocks(self) -> Iterator[list[list[str]]]:
-        records = self._records()
+        records = self.records()
         while block := list(islice(records, BLOCK)):
             yield block
 
-    def _records(self) -> Iterator[list[str]]:
+    def records(self) -> Iterator[list[str]]:
         """Yield the rows below the header."""
-        line, size = 1, len(self._names)
+        line, size = 1, len(self.names)
         try:
-            with self._path.open(encoding="utf-8-sig", newline="") as stream:
-                reader = csv.reader(stream, strict=True)
+            with open_text(self._path, self._spelling) as stream:
+                separator, quote = self._spelling.separator, self._spelling.quote
+                reader = csv.reader(stream, delimiter=separator, quotechar=quote, strict=True)
                 for number, record in enumerate(reader):
                     if number >= self._header and record:
                         if len(record) != size:
@@ -138,7 +138,7 @@ class _Codes(dict[str, int]):
 
     def __missing__(self, raw: str) -> int:
         text = raw.strip()
-        code = self._code(text)
+        code = self._rule.code(text)
         if code is None:
             unknown = {*self.unknown, text if raw else None}
             self.unknown = {min((known for known in unknown if known is not None), default=None)}
@@ -146,17 +146,6 @@ class _Codes(dict[str, int]):
             self.clear()
         self[raw] = code = -1 if code is None else code
         return code
-
-    def _code(self, text: str) -> int | None:
-        """See `ColumnRule`."""
-        rule = self._rule
-        if (code := rule.texts.get(text)) is not None:
-            return code
-        if not text:
-            return rule.missing
-        if rule.edges is not None and re.match(NUMBER, text):
-            return rule.ranges[bisect_right(rule.edges, float(text))]
-        return None
 
 
 class _Distinct:

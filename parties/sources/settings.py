@@ -23,6 +23,14 @@
     values = { M = "male", F = "female" }
     missing = "unknown"              # the category of rows without a value; by default "?"
 
+    [tables.patients.format]         # a CSV file that is not UTF-8 with commas and decimal points
+    separator = ";"
+    decimal = ","
+    thousands = "."
+    encoding = "latin-1"
+    dates = "%d.%m.%Y"
+    missing = ["-", "NA", "unbekannt"]
+
     [tables.patients.columns.age]    # the schema says: age = ["young", "middle", "old", "?"]
     edges = [40, 65]                 # young: x < 40, middle: 40 <= x < 65, old: 65 <= x
     values = { "999" = "?" }         # codes that are no number to compare
@@ -96,7 +104,15 @@ def _fingerprint(value: str) -> str:
     return fingerprint
 
 
+def _date_form(value: str) -> str:
+    """Return a check that a form names the day, the month and the year, each once."""
+    if sorted(re.findall(r"%(.)", value)) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"]):
+        raise ValueError(f'must be a form such as "%d.%m.%Y", not {quoted(value)}')
+    return value
+
+
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+DateForm: TypeAlias = Annotated[str, StringConstraints(max_length=40), AfterValidator(_date_form)]
 Fingerprint: TypeAlias = Annotated[str, AfterValidator(_fingerprint)]  # of a certificate
 Category: TypeAlias = Annotated[Name, BeforeValidator(_category)]
 # Whole numbers beyond 2^53 would be rounded where they are compared with fractions.
@@ -107,17 +123,41 @@ Edge: TypeAlias = Annotated[
 ]
 
 
+class FormatSettings(Settings):
+    """How a table's cells are spelled where they are text; `separator`, `quote` and `encoding` are of a CSV file.
+
+    `missing` are texts that mean no value, in all columns but those whose schema lists them. `dates` is a form of
+    `strftime`. A number's `thousands` marks are dropped, and its `decimal` mark stands for a point.
+    """
+
+    separator: Literal[",", ";", "\t", "|"] = ","
+    quote: Literal['"', "'"] = '"'
+    encoding: Literal["utf-8", "utf-16", "latin-1", "cp1252"] = "utf-8"
+    decimal: Literal[".", ","] = "."
+    thousands: Literal["", ".", ",", "'", " "] = ""
+    dates: DateForm = "%Y-%m-%d"
+    missing: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _marks_differ(self) -> FormatSettings:
+        if self.thousands == self.decimal:
+            raise ValueError(f"thousands: {quoted(self.decimal)} is the decimal mark")
+        return self
+
+
 class ColumnSettings(Settings):
     """Settings of a column that becomes an attribute. What is not said follows from the names in the schema.
 
     A raw value in `values` stands for the category that it is mapped to; without `edges`, any other stands for itself.
     With `edges` the column is a number x: of the attribute's k categories other than `?`, in schema order, category i
     holds edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]; `values` are codes
-    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`.
+    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`. `dates` is the form of
+    this column's days, if it is not the table's.
     """
 
     column: Name | None = None
     values: Annotated[dict[str, Category], AfterValidator(_spellings)] = Field(default_factory=dict)
+    dates: DateForm | None = None
     edges: Annotated[tuple[Edge, ...], AfterValidator(_increasing)] | None = None
     missing: Category | None = None
 
@@ -153,6 +193,7 @@ class PlaceSettings(Settings):
 
     source: Annotated[Name, BeforeValidator(_place)] = Field(repr=False)
     table: Name | None = None
+    format: FormatSettings = Field(default_factory=FormatSettings)
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None
 

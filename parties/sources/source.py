@@ -11,10 +11,9 @@ from types import TracebackType
 
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
-from parties.tables.unfit import UnfitError
+from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
-from smc.errors import InputError
 
 
 class Source(ABC):
@@ -91,7 +90,7 @@ class Source(ABC):
         """Raise `InputError` unless the rule's column is one of these."""
         known = list(names)
         if rule.column not in known:
-            raise InputError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
+            raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"

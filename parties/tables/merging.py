@@ -9,6 +9,8 @@ from typing import Any
 
 from parties.base.text import listed, quoted
 from parties.tables.schema import Proposal, Schema, value_order
+from parties.tables.type_merging import merge_types
+from parties.tables.types import MISSING, CategoryType, Domain, type_of
 from smc.errors import InputError
 
 
@@ -30,11 +32,59 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Proposal:
     attributes = {}
     for name in shared:
         both = (ours.attributes[name], theirs.attributes[name])
+        if isinstance(values := _merged(name, *both), str):
+            notes.append(f"left out column {quoted(name)}: {values}")
+            continue
+        attributes[name] = values
+        if isinstance(values, Domain):
+            notes += [f"column {quoted(name)}: {remark}" for remark in _differences(*both)]
+            continue
         attributes[name], agreed = _union(*both, value_order)
         if not agreed:
             notes.append(f"column {quoted(name)}: the values stand in another order in theirs: they are sorted")
         notes += [f"column {quoted(name)}: {remark}" for remark in _remarks(*both)]
-    return Proposal(Schema(attributes, _target(ours, theirs, attributes, target)), tuple(notes))
+    keys = tuple(name for name in ours.keys if name in theirs.keys)
+    if not attributes:
+        raise InputError("the schemas have no column in common that both mean alike")
+    return Proposal(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+
+
+def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
+    """Return the typed values of a column out of both, mere lists as they are; or why there are none."""
+    columns = [type_of(values) for values in (ours, theirs)]
+    if columns == [None, None]:
+        return ours
+    a, b = (
+        column
+        if column is not None
+        else CategoryType(values=tuple(v for v in values if v != MISSING), missing=MISSING in values)
+        for column, values in zip(columns, (ours, theirs), strict=True)
+    )
+    try:
+        merged = Domain(merge_types(a, b))
+    except InputError as error:
+        return str(error)
+    if isinstance(merged.column, CategoryType) and not merged.column.groups:
+        prefix = merged.column.prefix
+        first, second = (
+            tuple(dict.fromkeys(text[:prefix] for text in column.values)) if isinstance(column, CategoryType) else ()
+            for column in (a, b)
+        )
+        ordered, _ = _union(first, second, value_order)
+        merged = Domain(merged.column.model_copy(update={"values": ordered}))
+    return merged
+
+
+def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[str]:
+    """Yield in what two typed proposals of a column differ."""
+    sides = [{} if (column := type_of(values)) is None else column.public() for values in (ours, theirs)]
+    for key in dict.fromkeys([*sides[0], *sides[1]]):
+        if key in ("values", "groups") or sides[0].get(key) == sides[1].get(key):
+            continue
+        ours_says, theirs_says = (side.get(key, "nothing") for side in sides)
+        yield f"{key}: ours says {ours_says}, theirs {theirs_says}"
+    if set(ours) != set(theirs) and "values" in sides[0]:
+        yield from _remarks(ours, theirs)
 
 
 def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[str]:

@@ -8,6 +8,14 @@ Both parties hold the same `schema.toml`:
     outlook = ["sunny", "overcast", "rain"]
     play = ["yes", "no"]
 
+An attribute may say what its cells are instead, see `parties.tables.types`:
+
+    [attributes.age]
+    type = "integer"
+    low = 0
+    high = 110
+    edges = [18, 40, 65]
+
 The order of the attributes decides ties between equally good splits, and the order of the target's values
 ties between equally frequent classes (the first wins), so both are part of the agreement.
 """
@@ -22,11 +30,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from parties.base import files
-from parties.base.text import did_you_mean, instead, printable, quoted
+from parties.base.settings import at_key
+from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns
+from parties.tables.toml_text import toml_lines
+from parties.tables.types import Domain, KeyType, NumberType, read_type, type_of, unusable
 from smc.errors import InputError
 
 MAX_PROPOSED_VALUES = 64
@@ -36,11 +45,13 @@ MAX_PROPOSED_VALUES = 64
 class Schema:
     """Attribute names to their values, both in public order, and the target the file names (if it does).
 
-    Two schemas are the same agreement when their digests are equal.
+    Values of a typed column are a `Domain`. `keys` are columns that tell rows apart: no attributes, and no part of the
+    agreement. Two schemas are the same agreement when their digests are equal.
     """
 
     attributes: dict[str, tuple[str, ...]]
     target: str | None = None
+    keys: tuple[str, ...] = ()
 
     def choose_target(self, flag: str | None = None) -> str:
         """Return the class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
@@ -61,19 +72,25 @@ class Schema:
 
         The target is no part of it: whether it came from the file or from a flag makes no difference.
         """
-        return {"attributes": [{"name": n, "values": list(v)} for n, v in self.attributes.items()]}
+        return {"attributes": [{"name": name, **_public(values)} for name, values in self.attributes.items()]}
 
     @classmethod
     def from_public(cls, value: object) -> Schema:
-        """Return the inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong."""
+        """Return the inverse of `public`, for a peer's schema. ValueError or `InputError` says what is wrong."""
         listed = value.get("attributes") if isinstance(value, dict) else None
         if not isinstance(listed, list) or not listed:
             raise ValueError("the schema lists no attributes")
         attributes: dict[str, tuple[str, ...]] = {}
         for item in listed:
+            if isinstance(item, dict) and "type" in item:
+                typed, domain = _typed(item)
+                if typed in attributes:
+                    raise ValueError("the schema names an attribute twice")
+                attributes[typed] = domain
+                continue
             name, values = (item.get("name"), item.get("values")) if isinstance(item, dict) else (None, None)
             texts = [name, *values] if isinstance(values, list) and values else [None]
-            if not all(isinstance(text, str) and _unusable(text) is None for text in texts):
+            if not all(isinstance(text, str) and unusable(text) is None for text in texts):
                 raise ValueError("the schema has an attribute without a usable name or values")
             assert isinstance(values, list)
             if name in attributes or len(set(values)) != len(values):
@@ -89,12 +106,24 @@ class Schema:
                 raise InputError(f"there is no attribute {quoted(name)} in the schema{there}")
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
+    def numeric(self, names: Sequence[str]) -> Schema:
+        """Return the schema with each number of these columns a value by itself, where they are typed as numbers.
+
+        `InputError` if the numbers between a column's bounds are too many.
+        """
+        attributes = dict(self.attributes)
+        for name in names:
+            if isinstance(column := type_of(attributes.get(name, ())), NumberType):
+                with at_key(f"schema: {name}"):
+                    attributes[name] = Domain(column.numeric())
+        return Schema(attributes, self.target, self.keys)
+
     def misfit(self, wanted: Schema) -> str | None:
         """Return why a table of this schema cannot serve another's job: an attribute lacking, or different."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
-            if self.attributes[name] != values:
+            if values not in (self.attributes[name], self.numeric([name]).attributes[name]):
                 return f"the table's attribute '{name}' has other values than the job's"
         return None
 
@@ -105,9 +134,10 @@ class Schema:
 
     def save(self, path: Path) -> None:
         """Write the schema as TOML. `InputError` if the file cannot be written."""
-        table: dict[str, Any] = {} if self.target is None else {"target": self.target}
-        table["attributes"] = {name: list(values) for name, values in self.attributes.items()}
-        files.write_text(path, tomli_w.dumps(table))
+        head = "" if self.target is None else toml_lines({"target": self.target}) + "\n"
+        attributes = {name: _saved(values) for name, values in self.attributes.items()}
+        keys = {name: {"type": "key"} for name in self.keys}
+        files.write_text(path, f"{head}[attributes]\n{toml_lines(attributes | keys)}")
 
 
 def load(path: Path) -> Schema:
@@ -124,10 +154,11 @@ def load(path: Path) -> Schema:
     attributes = table.get("attributes")
     if not isinstance(attributes, dict) or not attributes:
         raise InputError(f"{path}: attributes: must be a table of at least one attribute with its values")
-    schema = Schema(
-        {_name(path, key): _values(path, key, values) for key, values in attributes.items()},
-        table.get("target"),
-    )
+    domains = {_name(path, key): _values(path, key, values) for key, values in attributes.items()}
+    keys = tuple(key for key, values in domains.items() if isinstance(type_of(values), KeyType))
+    schema = Schema({key: values for key, values in domains.items() if key not in keys}, table.get("target"), keys)
+    if not schema.attributes:
+        raise InputError(f"{path}: attributes: must be a table of at least one attribute, and keys are none")
     if schema.target is not None:
         if not isinstance(schema.target, str):
             raise InputError(f"{path}: target: must be the name of an attribute, in quotes")
@@ -135,6 +166,31 @@ def load(path: Path) -> Schema:
             there = instead(schema.target, schema.attributes)
             raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{there}")
     return schema
+
+
+def _public(values: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of an attribute as plain JSON: their type, if they have one, and else a list."""
+    column = type_of(values)
+    return {"values": list(values)} if column is None else {"type": column.type, "column": column.public()}
+
+
+def _typed(item: Mapping[str, Any]) -> tuple[str, Domain]:
+    """Return the name and values of a typed attribute, the inverse of `_public`. ValueError says what is wrong."""
+    name, column = item.get("name"), item.get("column")
+    if not isinstance(name, str) or unusable(name) is not None or not isinstance(column, dict):
+        raise ValueError("the schema has an attribute without a usable name or type")
+    domain = Domain(read_type(column))
+    if not domain:
+        raise ValueError(f"the schema's attribute {quoted(name)} has no values")
+    return name, domain
+
+
+def _saved(values: tuple[str, ...]) -> Any:
+    """Return the values of an attribute as a schema file has them."""
+    column = type_of(values)
+    if column is None:
+        return list(values)
+    return {"type": column.type} | column.model_dump(exclude_defaults=True, exclude_none=True)
 
 
 @dataclass(frozen=True)
@@ -217,7 +273,7 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
             "(--numbers lists whole numbers between public bounds; others can be grouped into ranges)"
         )
     for text in (name, *distinct):
-        if problem := _unusable(text):
+        if problem := unusable(text):
             return f"the name or value {quoted(text)}, which {problem}"
     return None
 
@@ -230,7 +286,7 @@ def value_order(value: str) -> tuple[bool, float, str]:
 
 def _name(path: Path, name: str) -> str:
     """Return a checked attribute name."""
-    if problem := _unusable(name):
+    if problem := unusable(name):
         raise InputError(f"{path}: attributes: the name {quoted(name)} {problem}")
     return name
 
@@ -238,27 +294,19 @@ def _name(path: Path, name: str) -> str:
 def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
     """Return the checked values of one attribute, whole numbers as strings."""
     where = f"{path}: attributes.{name}"
+    if isinstance(values, dict) and values:
+        with at_key(where):
+            return Domain(read_type(values))
     if not isinstance(values, list) or not values:
-        raise InputError(f"{where}: must be a list of at least one value")
+        raise InputError(f"{where}: must be a list of at least one value, or a table with a type")
     checked: dict[str, None] = {}
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise InputError(f"{where}: {value} must be in quotes, spelled as in the data")
         text = str(value)
-        if problem := _unusable(text):
+        if problem := unusable(text):
             raise InputError(f"{where}: the value {quoted(text)} {problem}")
         if text in checked:
             raise InputError(f"{where}: the value {quoted(text)} stands twice")
         checked[text] = None
     return tuple(checked)
-
-
-def _unusable(text: str) -> str | None:
-    """Return what is wrong with a name or value, if anything: no cell of a table could ever equal it."""
-    if not text:
-        return "is empty (a missing value is written '?')"
-    if text != text.strip():
-        return "has space around it"
-    if printable(text) != text:
-        return "contains a control character"
-    return None

@@ -13,6 +13,10 @@ class UnfitError(InputError):
         self.loggable = loggable
 
 
+class NoColumnError(InputError):
+    """A table lacks a column."""
+
+
 def without_cells(error: BaseException) -> str:
     """Return the text of an error as it may be written down."""
     return error.loggable if isinstance(error, UnfitError) else str(error)

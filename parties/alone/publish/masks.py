@@ -77,7 +77,7 @@ def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
     """Return a column through its mask, NULL of NULL. `InputError` if there is none, or it holds no values."""
     require(rows, [name])
     try:
-        text = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists).text
+        text = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
     masked_value = _SHOWN[mask.kind](mask, text, rows.types[name])

@@ -107,7 +107,7 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
     """Return a column's text, `?` if there is none."""
     require(rows, [name])
     try:
-        cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
+        cell = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists)
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
     text = cell.text

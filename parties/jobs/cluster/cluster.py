@@ -22,6 +22,7 @@ from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.release.kind import COUNTABLE, Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
+from parties.tables.types import NumberType, decimal_text, exactly, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Cluster(Release):
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
         """See `Release.canonical`: columns in the schema's order, bounds with them."""
         columns = required(settings.columns, f"{cls.name}.columns")
+        schema = schema.numeric(columns)
+        if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
+            settings = settings.model_copy(update={"bounds": bounds})
         if settings.bounds is None:
             raise InputError(
                 f"bounds: are missing: give LOW:HIGH for each of {listed(columns)}, not taken from the rows"
@@ -250,3 +254,12 @@ class Cluster(Release):
         from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
 
         return draw_svg(document)
+
+
+def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
+    """Return the bounds that the schema gives these columns; None if it gives one of them none."""
+    types = [type_of(schema.attributes.get(name, ())) for name in columns]
+    numbers = [column for column in types if isinstance(column, NumberType)]
+    if len(numbers) < len(types):
+        return None
+    return tuple(f"{decimal_text(exactly(c.low))}:{decimal_text(exactly(c.high))}" for c in numbers)

@@ -273,7 +273,7 @@ class JointTable(BySchema):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.layout.target, self.columns) as source:
+        with inputs.counts(self.layout.target, self.columns, self.schema) as source:
             numbers = self.own_rows(source)
             yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
 

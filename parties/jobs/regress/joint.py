@@ -22,6 +22,7 @@ from parties.jobs.release import reading
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
+from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
@@ -61,7 +62,11 @@ class RegressJoint(BySchema):
         """Return the task of these settings: columns in the schema's order, all that follows from public numbers filled
         in."""
         target = schema.choose_target(settings.target)
-        features, used = features_of(schema, target, settings.columns, settings.numeric)
+        numeric = settings.numeric
+        if numeric is None:  # what the schema says are numbers is taken as such
+            typed = [name for name in settings.columns or schema.attributes if name != target]
+            numeric = tuple(n for n in typed if isinstance(type_of(schema.attributes.get(n, ())), NumberType)) or None
+        features, used = features_of(schema.numeric(numeric or ()), target, settings.columns, numeric)
         ordered = {
             "target": target,
             "columns": tuple(column.name for column in features.columns),
@@ -193,7 +198,7 @@ class RegressJoint(BySchema):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
-        with inputs.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
             rows = self.own_rows(source)
             known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
             yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))

@@ -65,6 +65,7 @@ class Release(BySchema):
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
         check_privacy(settings)
+        schema = schema.numeric(names_in(getattr(settings, "of", None)))
         columns = cls.named(settings)
         check_columns(settings, schema)
         read = [column for predicate in predicates for column in predicate.columns]
@@ -216,7 +217,7 @@ class Release(BySchema):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
-        with inputs.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
             numbers = self.own_rows(source)
             yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
 

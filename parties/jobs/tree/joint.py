@@ -236,7 +236,7 @@ class JointTree(BySchema):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
             yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
 
     @staticmethod

@@ -50,6 +50,16 @@ def text(document: Document) -> str:
     return to_text(_tree_file(document).shown)
 
 
+def rules(document: Document) -> str:
+    """Return the tree as sentences; of a forest, each tree's after its number."""
+    from parties.models.trees.reading import to_rules
+
+    trees = _tree_file(document).trees
+    if len(trees) == 1:
+        return to_rules(trees[0])
+    return "".join(f"tree {number}\n{to_rules(tree)}" for number, tree in enumerate(trees, 1))
+
+
 def dot(document: Document) -> str:
     """Return the tree in Graphviz's DOT."""
     from parties.models.trees.text import to_dot
@@ -68,6 +78,7 @@ def picture(document: Document) -> str:
 
 FILES = (
     File("tree.txt", "text/plain", text),
+    File("rules.txt", "text/plain", rules, "rules"),
     File("tree.dot", "text/vnd.graphviz", dot, "dot", ("graphviz",)),
     File("tree.svg", "image/svg+xml", picture, "svg"),
 )

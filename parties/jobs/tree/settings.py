@@ -70,6 +70,7 @@ class Id3Settings(TabularSettings):
     )
     out: LocalPath | None = output("Write the tree as JSON.")
     dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
+    rules: LocalPath | None = output("Write the tree as rules in words, one a leaf.")
     svg: LocalPath | None = output("Draw the tree.")
 
     @model_validator(mode="after")

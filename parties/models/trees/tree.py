@@ -79,12 +79,13 @@ class TreeFile:
 
     @property
     def shown(self) -> Node:
-        """The tree; for pictures and text, the trees of a forest as the branches of one."""
+        """The tree as people read it; the trees of a forest as the branches of one."""
+        from parties.models.trees.reading import merged
+
         if not self.others:
-            return self.tree
-        return Split(
-            f"{len(self.trees)} trees that vote", {f"tree {number}": tree for number, tree in enumerate(self.trees, 1)}
-        )
+            return merged(self.tree)
+        trees = {f"tree {number}": merged(tree) for number, tree in enumerate(self.trees, 1)}
+        return Split(f"{len(self.trees)} trees that vote", trees)
 
     def fields(self) -> dict[str, Any]:
         """Return the content of `tree.json`."""

@@ -117,8 +117,8 @@ def test_other_types_are_taken_as_text() -> None:
         (["3"], {"values": {"4": "1"}}, "'3' is not in the schema"),
         ([[1]], {}, "column of type array"),
         ([b"1"], {}, "column of type binary"),
-        ([True], {"edges": (3,)}, "`edges` need numbers, and the column is of type boolean"),
-        ([datetime.date(2024, 1, 1)], {"edges": (3,)}, "`edges` need numbers"),
+        ([True], {"edges": (3,)}, "ranges need numbers, and the column is of type boolean"),
+        ([datetime.date(2024, 1, 1)], {"edges": (3,)}, "ranges need numbers"),
         ([True], {}, "'true' is not in the schema"),
     ],
 )

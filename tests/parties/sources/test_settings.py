@@ -98,7 +98,8 @@ def test_settings_must_fit_the_schema() -> None:
 def test_rules_come_in_the_order_that_is_asked_for() -> None:
     found = rules({"age": ColumnSettings(edges=(1, 2))}, SCHEMA, ["sex", "age"])
     assert [rule.attribute for rule in found] == ["sex", "age"]
-    assert found[1].ranges == (0, 1, 2)
+    assert found[1].ranges is not None
+    assert found[1].ranges.places == (0, 1, 2)
     assert found[1].missing == 3
     assert found[0].missing is None
 

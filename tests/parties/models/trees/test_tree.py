@@ -155,7 +155,7 @@ def test_a_tree_with_noise_is_read_as_it_was_written(tmp_path: Path, others: tup
     made.dump(tmp_path / "tree.json")
     assert TreeFile.load(tmp_path / "tree.json") == made
     assert len(made.trees) == 1 + len(others)
-    assert (made.shown is TENNIS) == (not others)
+    assert (made.shown == TENNIS) == (not others)
 
 
 @pytest.mark.parametrize(

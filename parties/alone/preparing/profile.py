@@ -1,0 +1,220 @@
+"""What the columns of a raw table hold: three queries over all of them at once, in a DuckDB of our own.
+
+All of it is private, and for this party's operator only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from parties.alone.preparing.spelling import (
+    CODE,
+    COMMA,
+    MOST,
+    NO_VALUE,
+    POINT,
+    TIME,
+    date_form,
+    decimal_mark,
+    share,
+    spelling_of,
+)
+from parties.base.text import instead, quoted
+from parties.sources.opening import open_rows
+from parties.sources.settings import FormatSettings, PlaceSettings
+from parties.tables.types import DAY, MISSING
+from smc.errors import InputError
+
+FREQUENT = 60  # values of a column that are looked at to find out what it holds
+FEW = 400  # values of a column that are all counted, by classes of the target
+SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What a column holds. `reads` is "text", "integer", "real", "date" or "time"; `form` is that of its dates.
+
+    `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
+    `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
+    that are none. `counts` are rows by value and class of the target, of columns with few values.
+    """
+
+    name: str
+    reads: str
+    rows: int
+    distinct: int
+    frequent: tuple[str, ...] = ()
+    length: float = 0.0
+    form: str = ""
+    low: float = 0.0
+    high: float = 0.0
+    inner: tuple[float, float] = (0.0, 0.0)
+    decimals: int = 0
+    odd: tuple[str, ...] = ()
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableProfile:
+    """A table's columns, how its cells are spelled, and its number of rows."""
+
+    place: PlaceSettings
+    spelling: FormatSettings
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    unfit: dict[str, str]
+
+
+def profile(place: PlaceSettings, target: str | None = None) -> TableProfile:
+    """Look at all columns of a file. `InputError` if it cannot be read, has no rows, or lacks the target."""
+    if "://" in place.source:
+        raise InputError("a raw table is looked at in files: write the database's table, or a part of it, to Parquet")
+    spelling = spelling_of(place)
+    with closing((rows := open_rows(place.model_copy(update={"format": spelling}))).engine):
+        names = [name for name in rows.types if name and rows.unfit(name) is None]
+        unfit = {name: str(rows.unfit(name)) for name in rows.types if name and name not in names}
+        if target is not None and target not in names:
+            raise InputError(f"{place.label}: there is no column {quoted(target)}{instead(target, names)}")
+        if not names:
+            raise InputError(f"{place.label}: there is no column that could be an attribute")
+        texts = [i for i, name in enumerate(names) if rows.types[name].is_string()]
+        query = rows.engine.sql(rows.select(names) if len(texts) == len(names) else rows.spelled(names))
+        ask = rows.engine.backend.raw_sql
+        with rows.engine.reporting():
+            # What has been spelled has no space around it; few cells of a file have, and plain spaces are most of it.
+            trimmed = ", ".join(f"TRIM(c{i}) AS c{i}" if i in texts else f"c{i}" for i in range(len(names)))
+            ask(f"CREATE TEMPORARY TABLE raw AS SELECT {trimmed} FROM ({query})")
+            return _profile(place, spelling, ask, names, None if target is None else names.index(target), unfit)
+
+
+def _profile(
+    place: PlaceSettings,
+    spelling: FormatSettings,
+    ask: Any,
+    names: list[str],
+    target: int | None,
+    unfit: dict[str, str],
+) -> TableProfile:
+    cells = [f"NULLIF(c{i}, '')" for i in range(len(names))]
+    expressions = [
+        f"approx_count_distinct({c}), COUNT({c}), approx_top_k({c}, {FREQUENT}), AVG(LENGTH({c}))" for c in cells
+    ]
+    total, *facts = ask(f"SELECT COUNT(*), {', '.join(expressions)} FROM raw").fetchone()
+    if not total:
+        raise InputError(f"{place.label}: there are no rows")
+    first = [
+        ColumnProfile(
+            name, "text", facts[4 * i + 1], facts[4 * i], tuple(facts[4 * i + 2] or ()), facts[4 * i + 3] or 0
+        )
+        for i, name in enumerate(names)
+    ]
+    samples = [[text for text in column.frequent if text not in (*NO_VALUE, MISSING)] for column in first]
+    mark = decimal_mark(samples)
+    columns = [_reading(column, texts, mark) for column, texts in zip(first, samples, strict=True)]
+    columns = _measured(ask, columns, cells, mark)
+    columns = _counted(ask, columns, cells, target)
+    missing = _missing(columns)
+    forms = [column.form for column in columns if column.reads == "date"]
+    fields = {
+        "decimal": mark,
+        "thousands": _thousands(columns, samples, mark),
+        "dates": max(forms, key=forms.count) if forms else "%Y-%m-%d",
+        "missing": missing,
+    }
+    return TableProfile(place, spelling.model_copy(update=fields), total, tuple(columns), unfit)
+
+
+def _reading(column: ColumnProfile, texts: Sequence[str], mark: str) -> ColumnProfile:
+    """Return the column with what its cells are, by a sample of them."""
+    numbers = [text for text in texts if (COMMA if mark == "," else POINT).fullmatch(text)]
+    if len(numbers) >= MOST * len(texts) and numbers and not any(CODE.fullmatch(text) for text in numbers):
+        return replace(column, reads="real")
+    days = [text for text in texts if re.match(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}", text)]
+    if len(days) >= MOST * len(texts) and days and (form := date_form(days)) is not None:
+        return replace(column, reads="date", form=form)
+    return replace(column, reads="time") if share(texts, TIME) >= MOST else column
+
+
+def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: str) -> list[ColumnProfile]:
+    """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
+    expressions, places = [], []
+    for place, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+        if column.reads == "text":
+            continue
+        x = _number(column, cell, mark)
+        decimals = f"MAX(LENGTH(SPLIT_PART({cell}, '{mark}', 2)))" if column.reads == "real" else "0"
+        odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, 20)"
+        expressions.append(f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x})")
+        places.append(place)
+    if not expressions:
+        return columns
+    facts = ask(f"SELECT {', '.join(expressions)} FROM raw").fetchone()
+    measured = list(columns)
+    for number, place in enumerate(places):
+        low, high, inner, decimals, odd, count = facts[6 * number : 6 * number + 6]
+        column = columns[place]
+        if not count or count < column.rows * MOST / 2:  # the sample was misleading
+            measured[place] = replace(column, reads="text")
+            continue
+        whole = column.reads == "real" and not decimals and abs(low) < 2**53 and abs(high) < 2**53
+        measured[place] = replace(
+            column,
+            reads="integer" if whole else column.reads,
+            low=low,
+            high=high,
+            inner=tuple(inner),
+            decimals=decimals or 0,
+            odd=tuple(text for text in odd or () if text != MISSING),
+        )
+    return measured
+
+
+def _number(column: ColumnProfile, cell: str, mark: str) -> str:
+    """Return the SQL for the number that an ordered cell is, NULL if it is none."""
+    match column.reads:
+        case "date":
+            return f"DATE_DIFF('day', DATE '1970-01-01', CAST(try_strptime({cell}, '{column.form}') AS DATE))"
+        case "time":
+            return f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"
+        case _:
+            thousands = "." if mark == "," else ","
+            return f"TRY_CAST(REPLACE(REPLACE({cell}, '{thousands}', ''), '{mark}', '.') AS DOUBLE)"
+
+
+def _counted(ask: Any, columns: list[ColumnProfile], cells: list[str], target: int | None) -> list[ColumnProfile]:
+    """Return the columns with the counts of those that have few values, by classes if the target has few."""
+    few = [place for place, column in enumerate(columns) if column.distinct <= FEW]
+    classes = f"COALESCE({cells[target]}, '')" if target is not None and target in few else "''"
+    pairs = [f"histogram(COALESCE({cells[place]}, '') || chr(31) || {classes})" for place in few]
+    counted = list(columns)
+    for place, histogram in zip(few, ask(f"SELECT {', '.join(pairs)} FROM raw").fetchone() if few else (), strict=True):
+        counts: dict[str, dict[str, int]] = {}
+        for text, rows in histogram.items():
+            value, _, label = text.partition(SEPARATOR)
+            counts.setdefault(value, {})[label] = rows
+        counted[place] = replace(columns[place], counts=counts, distinct=len(counts.keys() - {""}))
+    return counted
+
+
+def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
+    """Return the texts that mean no value: known ones, and those that stand among numbers or dates of two columns."""
+    odd = [text for column in columns for text in set(column.odd)]
+    seen = {text for column in columns for text in (*column.frequent, *column.counts)}
+    codes = {text for text in odd if odd.count(text) > 1 or text in NO_VALUE} | seen & set(NO_VALUE)
+    return tuple(sorted(codes - {"", MISSING}))
+
+
+def _thousands(columns: Sequence[ColumnProfile], samples: Sequence[Sequence[str]], mark: str) -> str:
+    """Return the mark that parts thousands, if some number has one."""
+    parting = "." if mark == "," else ","
+    marked = any(
+        parting in text
+        for column, texts in zip(columns, samples, strict=True)
+        if column.reads in ("integer", "real")
+        for text in texts
+    )
+    return parting if marked else ""

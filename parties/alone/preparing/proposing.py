@@ -1,0 +1,284 @@
+"""From what the columns of a raw table hold to a proposal: a public schema, the table's own mapping, and remarks.
+
+Of the rows the schema says which values occur (not those of a few rows), and bounds rounded outwards: no frequencies,
+no exact extremes. Everything is a guess that its operator overrules in the files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Any
+
+from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from parties.base.text import listed, quoted
+from parties.tables.schema import Schema, value_order
+from parties.tables.types import EPOCH, MISSING, Domain, KeyType, decimal_text, exactly, read_type, unusable
+from smc.errors import InputError
+
+MOST_VALUES = 64  # of a category
+FEW_NUMBERS = 16  # whole numbers that are counted one by one
+RARE = 10  # rows: what fewer rows say is not told
+RANGES = 6  # about as many a column of numbers has
+LONG = 30  # letters: longer texts on average are free text
+ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
+OTHER = "other"
+IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ColumnProposal:
+    """What becomes of a column: its categories in the schema, a key (`type` "key"), or nothing, and why."""
+
+    name: str
+    holds: str
+    domain: tuple[str, ...] | None = None
+    aside: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableProposal:
+    """A schema, the columns that it comes from, and what concerns several of them."""
+
+    schema: Schema
+    columns: tuple[ColumnProposal, ...]
+    remarks: tuple[str, ...] = ()
+    mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
+
+
+def propose(table: TableProfile, target: str | None = None, exclude: Sequence[str] = ()) -> TableProposal:
+    """Return a schema for a raw table. `InputError` if no column is left, or if the target is none that is counted."""
+    proposals = [
+        ColumnProposal(column.name, holds(column), aside="left out by --exclude")
+        if column.name in exclude
+        else _propose(column, table, target)
+        for column in table.columns
+    ]
+    proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
+    attributes: dict[str, tuple[str, ...]] = {p.name: p.domain for p in proposals if p.domain}
+    keys = tuple(p.name for p in proposals if p.domain is not None and not p.domain)
+    if target is not None and target not in attributes:
+        why = next(p.aside for p in proposals if p.name == target) or "it tells rows apart"
+        raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
+    if not attributes:
+        raise InputError(f"{table.place.label}: no column is left that could be an attribute")
+    schema = Schema(attributes, target, keys)
+    forms = {
+        column.name: {"dates": column.form}
+        for column in table.columns
+        if column.name in attributes and column.form not in ("", table.spelling.dates)
+    }
+    return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), forms)
+
+
+def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> ColumnProposal:
+    """Return what becomes of one column."""
+    text, rows = holds(column), table.rows
+    is_target = column.name == target
+    codes = {"", MISSING, *table.spelling.missing}
+    if problem := unusable(column.name):
+        return ColumnProposal(column.name, text, aside=f"its name {problem}")
+    if column.distinct <= 1:
+        return ColumnProposal(column.name, text, aside="it has one value only" if column.distinct else "it is empty")
+    missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
+    if _is_key(column) and not is_target:
+        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=("tells rows apart: a key",))
+    try:
+        fields, remarks = _fields(column, codes, is_target)
+    except InputError as error:
+        return ColumnProposal(column.name, text, aside=str(error))
+    if missing and not is_target:
+        fields["missing"] = True
+    elif missing:
+        remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
+        fields["missing"] = True
+    label, decided = leak(column)
+    if not is_target and decided >= ALMOST:
+        remarks = [*remarks, f"almost decides {quoted(target or '')} = {quoted(label)} by itself: was it known before?"]
+    return ColumnProposal(column.name, text, _domain(fields), remarks=tuple(remarks))
+
+
+def _domain(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Return the values of a type; of a category without more to say, a mere list."""
+    if fields["type"] == "category" and fields.keys() <= {"type", "values", "missing"}:
+        return (*fields["values"], *([MISSING] if "missing" in fields else []))
+    return Domain(read_type(fields))
+
+
+def holds(column: ColumnProfile) -> str:
+    """Return in words what a column holds, for its operator."""
+    about = f"{column.distinct:,}" if column.counts else f"about {column.distinct:,}"
+    match column.reads:
+        case "text":
+            return f"text, {about} values"
+        case "date":
+            low, high = (EPOCH + timedelta(days=int(day)) for day in (column.low, column.high))
+            return f"dates as {column.form}, {low} to {high}"
+        case "time":
+            return "times of the day"
+        case _:
+            words = "whole numbers" if column.reads == "integer" else "numbers"
+            return f"{words}, {_short(column.low)} to {_short(column.high)}"
+
+
+def _short(number: float) -> str:
+    return f"{number:.10g}"
+
+
+def _is_key(column: ColumnProfile) -> bool:
+    """Return whether nearly all cells differ, and are short texts, or whole numbers that are dense or called so."""
+    if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
+        return False
+    if column.reads == "text":
+        return column.length <= LONG
+    return bool(IDENTIFIER.search(column.name)) or column.high - column.low < 4 * column.rows
+
+
+def _fields(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return the type of a column as a schema file has it, and remarks. `InputError` says why it has none."""
+    match column.reads:
+        case "text":
+            return _category(column, codes, is_target)
+        case "date":
+            return _date(column), []
+        case "time":
+            return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
+    if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
+        return _category(column, codes, is_target)
+    return _number(column)
+
+
+def _category(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return the values that occur often enough to be told; of many, their first letters; else it is free text."""
+    if column.length > LONG and not column.counts:
+        raise InputError("free text: group it, or leave it")
+    if not column.counts:
+        raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
+    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
+    remarks: list[str] = []
+    prefix = None
+    if len(rows) > MOST_VALUES:
+        prefix, rows = _beginnings(rows)
+        remarks.append(f"counted by the first {prefix} letter{'s' if prefix > 1 else ''}")
+    often = {value for value, number in rows.items() if number >= RARE or is_target}
+    if problems := [value for value in often if unusable(value)]:
+        raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
+    fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
+    if prefix is not None:
+        fields["prefix"] = prefix
+    if rare := len(rows) - len(often):
+        fields["other"] = OTHER
+        remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: {quoted(OTHER)}")
+    if not often:
+        raise InputError(f"no value in {RARE} rows")
+    return fields, remarks
+
+
+def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
+    """Return how many first letters leave few enough values, and the rows of each. `InputError` if none do."""
+    for length in (5, 4, 3, 2, 1):
+        short: dict[str, int] = {}
+        for value, number in rows.items():
+            start = value[:length].strip()
+            short[start] = short.get(start, 0) + number
+        if 1 < len(short) <= MOST_VALUES:
+            return length, short
+    raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
+
+
+def _date(column: ColumnProfile) -> dict[str, Any]:
+    """Return days by the granularity that makes some ten periods; birthdays become ages."""
+    low, high = (EPOCH + timedelta(days=int(day)) for day in (column.low, column.high))
+    if (column.high - column.low) > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
+        at = date(high.year + 1, 1, 1)
+        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}
+    days = column.high - column.low
+    granularity = next(
+        (name for most, name in ((90, "week"), (500, "month"), (2200, "quarter")) if days <= most), "year"
+    )
+    return {
+        "type": "date",
+        "low": date(low.year, 1, 1),
+        "high": date(high.year, 12, 31),
+        "granularity": granularity,
+    }
+
+
+def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
+    """Return bounds rounded outwards, and ranges of one round width over the middle of the numbers."""
+    whole = column.reads == "integer"
+    smallest = Fraction(1) if whole else Fraction(1, 10**column.decimals)
+    low, high = round_out(column.low, column.high, smallest)
+    fields: dict[str, Any] = {"type": column.reads, "low": _plain(low), "high": _plain(high)}
+    remarks: list[str] = []
+    if not whole and (high - low) / smallest < 10_000:
+        fields["step"] = _plain(smallest)
+    if whole and column.high - column.low < FEW_NUMBERS:
+        return fields | {"low": int(column.low), "high": int(column.high)}, remarks
+    inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
+    width = max(nice((inner_high - inner_low) / RANGES), smallest)
+    edge = (math.floor(inner_low / width) + 1) * width
+    edges = []
+    while edge < max(inner_high, inner_low + width) and edge < high:
+        if edge > low:
+            edges.append(_plain(edge))
+        edge += width
+    fields["edges"] = edges or [_plain(low + (high - low) / 2)]
+    if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
+        remarks.append("its greatest number stands far apart: is it a code?")
+    return fields, remarks
+
+
+def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:
+    """Return bounds around these numbers, multiples of a round step, so that they do not tell the rows' extremes."""
+    first, last = exactly(low), exactly(high)
+    step = max(nice(max(last - first, smallest) / 10), smallest)
+    return math.floor(first / step) * step, math.ceil(last / step) * step
+
+
+def nice(number: Fraction) -> Fraction:
+    """Return the least of 1, 2, 5 times a power of ten that is no less than a positive number."""
+    power = Fraction(10) ** math.floor(math.log10(number))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= number)
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(decimal_text(number))
+
+
+def leak(column: ColumnProfile) -> tuple[str, float]:
+    """Return the class that the column tells best from the others, and how well.
+
+    That is the part of the rows wrong by the more frequent answer that the majority of each of its values gets right.
+    """
+    classes: dict[str, int] = {}
+    for of in column.counts.values():
+        for label, number in of.items():
+            classes[label] = classes.get(label, 0) + number
+    total = sum(classes.values())
+    best = ("", 0.0)
+    for label, number in classes.items():
+        most = max(number, total - number)
+        if total - most < max(RARE, total / 100):  # of a rare class, or without others, nothing can be said
+            continue
+        right = sum(max(of.get(label, 0), sum(of.values()) - of.get(label, 0)) for of in column.counts.values())
+        best = max(best, (label, (right - most) / (total - most)), key=lambda pair: pair[1])
+    return best
+
+
+def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield which columns have the same counts by class, value for value: they may say the same."""
+    seen: dict[tuple[Any, ...], str] = {}
+    for column in table.columns:
+        if column.name not in attributes or len(column.counts) < 2:
+            continue
+        shape = tuple(sorted(tuple(sorted(of.items())) for of in column.counts.values()))
+        if shape in seen:
+            yield f"{listed([seen[shape], column.name])} have the same counts: do they say the same?"
+        else:
+            seen[shape] = column.name

@@ -1,0 +1,89 @@
+"""A proposal as files: `schema.toml`, public, and the table's part of `party.toml`; as lines, and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.proposing import ColumnProposal, TableProposal
+from parties.base.templates import environment
+from parties.base.text import printable
+from parties.tables.toml_text import toml_key, toml_lines
+from parties.tables.types import type_of
+
+SHOWN = 6  # categories of a column, in a line
+TELLS = (
+    "The schema tells the peer: the names of your columns, which values occur in at least 10 rows, and bounds and "
+    "ranges of numbers and dates rounded outwards. It tells no frequencies, no extremes and no rows."
+)
+
+
+def party_text(name: str, table: TableProfile, proposal: TableProposal, source: str) -> str:
+    """Return the table's part of `party.toml`. `source` is written as it is."""
+    head = f"tables.{toml_key(name)}"
+    spelling = table.spelling.model_dump(exclude_defaults=True)
+    parts = [
+        f"[{head}]\n" + toml_lines({"source": source, "schema": "schema.toml", "max_rows": row_bound(table.rows)}),
+        f"[{head}.format]\n" + toml_lines(spelling) if spelling else "",
+        f"[{head}.columns]\n" + toml_lines(proposal.mapping) if proposal.mapping else "",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def row_bound(rows: int) -> int:
+    """Return a public bound with room: the least of 1, 2, 5 times a power of ten that is a fourth more, or larger."""
+    power = 10 ** int(math.log10(rows * 1.25))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rows * 1.25)
+
+
+def becomes(column: ColumnProposal) -> str:
+    """Return in words what becomes of a column."""
+    if column.domain is None:
+        return f"left out: {column.aside}"
+    if not column.domain:
+        return "key"
+    kind = type_of(column.domain)
+    some = ", ".join(column.domain[:SHOWN]) + (f", … ({len(column.domain)})" if len(column.domain) > SHOWN else "")
+    return f"{'category' if kind is None else kind.type}: {some}"
+
+
+def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
+    """Yield for each column its name, what it holds, what becomes of it, and what to look at."""
+    for column in proposal.columns:
+        yield printable(column.name), column.holds, printable(becomes(column)), printable("; ".join(column.remarks))
+
+
+def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
+    """Return the proposal as a JSON object."""
+    return {
+        "rows": table.rows,
+        "format": table.spelling.model_dump(),
+        "digest": proposal.schema.digest(),
+        "columns": [
+            {"name": c.name, "holds": c.holds, "becomes": becomes(c), "remarks": list(c.remarks)}
+            for c in proposal.columns
+        ],
+        "remarks": list(proposal.remarks),
+    }
+
+
+@cache
+def _template() -> Any:
+    return environment("parties.alone.preparing").get_template("preparing.html")
+
+
+def to_html(source: Path, table: TableProfile, proposal: TableProposal) -> str:
+    """Return the proposal as an HTML page: private, for it says what the rows hold."""
+    page: str = _template().render(
+        name=printable(source.name),
+        rows=table.rows,
+        spelling=table.spelling.model_dump(exclude_defaults=True),
+        lines=list(lines(proposal)),
+        remarks=proposal.remarks,
+        tells=TELLS,
+    )
+    return page

@@ -1,0 +1,58 @@
+"""Trees as people read them: sister leaves that say the same are one, questions whose answers all agree are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from parties.base.text import printable
+from parties.models.trees.tree import Leaf, Node, Split
+
+
+def merged(tree: Node) -> Node:
+    """Return the tree that says the same of every row with fewer branches; values that share a leaf are listed."""
+    if isinstance(tree, Leaf):
+        return tree
+    together = list(_together({value: merged(branch) for value, branch in tree.branches.items()}))
+    if len(together) == 1:
+        return together[0][1]
+    return Split(tree.attribute, {", ".join(values): branch for values, branch in together})
+
+
+def to_rules(tree: Node) -> str:
+    """Return the tree as sentences, one for each leaf of `merged`, in reading order; each ends with a newline."""
+    return "".join(f"{printable(line)}\n" for line in _rules(tree, ()))
+
+
+def _together(branches: Mapping[str, Node]) -> Iterator[tuple[list[str], Node]]:
+    """Yield the branches with their values: leaves of one label together, where the first of them stands."""
+    sisters: dict[str, list[str]] = {}
+    for value, branch in branches.items():
+        if isinstance(branch, Leaf):
+            sisters.setdefault(branch.label, []).append(value)
+    for value, branch in branches.items():
+        if not isinstance(branch, Leaf):
+            yield [value], branch
+        elif sisters[branch.label][0] == value:
+            yield sisters[branch.label], branch
+
+
+def _rules(tree: Node, conditions: tuple[str, ...]) -> Iterator[str]:
+    """Yield the sentences of a tree below these conditions."""
+    if isinstance(merged(tree), Leaf):
+        label = next(_labels(tree))
+        yield f"if {' and '.join(conditions)}: {label}" if conditions else f"always: {label}"
+        return
+    assert isinstance(tree, Split)
+    simplified = {value: merged(branch) for value, branch in tree.branches.items()}
+    for values, branch in _together(simplified):
+        inner = branch if isinstance(branch, Leaf) else tree.branches[values[0]]
+        yield from _rules(inner, (*conditions, f"{tree.attribute} is {' or '.join(values)}"))
+
+
+def _labels(tree: Node) -> Iterator[str]:
+    """Yield the labels of the leaves."""
+    if isinstance(tree, Leaf):
+        yield tree.label
+        return
+    for branch in tree.branches.values():
+        yield from _labels(branch)

@@ -1,0 +1,74 @@
+"""A table's rows in their order, each cell as the category that the schema gives it: what a model is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.sources.mapping import ColumnRule, rules
+from parties.sources.opening import counted_here, open_rows
+from parties.sources.settings import TableSettings
+from parties.tables.delimited import Columns
+from parties.tables.schema import Schema
+from parties.tables.unfit import UnfitError
+
+
+def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Columns:
+    """Return these columns of all rows as categories, in the order of the rows.
+
+    `InputError` if the table cannot be read or lacks a column, or names the row of a value that is not in the schema.
+    """
+    wanted = rules(table.columns, schema, names, table.format)
+    codes = _read_here(table, wanted) if counted_here(table) else _queried(table, wanted)
+    columns = {}
+    for rule, column in zip(wanted, codes, strict=True):
+        if len(unknown := np.flatnonzero(column < 0)):
+            where = f"{table.label}, row {int(unknown[0]) + 1}, column {rule.column!r}"
+            reason = f"no value that the schema knows: say what is meant, as columns.{rule.attribute}.values"
+            raise UnfitError(f"{where}: {reason}", f"{where}: {reason}")
+        columns[rule.attribute] = [rule.categories[code] for code in column.tolist()]
+    rows = len(codes[0]) if codes else 0
+    return Columns(Path(table.source), columns, range(1, rows + 1), unit="row")
+
+
+def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
+    """Return the indices of the cells of each column, -1 of unknown ones, as an engine finds them."""
+    import sqlglot.expressions as exp
+
+    from parties.sources.expressions import Cell
+
+    with open_rows(table) as rows:
+        for rule in wanted:
+            rows.select([rule.column])  # complains of a column that is not there
+        if rows.engine.lists:
+            rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
+        cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]
+        indices = [
+            exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"c{i}")
+            for i, index in enumerate(cells)
+        ]
+        query = exp.Select().select(*indices).from_(rows.query.subquery("t"))
+        pieces = [
+            [batch.column(i).to_numpy().astype(np.int32) for i in range(len(wanted))]
+            for batch in rows.engine.batches(query)
+        ]
+    return [np.concatenate([np.zeros(0, np.int32), *column]) for column in zip(*pieces, strict=True)] or [
+        np.zeros(0, np.int32) for _ in wanted
+    ]
+
+
+def _read_here(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
+    """Return the same of a CSV file where no engine is installed."""
+    from parties.sources.plain import PlainSource
+
+    source = PlainSource(table, wanted, table.max_rows, 0)
+    places = [source.names.index(rule.column) for rule in wanted]
+    codes: list[list[int]] = [[] for _ in wanted]
+    for record in source.records():
+        for column, rule, place in zip(codes, wanted, places, strict=True):
+            code = rule.code(record[place].strip())
+            column.append(-1 if code is None else code)
+    return [np.array(column, dtype=np.int32) for column in codes]

@@ -1,0 +1,514 @@
+"""Types of columns in a public schema, and the categories that each of them is counted by.
+
+    [attributes.age]
+    type = "integer"
+    low = 0
+    high = 110
+    edges = [18, 40, 65]     # "under 18", "18 to 39", "40 to 64", "65 and over"
+    missing = true           # and "?"
+
+A type says what the cells are, in public terms, and how they are counted: `edges`, a `width`, `groups`, a `prefix`, a
+`granularity`. Numbers beyond the bounds belong to the first or the last range. Types whose cells have an order are read
+as numbers (dates as days since 1970-01-01, times as seconds of the day) and compared with `cuts`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints, model_validator
+
+from parties.base.settings import Settings, validated
+from parties.base.text import did_you_mean, listed, printable, quoted
+from smc.errors import InputError
+
+MISSING = "?"
+MOST_CATEGORIES = 1 << 16  # of one column: a peer proposes schemas, too
+EPOCH = date(1970, 1, 1)
+DAY = 24 * 3600
+Number: TypeAlias = int | float
+
+
+def _text(value: object) -> object:
+    """Return whole numbers as their decimal digits, as elsewhere in a schema file."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _usable(text: str) -> str:
+    if (problem := unusable(text)) is not None:
+        raise ValueError(f"{quoted(text)} {problem}")
+    return text
+
+
+def unusable(text: str) -> str | None:
+    """Return what is wrong with a name or value, if anything: no cell of a table could ever equal it."""
+    if not text:
+        return "is empty (a missing value is written '?')"
+    if text != text.strip():
+        return "has space around it"
+    if printable(text) != text:
+        return "contains a control character"
+    return None
+
+
+def _increasing(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+    for lower, upper in pairwise(numbers):
+        if lower >= upper:
+            raise ValueError(f"must increase, but {upper} follows {lower}")
+    return numbers
+
+
+def _seconds(value: object) -> object:
+    """Return a time of day such as "06:30" in seconds."""
+    if isinstance(value, str):
+        hours, _, rest = value.partition(":")
+        minutes, _, seconds = rest.partition(":")
+        parts = [hours, minutes or "0", seconds or "0"]
+        if all(part.isascii() and part.isdigit() for part in parts):
+            hour, minute, second = map(int, parts)
+            if hour < 24 and minute < 60 and second < 60:
+                return hour * 3600 + minute * 60 + second
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < DAY:
+        return value
+    raise ValueError(f'must be a time such as "06:30", not {value}')
+
+
+def _day(value: object) -> object:
+    """Return a day such as 2026-01-31, which TOML writes without quotes and JSON with them."""
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    if type(value) is date:
+        return value
+    raise ValueError(f"must be a day such as 2026-01-31, not {str(value)[:60]}")
+
+
+Text: TypeAlias = Annotated[str, StringConstraints(max_length=1000), BeforeValidator(_text), AfterValidator(_usable)]
+Texts: TypeAlias = Annotated[tuple[Text, ...], Field(max_length=MOST_CATEGORIES)]
+Whole: TypeAlias = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+Decimal: TypeAlias = Annotated[
+    Whole | Annotated[float, Field(strict=True, allow_inf_nan=False)], Field(union_mode="left_to_right")
+]
+Day: TypeAlias = Annotated[date, BeforeValidator(_day), PlainSerializer(date.isoformat, when_used="json")]
+Moment: TypeAlias = Annotated[int, BeforeValidator(_seconds), PlainSerializer(lambda second: clock(second))]
+Granularity: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """How an ordered cell's number x becomes a category: number i, of `labels`, if cuts[i-1] <= x < cuts[i].
+
+    With a `grid` (low, step) the category is the nearest of low, low + step, ...; `numbers` are then not listed. The
+    labels stand in the order of the numbers if they rise with x, else `falling` in the other one.
+    """
+
+    labels: tuple[str, ...]
+    numbers: tuple[Number, ...] = ()
+    grid: tuple[Number, Number] | None = None
+    falling: bool = False
+
+
+class ColumnType(Settings, ABC):
+    """What the cells of a column are. `missing` if cells without a value are a category of their own, `?`."""
+
+    type: str
+    missing: bool = False
+    reads: ClassVar[str] = "text"  # what a cell is before it is counted: "text", "number", "date" or "time"
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories in public order, `?` for a missing value last."""
+        return (*self.labels, *([MISSING] if self.missing and MISSING not in self.labels else []))
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """The categories of cells that have a value."""
+
+    def public(self) -> dict[str, Any]:
+        """Return the type as plain JSON, without what is left to its default."""
+        return self.model_dump(mode="json", exclude_defaults=True) | {"type": self.type}
+
+
+class CategoryType(ColumnType):
+    """Texts. A cell is a value, or in a group, or `other` if that is given and it is neither.
+
+    With a `prefix` only so many letters of a cell are compared: the chapter of a code, the region of a postcode.
+    """
+
+    type: Literal["category"] = "category"
+    values: Texts = ()
+    groups: dict[Text, Texts] = Field(default_factory=dict)
+    prefix: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+    other: Text | None = None
+
+    @model_validator(mode="after")
+    def _each_once(self) -> CategoryType:
+        if not self.labels:
+            raise ValueError("a category needs values, or groups")
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("a value or group stands twice")
+        known = [*self.values, *(text for group in self.groups.values() for text in group)]
+        twice = next((text for place, text in enumerate(known) if text in known[:place]), None)
+        if twice is not None and len(known) < 1000:
+            raise ValueError(f"{quoted(twice)} is in two groups")
+        if self.prefix is not None and (long := [text for text in known if len(text) > self.prefix]):
+            raise ValueError(f"prefix: {quoted(long[0])} is longer than the {self.prefix} letters that are compared")
+        return self
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values, the groups, and what everything else is."""
+        return (*self.values, *self.groups, *([] if self.other is None else [self.other]))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts of cells, or their beginnings, and the category of each."""
+        members = {text: label for label, group in self.groups.items() for text in group}
+        return {text: text for text in self.values} | members
+
+
+class FlagType(ColumnType):
+    """Yes or no, as tables of many languages of programs spell it; other spellings are mapped by who has them."""
+
+    type: Literal["flag"] = "flag"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Yes, then no."""
+        return tuple(FLAGS)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The spellings that are known, and what each means."""
+        return {
+            spelled: label
+            for label, words in FLAGS.items()
+            for word in words
+            for spelled in (word, word.capitalize(), word.upper())
+        }
+
+
+FLAGS = {"yes": ("yes", "y", "true", "t", "1"), "no": ("no", "n", "false", "f", "0")}
+
+
+class OrderedType(ColumnType):
+    """Cells that have an order, and are cut into ranges."""
+
+    @property
+    @abstractmethod
+    def cuts(self) -> Cuts:
+        """The ranges and where they end."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The ranges, in the order of their cells."""
+        return self.cuts.labels
+
+
+class NumberType(OrderedType):
+    """Numbers between public bounds; each of them a category if there are neither `edges` nor a `width`."""
+
+    reads = "number"
+    low: Decimal
+    high: Decimal
+    step: Annotated[Decimal, Field(gt=0)] | None = None
+    edges: Annotated[tuple[Decimal, ...], AfterValidator(_increasing), Field(min_length=1)] | None = None
+    width: Annotated[Decimal, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _countable(self) -> NumberType:
+        if self.low >= self.high:
+            raise ValueError(f"low must be below high, and {self.low} is not below {self.high}")
+        if self.edges is not None and self.width is not None:
+            raise ValueError("edges and width are two ways to count: give one")
+        if self.edges is not None and not (self.low < self.edges[0] and self.edges[-1] <= self.high):
+            raise ValueError(f"edges must lie between {self.low} and {self.high}")
+        span = exactly(self.high) - exactly(self.low)
+        if self.edges is None and span / exactly(self.width or self.unit) >= MOST_CATEGORIES:
+            raise ValueError(f"these are more than {MOST_CATEGORIES} categories: give edges, or a wider width or step")
+        return self
+
+    @property
+    @abstractmethod
+    def unit(self) -> Number:
+        """The step between numbers that are told apart."""
+
+    @property
+    def cuts(self) -> Cuts:
+        """The ranges between the edges, or every number by itself."""
+        low, high = exactly(self.low), exactly(self.high)
+        if self.edges is not None:
+            edges = [exactly(edge) for edge in self.edges]
+        elif self.width is not None:
+            edges = list(_between(low, high, exactly(self.width)))
+        else:
+            unit = exactly(self.unit)
+            count = int((high - low) / unit) + 1
+            return Cuts(tuple(decimal_text(low + place * unit) for place in range(count)), grid=(self.low, self.unit))
+        return Cuts(range_labels(edges, self.unit if self._whole else None), tuple(_plain(edge) for edge in edges))
+
+    @property
+    def is_grid(self) -> bool:
+        """True if each number is a category by itself."""
+        return self.edges is None and self.width is None
+
+    def numeric(self) -> NumberType:
+        """Return the same column with each number a category by itself. `InputError` if those are too many."""
+        fields = self.model_dump(exclude_unset=True, exclude={"edges", "width"})
+        return validated(type(self), fields)
+
+    @property
+    def _whole(self) -> bool:
+        return isinstance(self, IntegerType)
+
+
+class IntegerType(NumberType):
+    """Whole numbers."""
+
+    type: Literal["integer"] = "integer"
+    low: Whole
+    high: Whole
+    step: Annotated[Whole, Field(gt=0)] | None = None
+
+    @property
+    def unit(self) -> Number:
+        """The step, 1 unless it is given."""
+        return self.step or 1
+
+
+class RealType(NumberType):
+    """Decimal numbers."""
+
+    type: Literal["real"] = "real"
+
+    @property
+    def unit(self) -> Number:
+        """The step; unless it is given, the power of ten that makes 1,000 to 10,000 of them between the bounds."""
+        if self.step is not None:
+            return self.step
+        power = math.floor(math.log10(float(exactly(self.high) - exactly(self.low)) / 1000))
+        return _plain(Fraction(10) ** power)
+
+
+class DateType(OrderedType):
+    """Days between public bounds, counted by a granularity; or ages in years at a day, counted as numbers are."""
+
+    type: Literal["date"] = "date"
+    reads = "date"
+    low: Day | None = None
+    high: Day | None = None
+    granularity: Granularity = "month"
+    age_at: Day | None = None
+    edges: Annotated[tuple[Whole, ...], AfterValidator(_increasing), Field(min_length=1)] | None = None
+    width: Annotated[Whole, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _either_form(self) -> DateType:
+        if self.age_at is None:
+            if self.edges is not None or self.width is not None:
+                raise ValueError("edges and width are for ages: give age_at, or a granularity")
+            if self.low is None or self.high is None or self.low >= self.high:
+                raise ValueError("a date needs low and high, the earlier day first")
+            if (self.high - self.low).days / SHORTEST[self.granularity] >= MOST_CATEGORIES:
+                raise ValueError(f"these are more than {MOST_CATEGORIES} categories: give a coarser granularity")
+        elif "granularity" in self.model_fields_set or self.low is not None or self.high is not None:
+            raise ValueError("age_at is counted by edges or a width, in years: no granularity, low or high")
+        elif (self.edges is None) == (self.width is None):
+            raise ValueError("age_at needs edges or a width, in years: one of them")
+        elif self.edges is not None and not 0 < self.edges[0] <= self.edges[-1] < OLDEST:
+            raise ValueError(f"edges: ages are from 1 to {OLDEST - 1} years")
+        return self
+
+    @property
+    def cuts(self) -> Cuts:
+        """The periods from the lower bound to the upper one; or ranges of ages, which fall as days rise."""
+        if self.age_at is not None:
+            ages = self.edges or tuple(range(self.width or 1, OLDEST, self.width or 1))
+            labels = range_labels([Fraction(age) for age in ages], 1)
+            days = [days_of(_years_before(self.age_at, age)) + 1 for age in ages]  # born by then: as old, or older
+            return Cuts(labels, tuple(reversed(days)), falling=True)
+        assert self.low is not None
+        assert self.high is not None
+        starts = [start := _start(self.low, self.granularity)]
+        while (start := _start(start + timedelta(days=STRIDE[self.granularity]), self.granularity)) <= self.high:
+            starts.append(start)
+        return Cuts(
+            tuple(_period(start, self.granularity) for start in starts), tuple(days_of(start) for start in starts[1:])
+        )
+
+
+SHORTEST = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}  # days
+STRIDE = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # days, from a start into the next period
+OLDEST = 130  # years
+
+
+class TimeType(OrderedType):
+    """Times of the day, by the hour or between edges such as "06:30"."""
+
+    type: Literal["time"] = "time"
+    reads = "time"
+    edges: Annotated[tuple[Moment, ...], AfterValidator(_increasing), Field(min_length=1)] | None = None
+
+    @property
+    def cuts(self) -> Cuts:
+        """The hours, or the parts of the day between the edges."""
+        if self.edges is None:
+            return Cuts(tuple(f"{hour:02}:00" for hour in range(24)), tuple(hour * 3600 for hour in range(1, 24)))
+        words = [clock(edge) for edge in self.edges]
+        inner = [f"{start} to before {end}" for start, end in pairwise(words)]
+        return Cuts((f"before {words[0]}", *inner, f"{words[-1]} and after"), self.edges)
+
+
+class KeyType(ColumnType):
+    """What tells rows or persons apart. It is never an attribute: nothing counts by it."""
+
+    type: Literal["key"] = "key"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+
+TYPES: dict[str, type[ColumnType]] = {
+    kind.model_fields["type"].default: kind
+    for kind in (CategoryType, FlagType, IntegerType, RealType, DateType, TimeType, KeyType)
+}
+
+
+class Domain(tuple[str, ...]):
+    """A column's categories in public order, with the type that they come from: equal if both are."""
+
+    column: ColumnType
+
+    def __new__(cls, column: ColumnType) -> Domain:
+        """Build it from the type alone."""
+        domain = super().__new__(cls, column.categories)
+        domain.column = column
+        return domain
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and self.column == other.column
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((tuple(self), self.column.type))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (self.column,)
+
+
+def type_of(values: Sequence[str]) -> ColumnType | None:
+    """Return the type that a column's categories come from; None if they are a mere list."""
+    return values.column if isinstance(values, Domain) else None
+
+
+def read_type(fields: Mapping[str, Any]) -> ColumnType:
+    """Return the type in a table of a schema file or of the peer's. `InputError` names the key that is wrong."""
+    name = fields.get("type")
+    if name == "text":
+        raise InputError("free text is never counted: leave the column out, or list its words as groups of a category")
+    if not isinstance(name, str) or name not in TYPES:
+        problem = "is missing (values are a list)" if name is None else f"{quoted(str(name))} is none"
+        hint = did_you_mean(str(name), TYPES) if name is not None else ""
+        raise InputError(f"type: {problem}{hint}; there are {listed([*TYPES])}")
+    return validated(TYPES[name], fields)
+
+
+def exactly(number: Number) -> Fraction:
+    """Return the number that its shortest decimal text says."""
+    return Fraction(repr(number))
+
+
+def decimal_text(number: Fraction) -> str:
+    """Return a number with finitely many decimals as text, without an exponent."""
+    digits = 0
+    while (number * 10**digits).denominator > 1 and digits < 400:
+        digits += 1
+    whole = abs(int(number * 10**digits))
+    text = str(whole).rjust(digits + 1, "0")
+    return ("-" if number < 0 else "") + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
+
+
+def range_labels(edges: Sequence[Fraction], unit: Number | None) -> tuple[str, ...]:
+    """Return the words for the ranges between edges; numbers that are multiples of a unit have a last one."""
+    words = [decimal_text(edge) for edge in edges]
+    if unit is None:
+        inner = [f"{low} to under {high}" for low, high in pairwise(words)]
+    else:
+        lasts = [decimal_text(edge - exactly(unit)) for edge in edges]
+        inner = [low if low == last else f"{low} to {last}" for low, last in zip(words, lasts[1:], strict=False)]
+    return (f"under {words[0]}", *inner, f"{words[-1]} and over")
+
+
+def days_of(day: date) -> int:
+    """Return the days since 1970-01-01."""
+    return (day - EPOCH).days
+
+
+def _plain(number: Fraction) -> Number:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _between(low: Fraction, high: Fraction, width: Fraction) -> Iterable[Fraction]:
+    """Yield the edges of ranges of one width, above the lower bound and up to the upper one; one at least."""
+    edge = low + width
+    yield edge
+    while (edge := edge + width) <= high:
+        yield edge
+
+
+def _years_before(day: date, years: int) -> date:
+    """Return the last day on which somebody was born who is so old at a day."""
+    try:
+        return day.replace(year=day.year - years)
+    except ValueError:  # the 29th of February
+        return date(day.year - years, 2, 28)
+
+
+def _start(day: date, granularity: Granularity) -> date:
+    """Return the first day of the period that a day is in."""
+    match granularity:
+        case "day":
+            return day
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case "month":
+            return day.replace(day=1)
+        case "quarter":
+            return date(day.year, (day.month - 1) // 3 * 3 + 1, 1)
+        case "year":
+            return date(day.year, 1, 1)
+
+
+def _period(start: date, granularity: Granularity) -> str:
+    match granularity:
+        case "day":
+            return start.isoformat()
+        case "week":
+            year, week, _ = start.isocalendar()
+            return f"{year}-W{week:02}"
+        case "month":
+            return f"{start:%Y-%m}"
+        case "quarter":
+            return f"{start.year}-Q{(start.month + 2) // 3}"
+        case "year":
+            return f"{start.year}"
+
+
+def clock(second: int) -> str:
+    """Return a second of the day as hours and minutes, and seconds if there are some."""
+    hours, rest = divmod(second, 3600)
+    return f"{hours:02}:{rest // 60:02}" + (f":{rest % 60:02}" if rest % 60 else "")

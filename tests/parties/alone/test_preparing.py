@@ -1,0 +1,240 @@
+"""Raw tables looked at: what is guessed, what the schema tells; every odd file is read or refused in a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parties.alone.preparing.fitting import fit
+from parties.alone.preparing.profile import profile
+from parties.alone.preparing.proposing import TableProposal, propose
+from parties.cli import run
+from parties.party_file import load as load_party
+from parties.sources.opening import open_table
+from parties.sources.settings import PlaceSettings
+from parties.tables import schema as schemas
+from parties.tables.types import type_of
+from smc.errors import InputError
+
+RAW = Path(__file__).parents[4] / "shared" / "data" / "raw"
+
+
+def look(path: Path, target: str | None = None) -> TableProposal:
+    return propose(profile(PlaceSettings(source=str(path)), target), target)
+
+
+def becomes(proposal: TableProposal) -> dict[str, str]:
+    kinds = {name: type_of(values) for name, values in proposal.schema.attributes.items()}
+    return {name: "category" if kind is None else kind.type for name, kind in kinds.items()}
+
+
+def messy(path: Path, rows: int = 400, seed: int = 1) -> list[dict[str, str]]:
+    """Write an export with semicolons, decimal commas, German dates and codes for missing; return its cells."""
+    draw = random.Random(seed)
+    records = []
+    for number in range(rows):
+        age = draw.randint(0, 95)
+        records.append(
+            {
+                "FallNr": str(700_000 + number),
+                "Alter": draw.choice([str(age)] * 9 + ["k.A."]),
+                "Gewicht": draw.choice([f"{draw.uniform(40, 120):.1f}".replace(".", ",")] * 9 + ["k.A.", ""]),
+                "geboren": f"{draw.randint(1, 28):02}.{draw.randint(1, 12):02}.{2025 - age}",
+                "PLZ": draw.choice(["01067", "10115", "80331"]),
+                "Code": draw.choice("AB") + str(draw.randint(100, 999)),
+                "Text": "; ".join(draw.choice(["starker Schmerz", "ohne Befund", "Kontrolle"]) for _ in range(9))
+                + str(number),
+                "selten": "x" if number else "einmalig",
+                "leer": "",
+                "Ausgang": "ja" if age > 60 else "nein",
+            }
+        )
+    with path.open("w", newline="", encoding="utf-8-sig") as stream:
+        writer = csv.DictWriter(stream, list(records[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(records)
+    return records
+
+
+def test_what_a_hospitals_export_becomes(tmp_path: Path) -> None:
+    records = messy(tmp_path / "a.csv")
+    proposal = look(tmp_path / "a.csv", "Ausgang")
+    assert becomes(proposal) == {
+        "Alter": "integer",
+        "Gewicht": "real",
+        "geboren": "date",
+        "PLZ": "category",
+        "Code": "category",
+        "selten": "category",
+        "Ausgang": "category",
+    }
+    assert proposal.schema.keys == ("FallNr",)
+    by_name = {column.name: column for column in proposal.columns}
+    assert "free text" in by_name["Text"].aside
+    assert by_name["leer"].aside == "it is empty"
+    assert proposal.schema.attributes["PLZ"] == ("01067", "10115", "80331")
+    assert {value[0] for value in proposal.schema.attributes["Code"]} == {"A", "B"}
+    assert {len(value) for value in proposal.schema.attributes["Code"]} == {2}  # counted by its first two letters
+    assert "almost decides" in " ".join(by_name["geboren"].remarks) or "almost decides" in " ".join(
+        by_name["Alter"].remarks
+    )
+    assert len(records) == 400
+
+
+def test_the_schema_tells_no_rare_value_and_no_extreme(tmp_path: Path) -> None:
+    records = messy(tmp_path / "a.csv")
+    text = look(tmp_path / "a.csv", "Ausgang").schema
+    text.save(tmp_path / "schema.toml")
+    told = (tmp_path / "schema.toml").read_text()
+    assert "einmalig" not in told
+    weights = sorted(float(r["Gewicht"].replace(",", ".")) for r in records if r["Gewicht"] not in ("", "k.A."))
+    assert str(weights[0]) not in told
+    assert str(weights[-1]) not in told
+    weight = type_of(text.attributes["Gewicht"])
+    assert weight is not None
+    assert getattr(weight, "low") <= weights[0]  # noqa: B009
+    assert getattr(weight, "high") >= weights[-1]  # noqa: B009
+
+
+def test_the_files_are_read_as_pandas_reads_the_raw_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    messy(tmp_path / "a.csv")
+    assert run(["prepare", str(tmp_path / "a.csv"), "--target", "Ausgang", "--out", str(tmp_path / "clinic")]) == 0
+    assert "tells the peer" in capsys.readouterr().err
+    table = load_party(tmp_path / "clinic" / "party.toml").tables["a"]
+    schema = schemas.load(table.schema_file)
+    frame = pandas.read_csv(tmp_path / "a.csv", sep=";", decimal=",", na_values=["k.A."], encoding="utf-8-sig")
+    age = type_of(schema.attributes["Alter"])
+    edges = [-1, *age.edges, 1000]  # type: ignore[union-attr]
+    wanted = pandas.cut(frame["Alter"], edges, right=False, labels=False).value_counts(dropna=False)
+    with open_table(table, schema, "Ausgang") as source:
+        assert source.check() == 400
+        rows = source.distinct()
+    place = list(schema.features("Ausgang")).index("Alter")
+    counts = pandas.Series(rows[:, -1]).groupby(rows[:, place]).sum()
+    for code, number in wanted.items():
+        assert counts[len(schema.attributes["Alter"]) - 1 if pandas.isna(code) else int(code)] == number
+
+
+def test_another_table_is_mapped_to_a_schema_that_exists(tmp_path: Path) -> None:
+    messy(tmp_path / "a.csv")
+    schema = look(tmp_path / "a.csv", "Ausgang").schema
+    (tmp_path / "b.csv").write_text("alter,AUSGANG,plz,neu\n" + "70,Ja,01067,1\n30,nein,99999,2\n" * 20)
+    table = profile(PlaceSettings(source=str(tmp_path / "b.csv")))
+    fitted = fit(table, schema)
+    assert fitted.mapping["Alter"] == {"column": "alter"}
+    assert fitted.mapping["Ausgang"] == {"column": "AUSGANG", "values": {"Ja": "ja"}}
+    remarks = {column.name: " ".join(column.remarks) for column in fitted.columns}
+    assert "'99999': not in the schema" in remarks["plz"]
+    assert any("'Gewicht'" in remark for remark in fitted.remarks)
+    with pytest.raises(InputError, match="no column is called like an attribute"):
+        fit(table, schemas.Schema({"zzz": ("a",)}))
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "complaint"),
+    [
+        ("", [], "the file is empty"),
+        ("a,b\n", [], "there are no rows"),
+        ("a,b\n1,2\n1\n", [], "x.csv"),
+        ("a,a\n1,2\n", [], "stands twice"),
+        ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
+        ("a,b\n1,x\n2,x\n", ["--target", "b"], "cannot be the target: it has one value only"),
+        ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
+        ("a\nx\n", [], "no column is left"),
+    ],
+)
+def test_what_cannot_be_prepared_is_refused_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, arguments: list[str], complaint: str
+) -> None:
+    (tmp_path / "x.csv").write_text(content)
+    assert run(["prepare", str(tmp_path / "x.csv"), "--out", str(tmp_path / "out"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    messy(tmp_path / "a.csv")
+    arguments = ["prepare", str(tmp_path / "a.csv"), "--out", str(tmp_path / "clinic")]
+    assert run(arguments) == 0
+    assert run(arguments) == 2
+    assert "has a table a already" in capsys.readouterr().err
+    assert run([*arguments, "--table", "again"]) == 2
+    assert "schema.toml is there already" in capsys.readouterr().err
+    assert run([*arguments, "--table", "again", "--schema", str(tmp_path / "clinic" / "schema.toml")]) == 0
+    assert {"a", "again"} == set(load_party(tmp_path / "clinic" / "party.toml").tables)
+
+
+FIELDS = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
+    st.sampled_from(["", "?", "NA", "-", "1", "0,5", "1.5", "1e400", "31.12.2020", "2020-02-30", "12:30", "ja", "007"]),
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    st.dates().map(str),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda width: st.lists(st.lists(FIELDS, min_size=width, max_size=width), min_size=1, max_size=30)
+    ),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_file_is_read_or_refused_in_a_line(
+    tmp_path: Path, table: list[list[str]], mark: str, encoding: str, ending: str
+) -> None:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=mark, lineterminator=ending)
+    writer.writerow([f"c{i}" for i in range(len(table[0]))])
+    writer.writerows(table)
+    path = tmp_path / "odd.csv"
+    path.write_bytes(stream.getvalue().encode(encoding, errors="replace"))
+    try:
+        proposal = look(path)
+    except InputError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert len(refusal.splitlines()) <= 1
+    if refusal:
+        return
+    proposal.schema.save(tmp_path / "schema.toml")
+    assert schemas.load(tmp_path / "schema.toml").digest() == proposal.schema.digest()
+
+
+@pytest.mark.skipif(not RAW.exists(), reason="the raw tables are not here")
+@pytest.mark.parametrize(
+    ("name", "target", "usable"),
+    [("fars.csv.gz", "INJURY_SEVERITY", 29), ("abalone.csv", "Sex", 9), ("casp.csv.gz", None, 10)],
+)
+def test_raw_tables_are_usable(name: str, target: str | None, usable: int) -> None:
+    proposal = look(RAW / name, target)
+    assert len(proposal.schema.attributes) >= usable
+    if name.startswith("fars"):
+        race = next(column for column in proposal.columns if column.name == "RACE")
+        assert "almost decides 'INJURY_SEVERITY' = 'Fatal_Injury'" in " ".join(race.remarks)
+
+
+@pytest.mark.skipif(not RAW.exists(), reason="the raw tables are not here")
+def test_the_hospitals_export_is_usable_with_two_edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["make_hospital.py", "3000"])
+    runpy.run_path(str(RAW / "make_hospital.py"))
+    proposal = look(tmp_path / "a.csv", "Wiederaufnahme")
+    assert len(proposal.schema.attributes) >= 45
+    fitted: Any = fit(profile(PlaceSettings(source=str(tmp_path / "b.csv"))), proposal.schema)
+    edits = [column.name for column in fitted.columns if any("not in the schema" in text for text in column.remarks)]
+    assert len(edits) <= 2

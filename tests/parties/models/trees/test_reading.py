@@ -1,0 +1,80 @@
+"""Trees as people read them say the same of every row as the trees themselves."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parties.models.trees.reading import merged, to_rules
+from parties.models.trees.tree import Leaf, Node, Split, TreeFile, size
+
+DOMAINS = {"a": ("1", "2", "3"), "b": ("x", "y, z"), "c": ("only",)}
+
+
+def trees(names: tuple[str, ...]) -> st.SearchStrategy[Node]:
+    leaf: st.SearchStrategy[Node] = st.sampled_from(["yes", "no"]).map(Leaf)
+    if not names:
+        return leaf
+    splits = [
+        st.tuples(*(trees(tuple(n for n in names if n != name)) for _ in DOMAINS[name])).map(
+            lambda children, name=name: Split(name, dict(zip(DOMAINS[name], children, strict=True)))
+        )
+        for name in names
+    ]
+    return st.one_of(leaf, *splits)
+
+
+def answer(tree: Node, row: dict[str, str]) -> str:
+    while isinstance(tree, Split):
+        matching = [branch for key, branch in tree.branches.items() if row[tree.attribute] in keys(tree, key)]
+        (tree,) = matching
+    return tree.label
+
+
+def keys(tree: Split, key: str) -> list[str]:
+    """Return the values that a key of a merged tree lists."""
+    return [value for value in DOMAINS[tree.attribute] if value == key or f", {value}, " in f", {key}, "]
+
+
+@given(trees(tuple(DOMAINS)))
+def test_a_merged_tree_says_the_same(tree: Node) -> None:
+    simple = merged(tree)
+    for values in product(*DOMAINS.values()):
+        row = dict(zip(DOMAINS, values, strict=True))
+        assert answer(simple, row) == answer(tree, row)
+    assert size(simple).nodes <= size(tree).nodes
+    assert merged(simple) == simple
+
+
+@given(trees(tuple(DOMAINS)))
+def test_rules_are_one_a_leaf_and_cover_every_row_once(tree: Node) -> None:
+    lines = to_rules(tree).splitlines()
+    assert len(lines) == size(merged(tree)).leaves
+    for values in product(*DOMAINS.values()):
+        row = dict(zip(DOMAINS, values, strict=True))
+        fitting = [line for line in lines if line.startswith("always") or all(holds(c, row) for c in conditions(line))]
+        assert len(fitting) == 1
+        assert fitting[0].endswith(f": {answer(tree, row)}")
+
+
+def conditions(line: str) -> list[str]:
+    return line.removeprefix("if ").rpartition(": ")[0].split(" and ")
+
+
+def holds(condition: str, row: dict[str, str]) -> bool:
+    name, _, values = condition.partition(" is ")
+    return row[name] in values.split(" or ")
+
+
+def test_questions_whose_answers_agree_are_not_shown() -> None:
+    same = Split("b", {"x": Leaf("no"), "y, z": Leaf("no")})
+    tree = Split("a", {"1": same, "2": Leaf("no"), "3": Leaf("yes")})
+    assert merged(tree) == Split("a", {"1, 2": Leaf("no"), "3": Leaf("yes")})
+    assert to_rules(tree) == "if a is 1 or 2: no\nif a is 3: yes\n"
+    assert merged(Split("a", dict.fromkeys(DOMAINS["a"], same))) == Leaf("no")
+    assert to_rules(same) == "always: no\n"
+    forest = TreeFile("0" * 64, "t", 0.1, same, None, (tree,))
+    assert isinstance(forest.shown, Split)
+    assert forest.shown.branches["tree 1"] == Leaf("no")

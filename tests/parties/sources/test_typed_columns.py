@@ -1,0 +1,167 @@
+"""Raw cells under typed columns: DuckDB and the reader without an engine agree with pandas, whatever the spelling."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parties.sources.mapping import rules
+from parties.sources.opening import open_table
+from parties.sources.plain import PlainSource
+from parties.sources.settings import FormatSettings, TableSettings
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
+from smc.errors import InputError
+
+TARGET = ("a", "b")
+
+
+def columns_of(
+    path: Path, spelling: dict[str, Any], mapping: dict[str, Any], **types: dict[str, Any]
+) -> list[list[str]]:
+    """Return the categories of each row of a file with a last column `y`, rows sorted, by both readers alike."""
+    schema = Schema({**{name: Domain(read_type(fields)) for name, fields in types.items()}, "y": TARGET})
+    table = TableSettings(source=str(path), schema=Path("s.toml"), format=spelling, columns=mapping)
+    with open_table(table, schema, "y") as source:
+        source.check()
+        queried = source.distinct()
+    plain = PlainSource(table, rules(table.columns, schema, [*types, "y"], table.format), 65535, 0)
+    plain.check()
+    read = plain.distinct()
+    assert sorted(queried.tolist()) == sorted(read.tolist())
+    domains = [*schema.attributes.values()]
+    lines = [[domain[place] for domain, place in zip(domains, line, strict=False)] for line in read.tolist()]
+    return sorted(line for line, times in zip(lines, read[:, -1], strict=True) for _ in range(times))
+
+
+def test_a_german_export(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    text = (
+        "Fall;Alter;Gewicht;geboren;Uhr;PLZ;Raucher;y\r\n"
+        "1;17;1.082,5;31.12.2000;06:29;01067;Ja;a\r\n"
+        '2;"18";70,0;1.1.1950;06:30:00;10115;nein;b\r\n'
+        "3;k.A.;-;29.02.1960; 23:59 ;99999;NEIN;a\r\n"
+    )
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = columns_of(
+        path,
+        {"separator": ";", "decimal": ",", "thousands": ".", "dates": "%d.%m.%Y", "missing": ["k.A.", "-"]},
+        {"Raucher": {"values": {"Ja": "yes", "nein": "no", "NEIN": "no"}}},
+        Alter={"type": "integer", "low": 0, "high": 100, "edges": [18], "missing": True},
+        Gewicht={"type": "real", "low": 0, "high": 2000, "edges": [70, 1000], "missing": True},
+        geboren={"type": "date", "age_at": "2026-01-01", "edges": [65]},
+        Uhr={"type": "time", "edges": ["06:30"]},
+        PLZ={"type": "category", "values": ["0", "1"], "prefix": 1, "other": "else"},
+        Raucher={"type": "flag"},
+    )
+    assert found == [
+        ["18 and over", "70 to under 1000", "65 and over", "06:30 and after", "1", "no", "b"],
+        ["?", "?", "65 and over", "06:30 and after", "else", "no", "a"],
+        ["under 18", "1000 and over", "under 65", "before 06:30", "0", "yes", "a"],
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252", "latin-1"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
+    word = "Gyn\u00e4" if encoding == "latin-1" else "Gyn\u00e4\u20ac\u201c"
+    data = f"{word},y\n{word},a\nx,b\n".encode(encoding)
+    path = tmp_path / "x.csv"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    found = columns_of(path, {"encoding": encoding}, {}, **{word: {"type": "category", "values": [word, "x"]}})
+    assert found == sorted([[word, "a"], ["x", "b"]])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(
+    st.lists(st.decimals(-200, 300, places=2, allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
+    st.lists(st.integers(-99, 199), min_size=1, max_size=6, unique=True),
+    st.sampled_from(".,"),
+)
+def test_numbers_fall_where_pandas_puts_them(tmp_path: Path, cells: list[Any], edges: list[int], mark: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x;y\n" + "".join(f"{str(cell).replace('.', mark)};a\n" for cell in cells))
+    fields = {"type": "real", "low": -100, "high": 200, "edges": sorted(edges)}
+    found = columns_of(path, {"separator": ";", "decimal": mark}, {}, x=fields)
+    bins = [-np.inf, *sorted(edges), np.inf]
+    places = pandas.cut([float(cell) for cell in cells], bins, right=False, labels=False)
+    labels = read_type(fields).categories
+    assert found == sorted([labels[place], "a"] for place in places)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(st.lists(st.decimals(-3, 14, places=1, allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_each_number_by_itself_is_the_nearest_within_the_bounds(tmp_path: Path, cells: list[Any]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},a\n" for cell in cells))
+    found = columns_of(path, {}, {}, x={"type": "real", "low": 0, "high": 10, "step": 0.1})
+    wanted = [f"{min(max(cell, 0), 10):f}".rstrip("0").rstrip(".") or "0" for cell in cells]
+    assert found == sorted([text if text != "-0" else "0", "a"] for text in wanted)
+
+
+def test_typed_cells_of_parquet(tmp_path: Path) -> None:
+    frame = pandas.DataFrame(
+        {
+            "day": [datetime.date(2024, 3, 31), datetime.date(2024, 4, 1)],
+            "at": [datetime.datetime(2024, 1, 1, 5, 59, 59, 900_000), datetime.datetime(2024, 1, 1, 6)],
+            "y": ["a", "b"],
+        }
+    )
+    frame.to_parquet(tmp_path / "x.parquet")
+    schema = Schema(
+        {
+            "day": Domain(
+                read_type({"type": "date", "low": "2024-01-01", "high": "2024-12-31", "granularity": "quarter"})
+            ),
+            "at": Domain(read_type({"type": "time", "edges": ["06:00"]})),
+            "y": TARGET,
+        }
+    )
+    table = TableSettings(source=str(tmp_path / "x.parquet"), schema=Path("s.toml"))
+    with open_table(table, schema, "y") as source:
+        assert source.check() == 2
+        assert sorted(source.distinct().tolist()) == [[0, 0, 0, 1], [1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "cell", "complaint"),
+    [
+        (
+            {"type": "date", "low": "2024-01-01", "high": "2024-12-31"},
+            "31.02.2024",
+            "is not a date of the form %d.%m.%Y",
+        ),
+        ({"type": "integer", "low": 0, "high": 9, "edges": [5]}, "five", "'five' is not a number"),
+        ({"type": "time"}, "24:01", "'24:01' is not a time"),
+        ({"type": "flag"}, "maybe", "'maybe' is not in the schema"),
+        ({"type": "flag"}, "", "no value, and the schema does not list '?'"),
+    ],
+)
+def test_cells_that_are_not_of_the_type(tmp_path: Path, fields: dict[str, Any], cell: str, complaint: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"x,y\n{cell},a\n")
+    schema = Schema({"x": Domain(read_type(fields)), "y": TARGET})
+    table = TableSettings(source=str(path), schema=Path("s.toml"), format=FormatSettings(dates="%d.%m.%Y"))
+    plain = PlainSource(table, rules(table.columns, schema, ["x", "y"], table.format), 65535, 0)
+    with open_table(table, schema, "y") as source:
+        for reader in (source, plain):
+            with pytest.raises(InputError) as error:
+                reader.check()
+            assert complaint in str(error.value)
+
+
+def test_a_table_may_not_say_ranges_that_the_schema_says(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n1,a\n")
+    schema = Schema({"x": Domain(read_type({"type": "integer", "low": 0, "high": 9, "edges": [5]})), "y": TARGET})
+    table = TableSettings(source=str(path), schema=Path("s.toml"), columns={"x": {"edges": [5]}})
+    with pytest.raises(InputError, match=r"columns\.x\.edges: the schema says how the column is counted"):
+        open_table(table, schema, "y")
