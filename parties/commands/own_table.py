@@ -35,8 +35,10 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
         raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
     defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows}
     # A schema that stands beside `data` is that file's own.
-    said = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
-    unsaid = {key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in said}
+    settled = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
+    unsaid = {
+        key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in settled
+    }
     files = {} if "://" in table.source else {"data": Path(table.source)}
     return settings.model_copy(update={"own_table": table, **files, **unsaid})
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from parties.models.trees import drawing, tree
 from parties.models.trees.drawing import Class
+from parties.models.trees.reading import simplified
 from parties.models.trees.tree import Leaf, Node, Size, TreeFile, places
 from smc.errors import InputError
 
@@ -49,7 +50,7 @@ class TreeView:
 def view(document: dict[str, Any]) -> TreeView:
     """Return the tree of a result. `InputError` if it cannot be read."""
     file = _tree_file(document)
-    root = file.shown
+    root = simplified(file)
     whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
     size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
     large = size.leaves > READABLE

@@ -45,9 +45,10 @@ def indexed(tree: Node, schema: Schema, target: str) -> Tree:
 
 def text(document: Document) -> str:
     """Return the tree as indented text."""
+    from parties.models.trees.reading import simplified
     from parties.models.trees.text import to_text
 
-    return to_text(_tree_file(document).shown)
+    return to_text(simplified(_tree_file(document)))
 
 
 def rules(document: Document) -> str:
@@ -62,18 +63,20 @@ def rules(document: Document) -> str:
 
 def dot(document: Document) -> str:
     """Return the tree in Graphviz's DOT."""
+    from parties.models.trees.reading import simplified
     from parties.models.trees.text import to_dot
 
     tree_file = _tree_file(document)
-    return to_dot(tree_file.shown, tree_file.target)
+    return to_dot(simplified(tree_file), tree_file.target)
 
 
 def picture(document: Document) -> str:
     """Return the tree as an SVG document."""
     from parties.models.trees.drawing import draw_svg
+    from parties.models.trees.reading import simplified
 
     tree_file = _tree_file(document)
-    return draw_svg(tree_file.shown, tree_file.target, f"Decision tree for {tree_file.target}")
+    return draw_svg(simplified(tree_file), tree_file.target, f"Decision tree for {tree_file.target}")
 
 
 FILES = (

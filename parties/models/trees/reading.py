@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from parties.base.text import printable
-from parties.models.trees.tree import Leaf, Node, Split
+from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 
 
 def merged(tree: Node) -> Node:
@@ -16,6 +16,14 @@ def merged(tree: Node) -> Node:
     if len(together) == 1:
         return together[0][1]
     return Split(tree.attribute, {", ".join(values): branch for values, branch in together})
+
+
+def simplified(tree_file: TreeFile) -> Node:
+    """Return a result as people read it; the trees of a forest as the branches of one."""
+    if not tree_file.others:
+        return merged(tree_file.tree)
+    trees = {f"tree {number}": merged(tree) for number, tree in enumerate(tree_file.trees, 1)}
+    return Split(f"{len(trees)} trees that vote", trees)
 
 
 def to_rules(tree: Node) -> str:
@@ -43,8 +51,7 @@ def _rules(tree: Node, conditions: tuple[str, ...]) -> Iterator[str]:
         yield f"if {' and '.join(conditions)}: {label}" if conditions else f"always: {label}"
         return
     assert isinstance(tree, Split)
-    simplified = {value: merged(branch) for value, branch in tree.branches.items()}
-    for values, branch in _together(simplified):
+    for values, branch in _together({value: merged(branch) for value, branch in tree.branches.items()}):
         inner = branch if isinstance(branch, Leaf) else tree.branches[values[0]]
         yield from _rules(inner, (*conditions, f"{tree.attribute} is {' or '.join(values)}"))
 

@@ -77,16 +77,6 @@ class TreeFile:
         """All trees."""
         return (self.tree, *self.others)
 
-    @property
-    def shown(self) -> Node:
-        """The tree as people read it; the trees of a forest as the branches of one."""
-        from parties.models.trees.reading import merged
-
-        if not self.others:
-            return merged(self.tree)
-        trees = {f"tree {number}": merged(tree) for number, tree in enumerate(self.trees, 1)}
-        return Split(f"{len(self.trees)} trees that vote", trees)
-
     def fields(self) -> dict[str, Any]:
         """Return the content of `tree.json`."""
         noise = {"delta": self.delta} if self.noise is None else asdict(self.noise)
