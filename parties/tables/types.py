@@ -31,6 +31,7 @@ from smc.errors import InputError
 
 MISSING = "?"
 MOST_CATEGORIES = 1 << 16  # of one column: a peer proposes schemas, too
+MOST_NUMBERS = 20_000  # of one column, each counted by itself: beyond, they are rounded to a coarser step
 EPOCH = date(1970, 1, 1)
 DAY = 24 * 3600
 Number: TypeAlias = int | float
@@ -263,8 +264,11 @@ class NumberType(OrderedType):
         return self.edges is None and self.width is None
 
     def numeric(self) -> NumberType:
-        """Return the same column with each number a category by itself. `InputError` if those are too many."""
+        """Return the same column with each number a category by itself, rounded to a step if they are too many."""
         fields = self.model_dump(exclude_unset=True, exclude={"edges", "width"})
+        span = exactly(self.high) - exactly(self.low)
+        if span / exactly(self.unit) >= MOST_NUMBERS:
+            fields["step"] = usual_step(span)
         return validated(type(self), fields)
 
     @property
@@ -296,8 +300,7 @@ class RealType(NumberType):
         """The step; unless it is given, the power of ten that makes 1,000 to 10,000 of them between the bounds."""
         if self.step is not None:
             return self.step
-        power = math.floor(math.log10(float(exactly(self.high) - exactly(self.low)) / 1000))
-        return _plain(Fraction(10) ** power)
+        return usual_step(exactly(self.high) - exactly(self.low))
 
 
 class DateType(OrderedType):
@@ -430,6 +433,11 @@ def read_type(fields: Mapping[str, Any]) -> ColumnType:
 def exactly(number: Number) -> Fraction:
     """Return the number that its shortest decimal text says."""
     return Fraction(repr(number))
+
+
+def usual_step(span: Fraction) -> Number:
+    """Return the power of ten that makes 1,000 to 10,000 steps of a span."""
+    return _plain(Fraction(10) ** math.floor(math.log10(float(span) / 1000)))
 
 
 def decimal_text(number: Fraction) -> str:

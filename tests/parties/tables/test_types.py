@@ -208,3 +208,12 @@ def test_a_table_serves_jobs_by_ranges_and_by_numbers() -> None:
     other = Schema({"age": Domain(read_type({**AGE, "edges": [18]}))})
     assert table.misfit(other) == "the table's attribute 'age' has other values than the job's"
     assert table.misfit(Schema({"age": tuple(table.attributes["age"])})) is not None
+
+
+def test_numbers_that_are_too_many_are_rounded() -> None:
+    wide = Schema({"weight": Domain(read_type({"type": "integer", "low": 0, "high": 1_600_000, "edges": [500_000]}))})
+    numbers = wide.numeric(["weight"]).attributes["weight"]
+    assert numbers[:3] == ("0", "1000", "2000")
+    assert len(numbers) == 1601
+    assert wide.numeric(["weight"]).numeric(["weight"]).attributes == wide.numeric(["weight"]).attributes
+    assert wide.misfit(wide.numeric(["weight"])) is None
