@@ -69,7 +69,13 @@ class BySchema(Kind):
         table, schema = inputs.required()
         if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
+        known = [name for name in self.number_columns if name in schema.attributes]
+        return schema.numeric(known).misfit(self.schema)
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns that are taken number by number; all others are counted as the schema says."""
+        return ()
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
         """Return this party's rows, from its table or file, by this schema; and the columns that it does not know."""

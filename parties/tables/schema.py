@@ -123,7 +123,7 @@ class Schema:
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
-            if values not in (self.attributes[name], self.numeric([name]).attributes[name]):
+            if self.attributes[name] != values:
                 return f"the table's attribute '{name}' has other values than the job's"
         return None
 

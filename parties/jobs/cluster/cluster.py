@@ -76,6 +76,11 @@ class Cluster(Release):
         names, bounds = zip(*pairs, strict=True)
         return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
 
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return tuple(self.settings.columns or ())
+
     @override
     def ask(self) -> Question:
         _ = required(self.settings.k, f"{self.name}.k"), self.axes

@@ -81,12 +81,18 @@ class JointTable(BySchema):
         remarks = [KEPT_BY_NODES]
         return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []
 
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return () if self.settings.summed is None else (self.settings.summed,)
+
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
         """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
         wrong."""
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         columns = {key: column for key, column in named.items() if column is not None}
+        schema = schema.numeric([column for key, column in columns.items() if key == "sum"])
         for key, column in columns.items():
             check_names(key, [column], schema.attributes)
             if key != "sum" and len(schema.attributes[column]) < 2:

@@ -76,6 +76,11 @@ class RegressJoint(BySchema):
         task.method.check()
         return task
 
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return tuple(self.settings.numeric or ())
+
     @classmethod
     @override
     def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:

@@ -65,7 +65,7 @@ class Release(BySchema):
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
         check_privacy(settings)
-        schema = schema.numeric(names_in(getattr(settings, "of", None)))
+        schema = schema.numeric(_numbers(settings))
         columns = cls.named(settings)
         check_columns(settings, schema)
         read = [column for predicate in predicates for column in predicate.columns]
@@ -93,6 +93,11 @@ class Release(BySchema):
                 value = getattr(settings, parameter.key)
                 columns += names_in(required(value, f"{cls.name}.{parameter.key}") if parameter.is_needed else value)
         return tuple(columns)
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return _numbers(self.settings)
 
     @abstractmethod
     def ask(self) -> Question:
@@ -266,3 +271,8 @@ class Release(BySchema):
             f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
         return (*super().files(), drawn)
+
+
+def _numbers(settings: Any) -> tuple[str, ...]:
+    """Return the column of which numbers are asked, if one is."""
+    return tuple(names_in(getattr(settings, "of", None)))

@@ -1,0 +1,104 @@
+"""Jobs on typed columns: which form of one a peer may ask for, and rows that commands read by a table's mapping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from parties.base.settings import merge
+from parties.commands.own_table import on_table
+from parties.jobs import kinds
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind
+from parties.sources.settings import TableSettings
+from parties.tables import schema as schemas
+from protocols.tree import Open
+from smc.errors import InputError
+
+SCHEMA = """
+[attributes]
+y = ["a", "b"]
+group = { type = "category", values = ["p", "q"], other = "else" }
+age = { type = "integer", low = 0, high = 100, edges = [40, 65] }
+weight = { type = "real", low = 0, high = 200, step = 0.5, edges = [70] }
+"""
+TYPED = {
+    "release-mean": {"of": "age", "epsilon": 1.0},
+    "release-sum": {"of": "weight", "epsilon": 1.0},
+    "release-median": {"of": "age", "epsilon": 1.0},
+    "cluster": {"columns": ["age", "weight"], "k": 2, "epsilon": 1.0},
+    "regress-joint": {"target": "y", "columns": ["age", "weight"], "epsilon": 1.0},
+    "release-count": {"columns": None, "where": "age = '40 to 64'", "epsilon": 1.0},
+    "id3": {"target": "y"},
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TableSettings:
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    rows = [f"{name};{age};{weight};{y}" for name, age, weight, y in ROWS]
+    (tmp_path / "raw.csv").write_text("Gruppe;age;weight;y\n" + "\n".join(rows) + "\n")
+    fields = {
+        "source": str(tmp_path / "raw.csv"),
+        "schema": tmp_path / "schema.toml",
+        "max_rows": 100,
+        "format": {"separator": ";", "decimal": ","},
+        "columns": {"group": {"column": "Gruppe"}},
+    }
+    return TableSettings.model_validate(fields)
+
+
+ROWS = [("p", 39, "69,9", "a"), ("q", 40, "70,0", "b"), ("z", 101, "80,5", "b"), ("p", 64, "1,0", "a")]
+
+
+def proposed(name: str, table: TableSettings) -> tuple[Kind, Inputs]:
+    kind = kinds.find(name)
+    inputs = Inputs(table=table, schema=schemas.load(table.schema_file))
+    given = {key: value for key, value in TYPED[name].items() if value is not None}
+    return kind.proposed(merge(kind.Settings(), given), inputs), inputs
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_job_on_typed_columns_fits_the_table_that_it_is_of(name: str, table: TableSettings) -> None:
+    task, inputs = proposed(name, table)
+    again = kinds.find(name).agreed(task.specification())
+    assert again.specification() == task.specification()
+    assert again.misfit(inputs) is None
+
+
+def test_no_peer_gets_finer_ranges_than_the_schema_says(table: TableSettings) -> None:
+    task, inputs = proposed("id3", table)
+    finer: dict[str, Any] = task.specification()
+    finer["schema"] = schemas.load(table.schema_file).numeric(["age"]).public()
+    assert (
+        kinds.find("id3").agreed(finer).misfit(inputs) == "the table's attribute 'age' has other values than the job's"
+    )
+
+
+@pytest.mark.parametrize(("name", "columns"), [("id3", ["group", "age", "weight"]), ("release-mean", ["age"])])
+def test_a_command_reads_raw_rows_as_the_table_says(name: str, columns: list[str], table: TableSettings) -> None:
+    kind = kinds.find(name)
+    settings = merge(on_table(kind.Settings(), None, False, {"t": table}), TYPED[name])  # type: ignore[type-var]
+    task, _, _ = kind.alone(settings, 0)
+    rows, _ = task.rows_in_file(task.schema, task.target)  # type: ignore[attr-defined]
+    frame = pandas.DataFrame(ROWS, columns=["group", "age", "weight", "y"])
+    counts = rows.level(Open(), True)
+    values = dict(zip(task.schema.features(task.target), counts.values, strict=True))  # type: ignore[attr-defined]
+    if name == "id3":
+        wanted = pandas.crosstab(pandas.cut(frame.age, [-1, 39, 64, 999]), frame.y).to_numpy()
+        assert np.array_equal(values["age"][0], wanted)
+        assert values["group"][0].sum(axis=1).tolist() == [2, 1, 1]
+        assert values["weight"][0].sum(axis=1).tolist() == [2, 2]
+    else:
+        ages = counts.classes[0]
+        assert {place: int(n) for place, n in enumerate(ages) if n} == {39: 1, 40: 1, 64: 1, 100: 1}
+
+
+def test_a_table_with_a_budget_is_a_nodes(table: TableSettings) -> None:
+    kept = table.model_copy(update={"budget": {"epsilon": 1.0}})
+    with pytest.raises(InputError, match=r"tables\.t has a budget, which only a node keeps"):
+        on_table(kinds.find("id3").Settings(), None, False, {"t": kept})  # type: ignore[type-var]
