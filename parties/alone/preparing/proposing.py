@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
 from parties.tables.schema import Schema, value_order
 from parties.tables.types import EPOCH, MISSING, Domain, KeyType, decimal_text, exactly, read_type, unusable
@@ -218,8 +219,8 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     remarks: list[str] = []
     if not whole and (high - low) / smallest < 10_000:
         fields["step"] = _plain(smallest)
-    if whole and column.high - column.low < FEW_NUMBERS:
-        return fields | {"low": int(column.low), "high": int(column.high)}, remarks
+    if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
+        return fields | {"low": often[0], "high": often[-1]}, remarks  # numbers beyond belong to the first and the last
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
     width = max(nice((inner_high - inner_low) / RANGES), smallest)
     edge = (math.floor(inner_low / width) + 1) * width
@@ -232,6 +233,12 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
         remarks.append("its greatest number stands far apart: is it a code?")
     return fields, remarks
+
+
+def _often(column: ColumnProfile) -> list[int]:
+    """Return, in order, the whole numbers that occur in so many rows that they may be told."""
+    rows = {text: sum(of.values()) for text, of in column.counts.items()}
+    return sorted({int(float(text)) for text, number in rows.items() if number >= RARE and POINT.fullmatch(text)})
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:
