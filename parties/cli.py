@@ -206,6 +206,8 @@ def run(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            error.possibilities = _named_by(error.option_name, error.ctx.command) or error.possibilities
         path = error.ctx.command_path if error.ctx is not None else "smc"
         return _fail(f"{error.format_message()} (see {path} --help)", error.exit_code)
     except click.ClickException as error:
@@ -230,6 +232,12 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
             return _fail(f"this {line}", 2)
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
+
+
+def _named_by(option: str, command: click.Command) -> list[str]:
+    """Return the options whose value is called what was typed as an option: for `--column` that of `--of COLUMN`."""
+    word = option.lstrip("-").removesuffix("s").upper()
+    return [one.opts[0] for one in command.params if isinstance(one, click.Option) and one.metavar == word]
 
 
 def _check_text(arguments: list[str]) -> None:

@@ -142,8 +142,9 @@ def init(
 ) -> None:
     """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
 
-    Nothing is written over: a party.toml that has only tables, as smc prepare writes it, keeps them. With --peer-out the peer's file is written as well, as far as it is known here: its
-    operator moves it to the other machine and makes the identity there (smc identity create), or plays both parts here.
+    Nothing is written over: a party.toml that has only tables, as smc prepare writes it, keeps them. With --peer-out
+    the peer's file is written as well, as far as it is known here: its operator moves it to the other machine and makes
+    the identity there (smc identity create), or plays both parts here.
     """
     name = _asked("--name", name, "Name of this party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)
@@ -249,7 +250,6 @@ def _folder(directory: Path) -> None:
 
 def _make(plan: PartyDraft, host: str | None) -> None:
     """The identity: the one that is there, or a new one."""
-    _folder(plan.directory)
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():
         identity = load_identity(key, certificate)
@@ -273,7 +273,7 @@ def _next(plans: list[PartyDraft]) -> list[str]:
             if tables
             else [f"  smc prepare RAW.csv --target COLUMN --out {own.directory}    writes the own table, and {SCHEMA}"]
         ),
-        f"  agree on {own.directory / SCHEMA}: give it to the peer, and smc schema --schema it --merge theirs --out NEW",
+        f"  agree on {own.directory / SCHEMA}: exchange it; smc schema --schema it --merge theirs --out NEW",
         f"  smc check --config {own.path}    says what is still missing",
         f"  smc node --config {own.path}",
         *([f"  or, for one question: smc id3 --config {own.path}"] if len(own.peers) == len(tables) == 1 else []),

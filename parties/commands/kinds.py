@@ -13,11 +13,11 @@ import click
 
 from parties.base import console
 from parties.commands.options import FILE, json_option, link_options, settings, typed_line
-from parties.commands.outputs import Outputs
+from parties.commands.outputs import FORCE, Outputs
 from parties.commands.own_table import TABLE, on_table
 from parties.jobs import kinds
 from parties.jobs.kind import Kind
-from parties.jobs.running import Connection
+from parties.jobs.running import Connection, declining
 from parties.jobs.settings import KindSettings, Parameter, parameters
 from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import PartyFile
@@ -35,10 +35,11 @@ def command_of(name: str) -> click.Command:
     """Return the command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
     kind = kinds.find(name)
 
+    @FORCE
     @json_option
     @link_options
-    def run(config_file: Path | None, as_json: bool, table: str | None = None, **flags: Any) -> None:
-        _run(kind, config_file, as_json, table, flags)
+    def run(config_file: Path | None, as_json: bool, force: bool, table: str | None = None, **flags: Any) -> None:
+        _run(kind, config_file, as_json, force, table, flags)
 
     found = [one for one in parameters(kind.Settings) if not one.node]
     secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
@@ -118,7 +119,12 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
 
 
 def _run(
-    kind: type[Kind], config_file: Path | None, as_json: bool, table: str | None, flags: Mapping[str, Any]
+    kind: type[Kind],
+    config_file: Path | None,
+    as_json: bool,
+    force: bool,
+    table: str | None,
+    flags: Mapping[str, Any],
 ) -> None:
     found = [one for one in parameters(kind.Settings) if not one.node]
     read = read_flags(found, flags)
@@ -131,11 +137,11 @@ def _run(
 
     link, own = settings(in_file, config_file, read)
     party = 0 if link.listen is not None else 1
-    with missing_by_flag(found):
+    with missing_by_flag(found), declining(link):
         task, data, remarks = kind.alone(own, party)
     outputs = Outputs.of(kind, own)
     inputs = [kind.value(own, one) for one in found if one.role == "file"]
-    outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
+    outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
     connection = Connection(link)
     for remark in remarks:
         console.err.print(remark)

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from parties.base.text import did_you_mean, printable, quoted
+from parties.base.text import did_you_mean, listed, printable, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,6 +128,9 @@ def find(name: str) -> type[Kind]:
         module, attribute = BUILT_IN[name][0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
         return kind
+    if name in GROUPS:
+        members = [one for one in names() if group(one) == name]
+        raise InputError(f"{quoted(name)} is a group of kinds of jobs: name one of {listed(members, len(members))}")
     if name not in _others():
         raise InputError(f"there is no kind of job {quoted(name)}{did_you_mean(name, names())}")
     place, *more = _others()[name]

@@ -17,8 +17,8 @@ from parties.tables.types import type_of
 
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
-    "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (of the target: all), "
-    "and bounds and ranges of numbers and dates rounded outwards. It tells no frequencies, no extremes and no rows."
+    "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
+    "all), and bounds and ranges of numbers and dates, rounded outwards. It tells no frequencies, no extremes, no rows."
 )
 
 
