@@ -42,11 +42,11 @@ def await_peer(
     peer or does not trust us. `on_waiting` is told every 30 seconds how many are left.
     """
     pause, longest = PAUSE_SECONDS
-    told = time.monotonic()
+    last_word = time.monotonic()
     while True:
         left = deadline - time.monotonic()
-        if time.monotonic() - told >= TOLD_SECONDS:
-            told = time.monotonic()
+        if time.monotonic() - last_word >= TOLD_SECONDS:
+            last_word = time.monotonic()
             on_waiting(max(0.0, left))
         try:
             _attempt(address, identity, peer, timeout=min(ATTEMPT_SECONDS, max(left, 0.1)))
