@@ -206,9 +206,10 @@ def run(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except click.UsageError as error:
-        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-            error.possibilities = _named_by(error.option_name, error.ctx.command) or error.possibilities
         path = error.ctx.command_path if error.ctx is not None else "smc"
+        if isinstance(error, click.NoSuchOption) and (meant := _named_by(error)):
+            line = f"No such option '{error.option_name}'. Did you mean {' or '.join(meant)}?"
+            return _fail(f"{line} (see {path} --help)", error.exit_code)
         return _fail(f"{error.format_message()} (see {path} --help)", error.exit_code)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
@@ -234,10 +235,11 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
-def _named_by(option: str, command: click.Command) -> list[str]:
+def _named_by(error: click.NoSuchOption) -> list[str]:
     """Return the options whose value is called what was typed as an option: for `--column` that of `--of COLUMN`."""
-    word = option.lstrip("-").removesuffix("s").upper()
-    return [one.opts[0] for one in command.params if isinstance(one, click.Option) and one.metavar == word]
+    word = error.option_name.lstrip("-").removesuffix("s").upper()
+    known = [] if error.ctx is None else error.ctx.command.params
+    return [one.opts[0] for one in known if isinstance(one, click.Option) and one.metavar == word]
 
 
 def _check_text(arguments: list[str]) -> None:

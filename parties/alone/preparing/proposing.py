@@ -111,8 +111,8 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
     elif missing:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
         fields["missing"] = True
-    if codes := _odd(column, table):
-        remarks = [*remarks, f"{listed(codes, 3)}: taken for a missing value"]
+    if odd := _odd(column, table):
+        remarks = [*remarks, f"{listed(odd, 3)}: taken for a missing value"]
     label, decided = leak(column)
     if not is_target and decided >= ALMOST:
         remarks = [*remarks, f"almost decides {quoted(target or '')} = {quoted(label)} by itself: was it known before?"]
