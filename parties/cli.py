@@ -208,8 +208,8 @@ def run(arguments: list[str] | None = None) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "smc"
         if isinstance(error, click.NoSuchOption) and (meant := _named_by(error)):
-            line = f"No such option '{error.option_name}'. Did you mean {' or '.join(meant)}?"
-            return _fail(f"{line} (see {path} --help)", error.exit_code)
+            hint = f"No such option '{error.option_name}'. Did you mean {' or '.join(meant)}?"
+            return _fail(f"{hint} (see {path} --help)", error.exit_code)
         return _fail(f"{error.format_message()} (see {path} --help)", error.exit_code)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
