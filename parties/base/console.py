@@ -70,7 +70,12 @@ class StatusLine:
         """Write a line that stays."""
         if self._status is not None:
             self._status.console.print(what)
-        elif sys.stderr is not None:
+        else:
+            self.log(what)
+
+    def log(self, what: str) -> None:
+        """Write a line where no animation shows that something is going on."""
+        if self._status is None and sys.stderr is not None:
             print(what, file=sys.stderr, flush=True)
 
 

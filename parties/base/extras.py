@@ -40,9 +40,13 @@ def install_line(extra: str) -> str:
 def _pip() -> str:
     """Return what to type for pip: its path, if the name alone is that of another environment or of none."""
     pip, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
-    if not pip.exists() or (named is not None and pip.samefile(named)):
-        return "pip"
-    return shlex.quote(str(pip.relative_to(Path.cwd()) if pip.is_relative_to(Path.cwd()) else pip))
+    if not pip.exists():  # an environment that another tool manages
+        return f"{_shown(Path(sys.executable))} -m pip"
+    return "pip" if named is not None and pip.samefile(named) else _shown(pip)
+
+
+def _shown(path: Path) -> str:
+    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def installed(*modules: str) -> bool:

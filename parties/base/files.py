@@ -110,6 +110,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
+def check_addition(path: Path, text: str) -> None:
+    """Raise `InputError` if a TOML file with an addition, as one text, is none any more."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: nothing can be added ({error}); write its tables as [tables.NAME]") from None
+
+
 def read_json(path: Path, **hooks: Any) -> Any:
     """Read a JSON file; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
 
@@ -215,6 +223,11 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
             raise
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def seen_from(folder: Path, path: Path) -> str:
+    """Return a path relative to a folder, both of which may be reached through links."""
+    return os.path.relpath(os.path.join(os.path.realpath(path.parent), path.name), os.path.realpath(folder))
 
 
 def lock(path: Path) -> IO[bytes]:

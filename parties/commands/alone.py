@@ -28,12 +28,13 @@ from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 MOST_NUMBERS = 10_000  # of a column, that are listed
+WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 to 9
 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
 @click.option("--data", type=FILE, help="Own rows, a CSV or Parquet file.")
 @click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge.")
-@click.option("--merge", "their_file", type=FILE, help="The peer's proposal: make the union of both.")
+@click.option("--merge", "their_file", type=FILE, help="The peer's proposal: what both together need.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
@@ -54,9 +55,9 @@ def schema_command(
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
-    The proposal shows which values occur in this file, never how often. With --merge it is the union of both parties'
-    proposals: the columns that both have, with the values of either; what they disagree on is named. Both parties get
-    the same, whoever's is --merge: compare the digests.
+    The proposal shows which values occur in this file, never how often. With --merge it is what both parties'
+    proposals need: the columns that both have, with the values of either, the wider bounds and the edges of both; what
+    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests.
     """
     if (data is None) == (own_file is None):
         raise InputError("give --data, or with --merge --schema: one of the two")
@@ -82,9 +83,13 @@ def schema_command(
 
 def _bounded(text: str) -> tuple[str, range]:
     """Return COLUMN=LOW:HIGH as the column and its numbers."""
-    match = re.fullmatch(r"(.+)=(-?[0-9]{1,9}):(-?[0-9]{1,9})", text)
+    match = re.fullmatch(rf"(.+)=({WHOLE}):({WHOLE})", text)
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:
+        if re.fullmatch(r".+=-?[0-9]+:-?[0-9]+", text) and re.search(r"[=:]-?0[0-9]+(:|$)", text):
+            raise InputError(
+                f"--numbers: {quoted(text)}: write it without leading zeros; a cell 007 is no number, but a code"
+            )
         raise InputError(
             f"--numbers: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
             "age=0:120 for example"

@@ -10,7 +10,6 @@ from parties.base import console
 from parties.commands.options import FILE, FOLDER, json_option
 from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate
-from smc.errors import InputError
 
 
 @click.group("identity")
@@ -29,10 +28,6 @@ def group() -> None:
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
 def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     identity = create(name, hosts, out)
     console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import tomli_w
 
 from parties.base import console, files
 from parties.base.address import Address, parse_address
@@ -18,6 +17,8 @@ from parties.base.text import quoted
 from parties.commands.options import FOLDER, PARTY_FILE
 from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
+from parties.party_file import load
+from parties.tables.toml_text import toml_key, toml_lines
 from smc.errors import InputError
 
 LINK_PORT, PAGE_PORT = 7001, 7080
@@ -63,17 +64,46 @@ class PartyDraft:
             rest["tables"] = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
         return {"link": link, "node": node, **rest}
 
+    def tables_there(self) -> str:
+        """Return the file that is there, of which `smc prepare` wrote the tables; empty if there is none.
+
+        `InputError` if it has more than tables: nothing is ever written over.
+        """
+        if not os.path.lexists(self.path):
+            return ""
+        if files.read_toml(self.path).keys() - {"tables"}:
+            raise InputError(
+                f"{self.path} exists already, and nothing is written over it; choose another --out, or for another "
+                "table: smc prepare"
+            )
+        return files.read_text(self.path)
+
+    def text(self) -> str:
+        """Return the party's file: tables that are there already, as they are written, then what is new."""
+        parts = []
+        for name, part in self.content().items():
+            if name == "tables":
+                parts += [f"[tables.{toml_key(table)}]\n{toml_lines(fields)}" for table, fields in part.items()]
+            elif isinstance(part, list):
+                parts += [f"[[{name}]]\n{toml_lines(fields)}" for fields in part]
+            else:
+                parts.append(f"[{name}]\n{toml_lines(part)}")
+        before = self.tables_there()
+        head = f"# {self.name}, who computes with {', '.join(self.peers)}\n"
+        return "\n".join([head, *([before.rstrip() + "\n"] if before else []), *parts])
+
     def check(self) -> None:
-        """Raise `InputError` if a node would not take it, or if there is a file already: none is ever written over."""
+        """Raise `InputError` if a node would not take it, or if there is a file already that has more than tables."""
         validated(NodeFile, self.content())
-        if os.path.lexists(self.path):
-            raise InputError(f"{self.path} exists already, and nothing is written over it; choose another --out")
+        if self.tables_there():
+            known = load(self.path).tables
+            if twice := next((name for name in self.tables if name in known), None):
+                raise InputError(f"--table: {self.path} has a table {quoted(twice)} already")
+            files.check_addition(self.path, self.text())
 
     def write(self) -> None:
         """Write the file."""
-        files.write_text(
-            self.path, f"# {self.name}, who computes with {', '.join(self.peers)}\n\n{tomli_w.dumps(self.content())}"
-        )
+        files.write_text(self.path, self.text())
 
 
 @click.command(
@@ -111,8 +141,9 @@ def init(
 ) -> None:
     """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
 
-    Nothing is written over. With --peer-out the peer's file is written as well, as far as it is known here: its
-    operator moves it to the other machine and makes the identity there (smc identity create), or plays both parts here.
+    Nothing is written over: a party.toml that has only tables, as smc prepare writes it, keeps them. With --peer-out
+    the peer's file is written as well, as far as it is known here: its operator moves it to the other machine and makes
+    the identity there (smc identity create), or plays both parts here.
     """
     name = _asked("--name", name, "Name of this party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)
@@ -131,12 +162,13 @@ def init(
         listen, connect = (f"{ANYWHERE}:{LINK_PORT}", None) if there == "listen" else (None, there)
     if (
         not tables
+        and not (out / PARTY_FILE).exists()
         and console.is_asked()
         and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True))
     ):
         tables = (f"rows={source}",)
     port = port or PAGE_PORT
-    named = dict(_table(text) for text in tables)
+    named = dict(_table(text, out) for text in tables)
     dialled = named_peers if several else {peer_name: connect or ""}
     plans = [PartyDraft(out, name, dialled, listen, port, named, state)]
     if peer_out is not None:
@@ -186,11 +218,12 @@ def _same(connect: str | None, there: str) -> str:
     return there
 
 
-def _table(text: str) -> tuple[str, str]:
+def _table(text: str, out: Path) -> tuple[str, str]:
+    """Return a table's name and its source; a file's as it is seen from the folder of party.toml."""
     name, sign, source = text.partition("=")
     if not sign or not name or not source:
         raise InputError(f"--table: must be NAME=SOURCE, such as days=days.csv, not {quoted(text)}")
-    return name, source if "://" in source else str(Path(source).absolute())
+    return name, source if "://" in source else files.seen_from(out, Path(source))
 
 
 def _reached(listen: str, host: str | None) -> Address:
@@ -216,7 +249,6 @@ def _folder(directory: Path) -> None:
 
 def _make(plan: PartyDraft, host: str | None) -> None:
     """Load the identity that is there, or make a new one."""
-    _folder(plan.directory)
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():
         identity = load_identity(key, certificate)
@@ -229,14 +261,19 @@ def _make(plan: PartyDraft, host: str | None) -> None:
 def _next(plans: list[PartyDraft]) -> list[str]:
     """Return what is left to do."""
     plan = plans[0]
-    is_single = len(plan.peers) == len(plan.tables) == 1
+    tables = files.read_toml(plan.path).get("tables", {})
     certificate = f"{plan.directory / plan.name}.crt"
     return [
         "next:",
         *(f"  give {certificate} to {peer}, put theirs at {plan.directory / peer}.crt," for peer in plan.peers),
         "  and compare the fingerprints over the telephone: smc identity show FILE",
-        f"  agree on {plan.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
+        *(
+            []
+            if tables
+            else [f"  smc prepare RAW.csv --target COLUMN --out {plan.directory}    writes the table, and {SCHEMA}"]
+        ),
+        f"  agree on {plan.directory / SCHEMA}: exchange it; smc schema --schema it --merge theirs --out NEW",
         f"  smc check --config {plan.path}    says what is still missing",
         f"  smc node --config {plan.path}",
-        *([f"  or, for one question: smc id3 --config {plan.path}"] if is_single else []),
+        *([f"  or, for one question: smc id3 --config {plan.path}"] if len(plan.peers) == len(tables) == 1 else []),
     ]

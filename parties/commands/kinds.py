@@ -14,10 +14,10 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.commands.options import FILE, Command, file_and_link, json_option, link_options, typed_line
-from parties.commands.outputs import Outputs
+from parties.commands.outputs import FORCE, Outputs
 from parties.commands.own_table import TABLE, on_table
 from parties.jobs import kinds
-from parties.jobs.running import Connection
+from parties.jobs.running import Connection, declining
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.tabular_settings import TabularSettings
 from smc.errors import InputError
@@ -34,9 +34,10 @@ def command_of(name: str) -> click.Command:
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
 
+    @FORCE
     @json_option
     @link_options
-    def run(config_file: Path | None, as_json: bool, table: str | None = None, **flags: Any) -> None:
+    def run(config_file: Path | None, as_json: bool, force: bool, table: str | None = None, **flags: Any) -> None:
         read = read_flags(options, flags)
         file, link = file_and_link(config_file, flags)
         in_file = file.of_kind(kind.name)
@@ -44,11 +45,11 @@ def command_of(name: str) -> click.Command:
             in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
         settings = merge(in_file, {option.key: read[option.key] for option in options})
         party = 0 if link.listen is not None else 1
-        with missing_by_flag(options):
+        with missing_by_flag(options), declining(link):
             task, data, remarks = kind.alone(settings, party)
         outputs = Outputs.of(kind, settings)
         inputs = [option.of(settings) for option in options if option.role == "file"]
-        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
+        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         connection = Connection(link)
         for remark in remarks:
             console.err.print(remark)

@@ -129,7 +129,7 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
 @output_options
 @node_options
 def result(
-    job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
+    job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, force: bool, **paths: Path | None
 ) -> None:
     """Print what a job has brought, what was opened for it, and its cost.
 
@@ -138,7 +138,7 @@ def result(
     node = node_of(config_file, state)
     outputs = Outputs(None, paths)
     file = find_party_file(config_file)
-    outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
+    outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")], force)
     if wait:
         ended = follow(node, node.job(job))
         check_end(ended)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
+FORCE = click.option("--force", is_flag=True, help="Replace the files of an earlier result.")
+
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
     "report": "Write the cost report as JSON.",
@@ -29,7 +31,8 @@ _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
 
 
 def output_options(command: Command) -> Command:
-    """Add --out, --report, --dot and --svg."""
+    """Add --out, --report, --dot, --svg and --force."""
+    command = FORCE(command)
     for name, help_ in reversed(_OUTPUTS.items()):
         command = click.option(f"--{name}", type=FILE, help=help_)(command)
     return command
@@ -58,12 +61,19 @@ class Outputs:
                 raise InputError(f"--{name}: the result of a job of the kind {kind.name} has no such form")
         return Outputs(kind, self.paths)
 
-    def check(self, inputs: Iterable[Path | None]) -> None:
-        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed."""
+    def check(self, inputs: Iterable[Path | None], force: bool = False) -> None:
+        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed.
+
+        So if it is there already: only `force` replaces a result, which may have cost a budget.
+        """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
         files.check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs)
+        if not force:
+            for name, path in self.paths.items():
+                if path is not None and path.is_file():
+                    raise InputError(f"--{name}: {path} is there already: give another name, or --force to replace it")
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any]) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from parties.base import console, files
 from parties.base.extras import require
 from parties.base.settings import validated
 from parties.commands.options import FILE, PARTY_FILE, check_proposal, json_option
+from parties.party_file import load
 from parties.tables import schema as schemas
 from smc.errors import InputError
 
@@ -71,11 +71,14 @@ def prepare(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
-    source = os.path.relpath(raw.absolute(), out.absolute())
+    source = files.seen_from(out, raw)
     text = writing.party_text(name, table_profile, proposal, source)
+    if before:
+        text = f"{before.rstrip()}\n\n{text}"
+        files.check_addition(party_file, text)
     if agreed is None or agreed.resolve() != schema_file.resolve():
         proposal.schema.save(schema_file)
-    files.write_text(party_file, f"{before}\n{text}" if before else text)
+    files.write_text(party_file, text)
     if page is not None:
         files.write_text(page, writing.to_html(raw, table_profile, proposal))
     if as_json:
@@ -93,12 +96,14 @@ def prepare(
     console.out.print(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
     if agreed is None:
         console.err.print(writing.TELLS)
+    if "link" not in files.read_toml(party_file):
+        console.err.print(f"next: smc init --out {out}    adds the way to the peer to {party_file}")
 
 
 def _present(party_file: Path, name: str) -> str:
     """Return the party's file as it is, empty if there is none. `InputError` if it has this table already."""
     if not party_file.exists():
         return ""
-    if name in files.read_toml(party_file).get("tables", {}):
+    if name in load(party_file).tables:
         raise InputError(f"{party_file} has a table {name} already: give another --table, or take it out")
     return files.read_text(party_file)

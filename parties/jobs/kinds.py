@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parties.base import plugins
-from parties.base.text import did_you_mean, quoted
+from parties.base.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -147,6 +147,9 @@ def find(name: str) -> type[Kind]:
         module, attribute = BUILT_IN[name][0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
         return kind
+    if name in GROUPS:
+        members = [member for member in names() if group(member) == name]
+        raise InputError(f"{quoted(name)} is a group of kinds of jobs: name one of {listed(members, len(members))}")
     if name not in plugins.offered(GROUP):
         raise InputError(f"there is no kind of job {quoted(name)}{did_you_mean(name, names())}")
     return plugins.loaded(GROUP, name, _base(), WHAT)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parties.base.console import StatusLine
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
-from smc.errors import ProtocolError
+from smc.errors import InputError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
+    from parties.link.options import LinkOptions
     from smc.counting import Program
     from smc.engines import Engine, Profile
     from smc.session import Session
 
 Report = dict[str, Any]
+
+
+DECLINE_SECONDS = 2.0  # for a peer who dials again and again to come
 
 
 class Connection:
@@ -47,6 +51,27 @@ class Connection:
             state = task.run(run.engine, data, task.beginning, lambda step: status.doing(step.words))
             return state, run.finish(task.digest(state))
 
+    def _options(self) -> LinkOptions:
+        from parties.link.options import LinkOptions
+
+        return LinkOptions(
+            self._identity,
+            self._peer,
+            listen=self._link.listen,
+            connect=self._link.connect,
+            wait=self._link.wait,
+            timeout=self._link.timeout,
+            window=self._link.window,
+            classical=self._link.classical,
+            shape=self._link.emulate,
+        )
+
+    def decline(self) -> None:
+        """Tell a peer who waits that this party gives up over its own input, and no more."""
+        from parties.link.opening import decline
+
+        decline(replace(self._options(), wait=DECLINE_SECONDS, shape=None))
+
     @contextmanager
     def agreed(
         self, specification: Mapping[str, Any], status: StatusLine, program: Callable[[], Program], integers: bool
@@ -57,10 +82,10 @@ class Connection:
         for `program` is taken. Raises `LinkError`, `JobMismatchError`.
         """
         from parties.link.opening import open_link
-        from parties.link.options import LinkOptions
         from smc.kernels.warm import NOTICE
 
         auto = specification["engine"] == "auto"
+        way = self._link
         waiting = f"waiting for the peer with certificate {short_fingerprint(self._peer)}"
 
         def compiling(done: int, total: int) -> None:
@@ -68,23 +93,18 @@ class Connection:
             if done == total:
                 status.doing(waiting)
 
-        options = LinkOptions(
-            self._identity,
-            self._peer,
-            listen=self._link.listen,
-            connect=self._link.connect,
-            wait=self._link.wait,
-            timeout=self._link.timeout,
-            window=self._link.window,
-            classical=self._link.classical,
-            shape=self._link.emulate,
+        options = replace(
+            self._options(),
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),
+            on_waiting=lambda left: status.log(f"no answer yet at {way.connect}; dialling on for {left:.0f} s"),
             meanwhile=lambda: importlib.import_module("smc.engines"),
             kernels=kernels_of(specification, integers),
             on_compile=compiling,
         )
         status.doing(waiting)
+        if way.connect is not None:
+            status.log(f"dialling {way.connect}, for {way.wait:g} s at most")
         with open_link(options, specification) as link:
             from smc.engines import engine_of
 
@@ -112,6 +132,17 @@ class Run:
         report = {"profile": self.profile, **self.session.meter.report()}
         self.link.finish(digest)
         return report
+
+
+@contextmanager
+def declining(settings: LinkSettings) -> Iterator[None]:
+    """Tell a peer who waits, if this party's own input is found wrong in the block: that, and not what is wrong."""
+    try:
+        yield
+    except InputError:
+        with suppress(SmcError):
+            Connection(settings).decline()
+        raise
 
 
 def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:

@@ -59,7 +59,8 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
     """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600) and DIRECTORY/NAME.crt.
 
     `hosts` are the IP addresses and DNS names of this party; a party that only dials may leave them out
-    and gets `localhost`. Raises `InputError` for bad names and rather than overwrite an existing file.
+    and gets `localhost`. The directory is made if need be. Raises `InputError` for bad names and rather than overwrite
+    an existing file.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -72,6 +73,10 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
     for path in (key_path, certificate_path):
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_issue(key, name, alternatives, days)
     key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

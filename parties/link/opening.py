@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.preflight import await_peer
 from parties.link.transport import Stream, dial
-from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
 from smc.link_shape import LinkShape
 
 if TYPE_CHECKING:
@@ -90,8 +90,18 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
     warm.warm(options.kernels, options.on_compile or warm.on_standard_error)
     party = 0 if options.listen is not None else 1
     hello = make_hello(party, job, options.measure)
-    with _open_stream(options, hello) as stream, link_over(stream, options, hello) as link:
+    with _open_stream(options, lambda: outbox_for(options, hello)) as stream, link_over(stream, options, hello) as link:
         yield link
+
+
+def decline(options: LinkOptions) -> None:
+    """Tell a peer who waits for this party that it gives up over its own input; in vain if nobody is there.
+
+    It says no more, and does not dial again: `options.wait` is for how long a listening party lets the peer come.
+    """
+    outbox = Outbox(options.buffer)
+    with suppress(SmcError), _open_stream(options, lambda: outbox, again=False) as stream:
+        GrpcChannel(stream, common_name(options.peer), options.timeout).abort(_public_reason(InputError()))
 
 
 @contextmanager
@@ -119,16 +129,15 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
 
 
 @contextmanager
-def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
-    """Give the stream to the pinned peer, dialled or accepted on our port; our hello is on its way already."""
+def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool = True) -> Iterator[Stream]:
+    """Give the stream to the pinned peer, dialled or accepted on our port; what the outbox holds is on its way."""
     if options.connect is not None:
-        with _dialled(options, parse_address(options.connect), hello) as stream:
+        with _dialled(options, parse_address(options.connect), filled, again) as stream:
             yield stream
         return
     address = parse_address(options.listen or "", lowest_port=0)
-    outbox = outbox_for(options, hello)
     listener = Listener(
-        address, options.identity, options.peer, options.keepalive, outbox, options.window, options.classical
+        address, options.identity, options.peer, options.keepalive, filled(), options.window, options.classical
     )
     try:
         if options.on_listening is not None:
@@ -148,10 +157,10 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
 
 
 @contextmanager
-def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[Stream]:
+def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox], again: bool) -> Iterator[Stream]:
     """Give the stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
 
-    Only if the first call fails is the peer examined, waited for and dialled again.
+    Only if the first call fails, and `again` says so, is the peer examined, waited for and dialled again.
     """
 
     def call() -> AbstractContextManager[Stream]:
@@ -160,7 +169,7 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
             options.identity,
             options.peer,
             options.keepalive,
-            outbox_for(options, hello),
+            filled(),
             options.wait,
             options.label,
             options.window,
@@ -174,7 +183,9 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
             _accept_group(stream, options)
             yield stream
             return
-    await_peer(address, options.identity, options.peer, options.wait, deadline)
+    if not again:
+        raise LinkError(f"nobody answers at {address}")
+    await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting)
     with call() as stream:
         if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
             _accept_group(stream, options)

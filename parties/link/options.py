@@ -29,9 +29,10 @@ class LinkOptions:
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
-    open. `meanwhile` is called once, while the connection is
-    being made: the place to load what the session will need. `kernels`: the modules of `smc.kernels` that the session
-    may call (None: any), which are compiled before the peer is called or heard, if they never were on this machine;
+    open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
+    once, while the connection is being made: the place to load what the session will need. `kernels`:
+    the modules of `smc.kernels` that the session may call (None: any), which are compiled before the peer is called or
+    heard, if they never were on this machine;
     `on_compile` is told how many are done, of how many (None: a line on standard error).
     """
 
@@ -50,6 +51,7 @@ class LinkOptions:
     measure: bool = False
     label: str = ""
     on_listening: Callable[[str], None] | None = None
+    on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None
     kernels: Sequence[str] | None = None
     on_compile: Callable[[int, int], None] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+from collections.abc import Callable
 
 from cryptography import x509
 
@@ -18,6 +19,7 @@ from parties.link.identity import Identity, common_name, short_fingerprint
 from smc.errors import LinkError
 
 ATTEMPT_SECONDS = 5.0
+TOLD_SECONDS = 30.0
 PAUSE_SECONDS = (0.005, 0.25)  # between attempts: the first pause, doubled each time, and the longest
 
 
@@ -25,16 +27,27 @@ class _NoAnswerError(Exception):
     """The peer may not be up yet; says why."""
 
 
-def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wait: float, deadline: float) -> None:
+def await_peer(
+    address: Address,
+    identity: Identity,
+    peer: x509.Certificate,
+    wait: float,
+    deadline: float,
+    on_waiting: Callable[[float], object] = lambda _: None,
+) -> None:
     """Wait until the pinned peer answers at `address` and accepts our certificate.
 
     Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
     parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the
-    peer or does not trust us.
+    peer or does not trust us. `on_waiting` is told every 30 seconds how many are left.
     """
     pause, longest = PAUSE_SECONDS
+    last_word = time.monotonic()
     while True:
         left = deadline - time.monotonic()
+        if time.monotonic() - last_word >= TOLD_SECONDS:
+            last_word = time.monotonic()
+            on_waiting(max(0.0, left))
         try:
             _attempt(address, identity, peer, timeout=min(ATTEMPT_SECONDS, max(left, 0.1)))
             return

@@ -41,7 +41,9 @@ def merge_types(ours: ColumnType, theirs: ColumnType) -> ColumnType:
         case [FlagType(), FlagType()]:
             fields = {"type": "flag"}
         case _:
-            raise InputError(f"one says {quoted(ours.type)}, the other {quoted(theirs.type)}: agree on one")
+            raise InputError(
+                f"ours says {quoted(ours.type)}, theirs {quoted(theirs.type)}: write one into both, and merge again"
+            )
     fields = {name: value for name, value in fields.items() if value is not None}
     return read_type(fields | ({"missing": True} if ours.missing or theirs.missing else {}))
 

@@ -75,8 +75,12 @@ def profile(place: PlaceSettings, target: str | None = None) -> TableProfile:
         raise InputError("a raw table is looked at in files: write the database's table, or a part of it, to Parquet")
     spelling = spelling_of(place)
     with closing((rows := open_rows(place.model_copy(update={"format": spelling}))).engine):
-        names = [name for name in rows.types if name and rows.unfit(name) is None]
-        unfit = {name: str(rows.unfit(name)) for name in rows.types if name and name not in names}
+        unfit = {name: str(why) for name in rows.types if name and (why := rows.unfit(name)) is not None}
+        folded = [name.casefold() for name in rows.types]
+        for name in rows.types:
+            if folded.count(name.casefold()) > 1:
+                unfit[name] = "another column's name differs only in case: rename one"
+        names = [name for name in rows.types if name and name not in unfit]
         if target is not None and target not in names:
             raise InputError(f"{place.label}: there is no column {quoted(target)}{instead(target, names)}")
         if not names:
@@ -157,7 +161,8 @@ def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: st
     for number, place in enumerate(places):
         low, high, inner, decimals, odd, count = facts[6 * number : 6 * number + 6]
         column = columns[place]
-        if not count or count < column.rows * MOST / 2:  # the sample was misleading
+        exact = column.reads != "real" or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
+        if not exact or not count or count < column.rows * MOST / 2:  # or the sample was misleading
             measured[place] = replace(column, reads="text")
             continue
         whole = column.reads == "real" and not decimals and abs(low) < 2**53 and abs(high) < 2**53
@@ -194,7 +199,7 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[str], target: i
     for place, histogram in zip(few, ask(f"SELECT {', '.join(pairs)} FROM raw").fetchone() if few else (), strict=True):
         counts: dict[str, dict[str, int]] = {}
         for text, rows in histogram.items():
-            value, _, label = text.partition(SEPARATOR)
+            value, _, label = text.rpartition(SEPARATOR)
             counts.setdefault(value, {})[label] = rows
         counted[place] = replace(columns[place], counts=counts, distinct=len(counts.keys() - {""}))
     return counted

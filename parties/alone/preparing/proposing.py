@@ -15,9 +15,10 @@ from fractions import Fraction
 from typing import Any
 
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
+from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
 from parties.tables.schema import Schema, value_order
-from parties.tables.types import EPOCH, MISSING, Domain, KeyType, decimal_text, exactly, read_type, unusable
+from parties.tables.types import EPOCH, MISSING, Domain, KeyType, days_of, decimal_text, exactly, read_type, unusable
 from smc.errors import InputError
 
 MOST_VALUES = 64  # of a category
@@ -27,6 +28,7 @@ RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
 OTHER = "other"
+EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
 IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
 
 
@@ -68,12 +70,24 @@ def propose(table: TableProfile, target: str | None = None, exclude: Sequence[st
     if not attributes:
         raise InputError(f"{table.place.label}: no column is left that could be an attribute")
     schema = Schema(attributes, target, keys)
-    forms = {
-        column.name: {"dates": column.form}
-        for column in table.columns
-        if column.name in attributes and column.form not in ("", table.spelling.dates)
-    }
-    return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), forms)
+    mapping = {column.name: _mapping(column, table) for column in table.columns if column.name in attributes}
+    mapping = {name: settings for name, settings in mapping.items() if settings}
+    return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
+
+
+def _mapping(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
+    """Return how the cells of one column are spelled, other than those of the table: its days, what is no number."""
+    settings: dict[str, Any] = {} if column.form in ("", table.spelling.dates) else {"dates": column.form}
+    if codes := _odd(column, table):
+        settings["values"] = dict.fromkeys(codes, MISSING)
+    return settings
+
+
+def _odd(column: ColumnProfile, table: TableProfile) -> list[str]:
+    """Return texts among numbers or dates that are none, and no code for a missing value elsewhere."""
+    if column.reads == "text":
+        return []
+    return [text for text in column.odd if text not in table.spelling.missing and not unusable(text)]
 
 
 def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> ColumnProposal:
@@ -97,6 +111,8 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
     elif missing:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
         fields["missing"] = True
+    if odd := _odd(column, table):
+        remarks = [*remarks, f"{listed(odd, 3)}: taken for a missing value"]
     label, decided = leak(column)
     if not is_target and decided >= ALMOST:
         remarks = [*remarks, f"almost decides {quoted(target or '')} = {quoted(label)} by itself: was it known before?"]
@@ -145,7 +161,7 @@ def _fields(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[di
         case "text":
             return _category(column, codes, is_target)
         case "date":
-            return _date(column), []
+            return _date(column)
         case "time":
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
@@ -191,22 +207,27 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
     raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
 
 
-def _date(column: ColumnProfile) -> dict[str, Any]:
-    """Return days by the granularity that makes some ten periods; birthdays become ages."""
-    low, high = (EPOCH + timedelta(days=int(day)) for day in (column.low, column.high))
-    if (column.high - column.low) > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
+def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
+    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages.
+
+    Days of other centuries, such as the last of 9999, are codes: they belong to the first or the last period.
+    """
+    first, last = max(column.low, EARLIEST), min(column.high, LATEST)
+    if first >= last:
+        raise InputError("days that are not from 1850 to 2150")
+    remarks = (
+        [] if (first, last) == (column.low, column.high) else ["some days are of other centuries: are they codes?"]
+    )
+    low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
+    if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
         at = date(high.year + 1, 1, 1)
-        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}
-    days = column.high - column.low
+        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, remarks
+    days = last - first
     granularity = next(
         (name for most, name in ((90, "week"), (500, "month"), (2200, "quarter")) if days <= most), "year"
     )
-    return {
-        "type": "date",
-        "low": date(low.year, 1, 1),
-        "high": date(high.year, 12, 31),
-        "granularity": granularity,
-    }
+    bounds = {"low": date(low.year, 1, 1), "high": date(high.year, 12, 31)}
+    return {"type": "date", **bounds, "granularity": granularity}, remarks
 
 
 def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
@@ -218,8 +239,8 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     remarks: list[str] = []
     if not whole and (high - low) / smallest < 10_000:
         fields["step"] = _plain(smallest)
-    if whole and column.high - column.low < FEW_NUMBERS:
-        return fields | {"low": int(column.low), "high": int(column.high)}, remarks
+    if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
+        return fields | {"low": often[0], "high": often[-1]}, remarks  # numbers beyond belong to the first and the last
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
     width = max(nice((inner_high - inner_low) / RANGES), smallest)
     edge = (math.floor(inner_low / width) + 1) * width
@@ -232,6 +253,12 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
         remarks.append("its greatest number stands far apart: is it a code?")
     return fields, remarks
+
+
+def _often(column: ColumnProfile) -> list[int]:
+    """Return, in order, the whole numbers that occur in so many rows that they may be told."""
+    rows = {text: sum(of.values()) for text, of in column.counts.items()}
+    return sorted({int(float(text)) for text, number in rows.items() if number >= RARE and POINT.fullmatch(text)})
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:

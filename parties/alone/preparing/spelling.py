@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -38,12 +39,16 @@ def spelling_of(place: PlaceSettings) -> FormatSettings:
     if "://" in place.source or format_of(Path(place.source), place.table) != "csv":
         return FormatSettings()
     path = Path(place.source)
-    spelling = FormatSettings(encoding=_encoding(path))
     try:
+        spelling = FormatSettings(encoding=_encoding(path))
         with open_text(path, spelling) as stream:
             lines = [line for line in (stream.readline(CHUNK) for _ in range(200)) if line.strip()]
-    except (OSError, EOFError, UnicodeError) as error:
+    except UnicodeError:
+        raise InputError(f"{path}: neither UTF-8 nor UTF-16 nor Windows-1252: save it as UTF-8") from None
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from None
+    if any("\0" in line for line in lines):
+        raise InputError(f"{path}: a NUL byte; this is not a text file")
     if not lines:
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
     separator, quote = _marks(lines)

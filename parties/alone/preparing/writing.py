@@ -11,14 +11,14 @@ from typing import Any
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal
 from parties.base.templates import environment
-from parties.base.text import printable
+from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
 from parties.tables.types import type_of
 
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
-    "The schema tells the peer: the names of your columns, which values occur in at least 10 rows, and bounds and "
-    "ranges of numbers and dates rounded outwards. It tells no frequencies, no extremes and no rows."
+    "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
+    "all), and bounds and ranges of numbers and dates, rounded outwards. It tells no frequencies, no extremes, no rows."
 )
 
 
@@ -54,7 +54,7 @@ def becomes(column: ColumnProposal) -> str:
 def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
     """Yield for each column its name, what it holds, what becomes of it, and what to look at."""
     for column in proposal.columns:
-        yield printable(column.name), column.holds, printable(becomes(column)), printable("; ".join(column.remarks))
+        yield visible(column.name), column.holds, visible(becomes(column)), visible("; ".join(column.remarks))
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _template() -> Any:
 def to_html(source: Path, table: TableProfile, proposal: TableProposal) -> str:
     """Return the proposal as an HTML page: private, for it says what the rows hold."""
     page: str = _template().render(
-        name=printable(source.name),
+        name=visible(source.name),
         rows=table.rows,
         spelling=table.spelling.model_dump(exclude_defaults=True),
         lines=list(lines(proposal)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import random
 import runpy
@@ -238,3 +239,61 @@ def test_the_hospitals_export_is_usable_with_two_edits(tmp_path: Path, monkeypat
     fitted: Any = fit(profile(PlaceSettings(source=str(tmp_path / "b.csv"))), proposal.schema)
     edits = [column.name for column in fitted.columns if any("not in the schema" in text for text in column.remarks)]
     assert len(edits) <= 2
+
+
+PLAIN = "a,b,out\n" + "1,x,yes\n2,y,no\n" * 30
+ODD = {  # a file's bytes, and what is said of it; nothing if it is read
+    "cut.gz": (gzip.compress(PLAIN.encode() * 50)[:-20], "cannot read"),
+    "broken.gz": (gzip.compress(random.Random(1).randbytes(999))[:60] + b"x" * 900, "cannot read"),
+    "empty.gz": (gzip.compress(b""), "the file is empty"),
+    "neither.csv": (PLAIN.encode() + b"1,\x81,yes\n", "neither UTF-8 nor UTF-16 nor Windows-1252"),
+    "nul.csv": (b"a\0,b\n1,2\n", "a NUL byte"),
+    "archive.csv": (b"PK\x03\x04" + bytes(99), "a spreadsheet or an archive"),
+    "long_numbers.csv": (b"a,b\n" + b"".join(b"%d,%d\n" % (10**30 + i, i % 2) for i in range(60)), ""),
+    "far_days.csv": (b"birth,b\n" + b"1900-01-01,x\n9999-12-31,y\n" * 20, ""),
+    "case.csv": (PLAIN.replace("b,out", "A,out").encode(), ""),
+    "words_among_numbers.csv": (b"a,b\n" + b"1,x\n2,y\nunklar,x\n3,x\n4,y\n5,x\n" * 20, ""),
+    "control.csv": (b"a,b\n" + b"x\x1fy,1\nz,2\n" * 30, ""),
+    "line_in_name.csv": (b'"a\nb",c\n' + b"1,x\n2,y\n" * 30, ""),
+    "one.csv": (b"a\n" + b"x\ny\n" * 30, ""),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_files_are_read_as_the_table_is_or_refused_in_a_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, complaint = ODD[name]
+    (tmp_path / name).write_bytes(content)
+    code = run(["prepare", str(tmp_path / name), "--out", str(tmp_path / "out")])
+    shown = capsys.readouterr()
+    assert code == (2 if complaint else 0)
+    if complaint:
+        assert complaint in shown.err
+        assert len(shown.err.splitlines()) == 1
+        assert not (tmp_path / "out").exists()
+        return
+    (table,) = load_party(tmp_path / "out" / "party.toml").tables.values()
+    schema = schemas.load(table.schema_file)
+    with open_table(table, schema, next(iter(schema.attributes))) as source:
+        assert source.check() > 0
+
+
+def test_nothing_of_a_file_steers_the_terminal_or_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = '"a\nb","\x1b[31mred",<script>alert(1)</script>,seen\u202e\n'
+    rows = "1,\x1b]0;x\x07,<img src=x onerror=alert(1)>,y\u202ez\n2,q,{{7*7}},=1+1\n" * 30
+    (tmp_path / "\x1b[2J.csv").write_text(head + rows)
+    page = tmp_path / "page.html"
+    words = [str(tmp_path / "\x1b[2J.csv"), "--out", str(tmp_path / "out"), "--page", str(page)]
+    assert run(["prepare", *words]) == 0
+    shown = "".join(capsys.readouterr())
+    for text in (shown, page.read_text()):
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "<script>alert" not in page.read_text()
+    assert "<img" not in page.read_text()
+    assert "49" not in page.read_text()
+
+
+def test_the_few_numbers_of_a_column_are_bounded_by_those_of_ten_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("grade,out\n0,yes\n" + "".join(f"{i % 5 + 1},{'yn'[i % 2]}\n" for i in range(100)))
+    assert tuple(look(tmp_path / "a.csv", "out").schema.attributes["grade"]) == ("1", "2", "3", "4", "5")

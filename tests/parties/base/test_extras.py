@@ -64,7 +64,9 @@ def test_the_line_is_for_the_environment_that_runs(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     assert install_line("node") == f"'of ours/bin/pip' {rest}"
     (own / "pip").unlink()
-    assert install_line("node") == f"pip {rest}"
+    assert install_line("node").endswith(f"-m pip {rest}")  # of another environment it would be in vain
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    assert install_line("node") == f"'of ours/bin/python' -m pip {rest}"
 
 
 def test_what_is_no_extra_is_no_remedy() -> None:

@@ -44,7 +44,7 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     anna, bert = (settings.load(Path(name) / "party.toml") for name in ("anna", "bert"))
     assert anna.link.listen == "0.0.0.0:7001"
     assert bert.link.connect == "anna.example:7001"
-    assert anna.tables["days"].source == str(Path("days.csv").absolute())
+    assert anna.tables["days"].source == "anna/../days.csv"  # as the file says it, from where it is
     assert set(bert.tables) == {"days"}
     ports = [file.node.web for file in (anna, bert)] + [file.node.health for file in (anna, bert)]
     assert len(set(ports)) == 4
@@ -85,6 +85,46 @@ def test_nothing_is_written_over() -> None:
     assert smc(*ANNA, *listen, "--peer-out", "peer") == 2
     assert Path("peer/party.toml").read_text() == "mine"
     assert not Path("anna/party.toml").exists()
+
+
+def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("raw.csv").write_text("wind;play\n" + "weak;yes\nstrong;no\n" * 20)
+    listen = ("--listen", "127.0.0.1:7001")
+    prepare = ("prepare", "raw.csv", "--target", "play")
+    assert smc(*prepare, "--out", "anna") == 0
+    assert "next: smc init --out anna" in capsys.readouterr().err
+    by_hand = "# mine\n" + Path("anna/party.toml").read_text()
+    Path("anna/party.toml").write_text(by_hand)
+    assert smc(*ANNA, *listen, "--table", "raw=other.csv") == 2
+    assert "has a table 'raw' already" in capsys.readouterr().err
+    assert smc(*ANNA, *listen) == 0
+    shown = capsys.readouterr().err
+    assert "smc id3 --config anna/party.toml" in shown
+    assert "smc prepare" not in shown
+    assert by_hand in Path("anna/party.toml").read_text()
+    assert smc("init", "--name", "anna", "--peer-name", "bert", *listen, "--out", "second") == 0
+    assert "smc prepare RAW.csv --target COLUMN --out second" in capsys.readouterr().err
+    assert smc(*prepare, "--out", "second") == 0
+    assert "next:" not in capsys.readouterr().err
+    first, second = (settings.load(Path(name) / "party.toml") for name in ("anna", "second"))
+    assert first.link.listen == second.link.listen == "127.0.0.1:7001"
+    for name, file in (("anna", first), ("second", second)):
+        table = file.tables["raw"]
+        assert (table.source, table.format.separator) == (f"{name}/../raw.csv", ";")
+    assert smc(*ANNA, *listen) == 2  # it has a link now
+    assert "nothing is written over it" in capsys.readouterr().err
+
+
+def test_init_adds_nothing_to_what_it_cannot_read() -> None:
+    for text in ("tables = { a = { source = 'x.csv', schema = 's' } }", "[tables", "tables = 3"):
+        Path("anna").mkdir(exist_ok=True)
+        Path("anna/party.toml").write_text(text)
+        assert smc(*ANNA, "--listen", "127.0.0.1:7001", "--table", "days=days.csv") == 2
+        assert Path("anna/party.toml").read_text() == text
+        assert not Path("anna/anna.key").exists()
+        assert smc("prepare", "days.csv", "--out", "anna") == 2
+        assert Path("anna/party.toml").read_text() == text
+        assert not Path("anna/schema.toml").exists()
 
 
 @pytest.mark.parametrize(

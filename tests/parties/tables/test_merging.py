@@ -93,3 +93,46 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert run(["schema", "--schema", "ours.toml", "--out", "x.toml"]) == 2
     assert run(["schema", "--out", "x.toml"]) == 2
     assert not Path("x.toml").exists()
+
+
+def test_the_command_on_typed_proposals(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    head = 'target = "out"\n[attributes]\nout = ["no", "yes"]\n'
+    Path("ours.toml").write_text(
+        head + 'age = { type = "integer", low = 0, high = 60, edges = [20, 40] }\n'
+        'kg = { type = "real", low = 40, high = 90, step = 0.1, edges = [50, 70] }\n'
+        'seen = { type = "date", low = 2020-01-01, high = 2021-12-31, granularity = "quarter" }\n'
+        'at = { type = "time", edges = ["06:00"] }\nill = { type = "flag" }\n'
+        'icd = { type = "category", values = ["A1", "B2"], prefix = 2, other = "other" }\nsex = ["f", "m"]\n'
+        'zip = ["01"]\n'
+    )
+    Path("theirs.toml").write_text(
+        head + 'age = { type = "integer", low = 18, high = 99, edges = [40, 65], missing = true }\n'
+        'kg = { type = "real", low = 30, high = 80, step = 0.5, edges = [60] }\n'
+        'seen = { type = "date", low = 2019-01-01, high = 2020-12-31, granularity = "year" }\n'
+        'at = { type = "time", edges = ["12:00"] }\nill = { type = "flag" }\n'
+        'icd = { type = "category", values = ["C3"], prefix = 2, other = "other" }\nsex = ["d", "m"]\n'
+        'zip = { type = "integer", low = 0, high = 99, width = 10 }\n'
+    )
+    digests = []
+    for first, second in (("ours", "theirs"), ("theirs", "ours")):
+        command = ["schema", "--schema", f"{first}.toml", "--merge", f"{second}.toml", "--out", f"{first}-merged.toml"]
+        assert run(command) == 0
+        shown = capsys.readouterr()
+        digests.append(shown.out.split()[-1])
+        assert "column 'age': high: ours says" in shown.err
+        assert "write one into both, and merge again" in shown.err
+    assert digests[0] == digests[1]
+    assert Path("ours-merged.toml").read_bytes() == Path("theirs-merged.toml").read_bytes()
+    merged = schema.load(Path("ours-merged.toml"))
+    assert merged.digest() == digests[0]
+    assert "zip" not in merged.attributes
+    assert merged.attributes["sex"] == ("d", "f", "m")
+    assert tuple(merged.attributes["age"]) == ("under 20", "20 to 39", "40 to 64", "65 and over", "?")
+    assert tuple(merged.attributes["at"]) == ("before 06:00", "06:00 to before 12:00", "12:00 and after")
+    assert tuple(merged.attributes["seen"]) == ("2019", "2020", "2021")
+    again = ["schema", "--schema", "ours-merged.toml", "--merge", "theirs-merged.toml", "--out", "again.toml"]
+    assert run(again) == 0
+    assert Path("again.toml").read_bytes() == Path("ours-merged.toml").read_bytes()

@@ -1,0 +1,139 @@
+"""What a command says or keeps where it would be easy to lose something, or to leave somebody waiting."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from parties.base.address import Address
+from parties.cli import run
+from parties.commands.options import check_proposal
+from parties.jobs import kinds
+from parties.link import preflight
+from parties.link.identity import Identity
+from parties.tables.schema import Schema
+from smc.errors import InputError, LinkError
+from tests.support.ports import free_port
+
+DAYS = "wind,play\nweak,yes\nstrong,no\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    Path("days.csv").write_text(DAYS)
+    Path("bad.csv").write_text("wind,play\nhuge,yes\n")
+
+
+def link(own: Identity, peer: Identity, way: str, port: int, wait: float = 60) -> list[str]:
+    names = ["--identity", str(own.key_path), "--certificate", str(own.certificate_path)]
+    there = ["--peer", str(peer.certificate_path), f"--{way}", f"127.0.0.1:{port}", "--wait", str(wait)]
+    return ["--schema", "schema.toml", *names, *there]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("wrong", ["listen", "connect"])
+def test_a_peer_who_waits_is_told_that_the_input_is_wrong_and_no_more(
+    wrong: str, identities: dict[str, Identity], capfd: pytest.CaptureFixture[str]
+) -> None:
+    alice, bob, port = identities["alice"], identities["bob"], free_port()
+    sides = {"listen": (alice, bob), "connect": (bob, alice)}
+    waiting = next(way for way in sides if way != wrong)
+    codes = []
+    good = ["id3", "--data", "days.csv", *link(*sides[waiting], waiting, port)]
+    thread = threading.Thread(target=lambda: codes.append(run(good)))
+    thread.start()
+    while thread.is_alive():  # who is wrong tries once; the other may still be loading
+        assert run(["id3", "--data", "bad.csv", *link(*sides[wrong], wrong, port)]) == 2
+    thread.join()
+    assert codes == [3]
+    said = [line for line in capfd.readouterr().err.splitlines() if "gave up" in line]
+    name = sides[wrong][0].name
+    assert said == [f"smc: {name} gave up at step 'hello': an error in its own input"]
+
+
+@pytest.mark.usefixtures("files")
+def test_a_result_is_not_replaced_in_silence(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tree.json").write_text("mine")
+    way = link(identities["bob"], identities["alice"], "connect", free_port(), 0.1)
+    words = ["id3", "--data", "days.csv", *way, "--out", "tree.json"]
+    assert run(words) == 2
+    assert "--out: tree.json is there already: give another name, or --force to replace it" in capsys.readouterr().err
+    assert run([*words, "--force"]) == 3  # nobody is there, but it dialled
+    assert run([*words[:-1], "other.json"]) == 3
+    assert Path("tree.json").read_text() == "mine"
+    with pytest.raises(InputError, match="give another name"):
+        check_proposal(Path("tree.json"))
+
+
+@pytest.mark.usefixtures("files")
+def test_who_dials_says_so_without_a_terminal(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "TOLD_SECONDS", 0.05)
+    port = free_port()
+    assert run(["id3", "--data", "days.csv", *link(identities["bob"], identities["alice"], "connect", port, 0.5)]) == 3
+    lines = [line for line in capsys.readouterr().err.splitlines() if "dialling" in line]
+    assert lines[0] == f"dialling 127.0.0.1:{port}, for 0.5 s at most"
+    assert lines[1].startswith(f"no answer yet at 127.0.0.1:{port}; dialling on for")
+
+
+def test_how_many_seconds_are_left_is_told_in_order(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "TOLD_SECONDS", 0.01)
+    now = preflight.time.monotonic()
+    told: list[float] = []
+    with pytest.raises(LinkError):
+        preflight.await_peer(
+            Address("127.0.0.1", free_port()),
+            identities["alice"],
+            identities["bob"].certificate,
+            0.3,
+            now + 0.3,
+            told.append,
+        )
+    assert told == sorted(told, reverse=True)
+    assert all(0 <= left <= 0.3 for left in told)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", [["identity", "create", "a b/c"], ["init", "--name", "a b/c"]])
+def test_a_name_that_is_refused_leaves_no_folder(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    rest = [] if command[0] == "identity" else ["--peer-name", "b", "--listen", "127.0.0.1:7001"]
+    assert run([*command, *rest, "--out", "keys/new"]) == 2
+    assert "must be 1 to 64" in capsys.readouterr().err
+    assert not Path("keys").exists()
+
+
+def test_an_option_is_found_by_the_name_of_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed in ("--column", "--columns"):
+        assert run(["release", "mean", typed, "age"]) == 2
+        shown = capsys.readouterr().err
+        assert "Did you mean" in shown
+        assert "--of" in shown
+        assert "--config" not in shown
+    assert run(["release", "mean", "--confg", "x"]) == 2
+    assert "--config" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", sorted(kinds.GROUPS))
+def test_a_group_is_no_kind_and_its_members_are_named(group: str) -> None:
+    with pytest.raises(InputError, match="is a group of kinds of jobs: name one of") as caught:
+        kinds.find(group)
+    members = [name for name in kinds.BUILT_IN if name.startswith(f"{group}-")]
+    assert members
+    assert all(f"'{name}'" in str(caught.value) for name in members)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("numbers", ["007:120", "0:012", "-05:5"])
+def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", "--data", "days.csv", "--numbers", f"wind={numbers}", "--out", "new.toml"]) == 2
+    assert "without leading zeros" in capsys.readouterr().err
+    assert not Path("new.toml").exists()
