@@ -47,7 +47,9 @@ def on_table(settings: AnyTabular, named: str | None, given: bool, tables: Mappi
 def _check_plain(name: str, table: TableSettings) -> None:
     """`InputError` if a command cannot read the table as it is: a file, by its schema, without an account to keep."""
     why = None
-    if "://" in table.source or table.table is not None:
+    if table.asked:
+        why = "is chosen by a query, a condition or consent"
+    elif "://" in table.source or table.table is not None:
         why = "is in a database"
     elif table.columns:
         why = "has columns that are mapped to the schema"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.base.extras import installed
+from parties.base.extras import installed, needing
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import rules
@@ -36,7 +36,8 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     from parties.sources.queried import QueriedSource
 
     try:
-        return QueriedSource(rows.engine, rows.query, rows.types, wanted, settings.max_rows, settings.least_rows)
+        bounds = settings.max_rows, settings.least_rows
+        return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, left_out=rows.left_out)
     except BaseException:
         rows.engine.close()
         raise
@@ -44,13 +45,31 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
 
 def counted_here(settings: PlaceSettings) -> bool:
     """Return whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
-    if "://" in settings.source or installed("ibis", "duckdb"):
+    asked = isinstance(settings, TableSettings) and settings.asked
+    if asked or "://" in settings.source or installed("ibis", "duckdb"):
         return False
     return format_of(Path(settings.source), settings.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a table as they are. `InputError` if there is none, or if it cannot be read."""
+    """Return the rows of a place as they are; of a party's table, those that its settings choose.
+
+    `InputError` if there is none, or if it cannot be read.
+    """
+    if not isinstance(settings, TableSettings) or not settings.asked:
+        return _found(settings)
+    with needing(settings.label, "node"):
+        from parties.sources.choosing import choose
+    rows = _found(settings)
+    try:
+        return choose(rows, settings)
+    except BaseException:
+        rows.engine.close()
+        raise
+
+
+def _found(settings: PlaceSettings) -> RowQuery:
+    """Return the rows of a place, or the answer to a table's query."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local
