@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import tempfile
 from collections import Counter
@@ -12,13 +13,17 @@ import duckdb
 import numpy as np
 import pandas
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as limits
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from parties.commands.check import _left_out
+from parties.base.files import check_outputs
+from parties.commands import check
 from parties.commands.own_table import on_table
 from parties.jobs.tabular_settings import TabularSettings
+from parties.node import settings
+from parties.party_file import files_of
 from parties.sources import TableSettings, open_table
 from parties.sources.databases import Scratch
 from parties.sources.sql import checked_condition, checked_query
@@ -192,9 +197,36 @@ def test_commands_do_not_overlook_consent() -> None:
         on_table(TabularSettings.model_construct(), None, False, {"t": table})
 
 
+def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFrame, tmp_path: Path) -> None:
+    """As the documentation has it, from `party.toml`; a long query is no path that is in the way of others."""
+    schema_file = tmp_path / "schema.toml"
+    schema_file.write_text('target = "sex"\n[attributes]\nsex = ["f", "m"]\nyear = ["2020", "2021", "2022"]\n')
+    visits = json.dumps(files["visits"]["source"])
+    (tmp_path / "party.toml").write_text(
+        f"""[tables.patients]
+        query = \"\"\"{JOIN} {"-- and so on" * 100}
+        \"\"\"
+        schema = "schema.toml"
+        where = "CAST(year AS INT) > 2020"
+        consent = "agreed"
+        [tables.patients.files]
+        visits = {{ source = {visits}, format = {{ separator = ";", encoding = "utf-16" }} }}
+        people = {json.dumps(files["people"])}
+        """
+    )
+    file = settings.load(tmp_path / "party.toml")
+    (told,) = check._tables(file)
+    kept = joined[joined["year"] > 2020]
+    refused = (~agree(kept)).sum()
+    assert told.ok, told.text
+    assert told.text.startswith(f"{len(kept) - refused:,} rows fit")
+    assert told.text.endswith(f"; left out: {len(joined) - len(kept)} by `where`, {refused} without consent")
+    check_outputs({"--out": tmp_path / "new.csv"}, files_of(tmp_path / "party.toml"))
+
+
 def test_how_many_are_left_out_is_told_in_words() -> None:
-    assert _left_out(0, 0) == ""
-    assert _left_out(1200, 3) == "; left out: 1,200 by `where`, 3 without consent"
+    assert check._left_out(0, 0) == ""
+    assert check._left_out(1200, 3) == "; left out: 1,200 by `where`, 3 without consent"
 
 
 # Attacks: whatever reads, writes, calls out, names what is not named, has no end or is another each time.
@@ -336,7 +368,7 @@ FROMS = [
 @given(
     st.sampled_from(DIALECTS), st.sampled_from(EVIL_CALLS), st.lists(st.sampled_from(["lower({})", "({})", "1 + {}"]))
 )
-@settings(max_examples=60)
+@limits(max_examples=60)
 def test_calls_are_found_wherever_they_hide(dialect: str, call: str, inside: list[str]) -> None:
     for wrap in inside:
         call = wrap.format(call)
@@ -345,18 +377,20 @@ def test_calls_are_found_wherever_they_hide(dialect: str, call: str, inside: lis
 
 
 @given(st.sampled_from(DIALECTS), st.sampled_from(EVIL_TABLES), st.sampled_from(FROMS))
-@settings(max_examples=60)
+@limits(max_examples=60)
 def test_tables_are_found_wherever_they_hide(dialect: str, table: str, outer: str) -> None:
     assert_refused(outer.format(table), dialect, NAMED if dialect == "duckdb" else None)
 
 
-PIECES = """
+_PIECES = """
 SELECT FROM visits * ( ) WITH x AS , ' " ; 1 -- /* WHERE = UNION JOIN ON a COPY PRAGMA $$ \\ \0 é ORDER LIMIT :: @ CASE
-""".split(" ")
+"""
 
 
-@given(st.sampled_from(DIALECTS), st.lists(st.sampled_from(PIECES), max_size=25) | st.text(max_size=40).map(list))
-@settings(max_examples=200)
+@given(
+    st.sampled_from(DIALECTS), st.lists(st.sampled_from(_PIECES.split()), max_size=25) | st.text(max_size=40).map(list)
+)
+@limits(max_examples=200)
 def test_any_text_is_understood_or_refused_in_a_line(dialect: str, pieces: list[str]) -> None:
     text = "SELECT " + " ".join(pieces)
     try:
@@ -398,7 +432,7 @@ def test_the_engine_is_confined_beside(files: Any) -> None:
     st.integers(2019, 2023),
     st.sampled_from(["AND", "OR", "AND NOT", "OR NOT"]),
 )
-@settings(max_examples=15)
+@limits(max_examples=15)
 def test_conditions_agree_with_sqlite(files: Any, joined: pandas.DataFrame, sign: str, year: int, join: str) -> None:
     where = f"CAST(year AS INTEGER) {sign} {year} {join} sex = 'f'"
     with sqlite3.connect(":memory:") as database:
