@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
 
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
-ANSWER = "answer"
+ANSWER = "the answer"  # unlike any table that a file is likely to have
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:
@@ -73,7 +73,7 @@ def _answer(settings: TableSettings) -> Reader:
             sql = engine.sql(query)
             columns = backend.raw_sql(f"DESCRIBE {sql}").fetchall()
             distinct_names([(column[0], dt.string) for column in columns], engine)
-            backend.raw_sql(f"CREATE TEMPORARY VIEW {ANSWER} AS {sql}")
+            backend.raw_sql(f'CREATE TEMPORARY VIEW "{ANSWER}" AS {sql}')
         return backend.table(ANSWER)
 
     return read

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
+UNREAD = {  # databases that are known, and for which there is no engine here
+    **dict.fromkeys(("mysql", "mariadb"), "MySQL"),
+    **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
+    "oracle": "Oracle",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+}
+
 
 def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
     """Return a source of counts of the table's rows: by the attributes of the schema, in its order, and the target's
@@ -83,6 +91,8 @@ def _found(settings: PlaceSettings) -> RowQuery:
         from parties.sources import spark
 
         return spark.open_session(settings)
+    if (engine := UNREAD.get(scheme)) is not None:
+        raise InputError(f"{settings.label}: {engine} is not read yet: export the table as Parquet, or use PostgreSQL")
     hint = did_you_mean(scheme, ("postgresql", "spark"))
     raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
 
