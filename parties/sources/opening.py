@@ -53,8 +53,8 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
 
 def counted_here(settings: PlaceSettings) -> bool:
     """Return whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
-    asked = isinstance(settings, TableSettings) and settings.asked
-    if asked or "://" in settings.source or installed("ibis", "duckdb"):
+    is_chosen = isinstance(settings, TableSettings) and settings.asked
+    if is_chosen or "://" in settings.source or installed("ibis", "duckdb"):
         return False
     return format_of(Path(settings.source), settings.table) == "csv"
 

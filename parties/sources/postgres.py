@@ -30,7 +30,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         from parties.sources.sql import checked_query, distinct_names
     query = settings.query if isinstance(settings, TableSettings) else None
     if query is not None:
-        asked = checked_query(query, "postgres", settings.label, None)
+        select = checked_query(query, "postgres", settings.label, None)
     elif settings.table is None:
         raise InputError(f"{settings.label}: say which `table` of the database it is, or write a `query`")
     try:
@@ -53,7 +53,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         engine.resources.callback(connection.close)
         if query is not None:
             with engine.reporting(": query"):
-                return RowQuery(engine, asked, distinct_names(engine.types(asked), engine))
+                return RowQuery(engine, select, distinct_names(engine.types(select), engine))
         with engine.reporting():
             assert settings.table is not None
             table = find_table(

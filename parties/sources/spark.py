@@ -52,7 +52,7 @@ def open_session(settings: PlaceSettings) -> RowQuery:
         from parties.sources.sql import checked_query, distinct_names
     query = settings.query if isinstance(settings, TableSettings) else None
     if query is not None:
-        asked = checked_query(query, "spark", settings.label, None)
+        select = checked_query(query, "spark", settings.label, None)
     elif settings.table is None:
         raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
     session = _application(settings).newSession()  # views and settings of its own
@@ -69,7 +69,7 @@ def open_session(settings: PlaceSettings) -> RowQuery:
     engine = Spark(ibis.pyspark.connect(session), settings.label)
     with engine.reporting(": query" if query is not None else ""):
         if query is not None:
-            answer = session.sql(engine.sql(asked))
+            answer = session.sql(engine.sql(select))
             distinct_names([(name, dt.string) for name in answer.columns], engine)
             answer.createTempView(VIEW)
         elif settings.table is not None and "/" in settings.table:

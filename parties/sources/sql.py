@@ -91,11 +91,11 @@ def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
     query = query.copy()
     for table in list(query.find_all(exp.Table)):
         if (name := table.name.lower()) in rows and (table.db or name not in _with_names(table)):
-            found = rows[name].subquery(exp.to_identifier(table.name, quoted=True))
+            inline = rows[name].subquery(exp.to_identifier(table.name, quoted=True))
             for key in ("alias", "joins"):
                 if table.args.get(key):
-                    found.set(key, table.args[key])
-            table.replace(found)
+                    inline.set(key, table.args[key])
+            table.replace(inline)
     return query
 
 
