@@ -152,7 +152,15 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         return cells(data)
     table = chosen(named, load(config_file).tables)
     if data is not None:
-        table = table.model_copy(update={"source": str(data), "table": None})
+        elsewhere: dict[str, Any] = {
+            "source": str(data),
+            "table": None,
+            "query": None,
+            "files": {},
+            "where": None,
+            "consent": None,
+        }
+        table = table.model_copy(update=elsewhere)
     columns = dict.fromkeys(_columns(model))
     numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
     agreed = schema.load(table.schema_file).numeric(numbers)

@@ -154,10 +154,17 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             schema = schemas.load(table.schema_file)
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
-                count = source.check()
-            yield Finding(True, f"table {name}", f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)")
+                count, left_out = source.check(), source.left_out()
+            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(*left_out)}"
+            yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
+
+
+def _left_out(by_where: int, by_consent: int) -> str:
+    """Return in words how many rows are not counted, for the eyes of their owner."""
+    parts = [f"{by_where:,} by `where`"] * (by_where > 0) + [f"{by_consent:,} without consent"] * (by_consent > 0)
+    return f"; left out: {', '.join(parts)}" if parts else ""
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     unsaid = {
         key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in settled
     }
-    files = {} if "://" in table.source else {"data": Path(table.source)}
+    files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
     return settings.model_copy(update={"own_table": table, **files, **unsaid})
 
 

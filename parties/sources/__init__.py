@@ -2,6 +2,7 @@
 
 settings    `[tables.NAME]` of party.toml
 mapping     settings checked against the schema: rules
+sql         queries and conditions that an operator wrote: what may stand in them; choosing: rows that are left out
 expressions rules as SQL; `levels`: a level of a tree as SQL
 databases   who answers: DuckDB, PostgreSQL, Spark
 source      the counts: `Source`; queried: from an engine; plain: from a CSV file where there is no DuckDB

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import secrets
 from abc import ABC, abstractmethod
@@ -10,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dt
 import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
@@ -95,16 +97,21 @@ class Database(ABC):
         """Return the query as this engine spells it."""
         return query.sql(dialect=self.backend.dialect)
 
+    def probe(self, query: exp.Query) -> None:
+        """Have the engine find whatever the query names; no line of the answer is made."""
+        self._fetch(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
+
     @contextmanager
-    def reporting(self) -> Iterator[None]:
-        """Turn whatever an engine complains of into an `InputError` of one line."""
+    def reporting(self, what: str = "") -> Iterator[None]:
+        """Turn whatever an engine complains of into an `InputError` of one line; `what` is added to the place."""
+        place = f"{self.place}{what}"
         try:
             yield
         except InputError:
             raise
         except Exception as error:  # each engine has its own kinds
-            complaint = f"{self.place}: it could not be read ({type(error).__name__})"
-            raise UnfitError(f"{self.place}: {one_line(error, self._hidden)}", complaint) from None
+            complaint = f"{place}: it could not be read ({type(error).__name__})"
+            raise UnfitError(f"{place}: {one_line(error, self._hidden)}", complaint) from None
 
     def close(self) -> None:
         """Give back what the engine holds."""
@@ -152,6 +159,8 @@ class Scratch(DuckDb):
         )
         super().__init__(backend, place)
         self.attached: tuple[str, str] | None = None  # the file of a database, and what it is called here
+        self.catalogs: dict[str, str] = {}  # all files of databases, and what they are called here
+        self.reads: list[str] = []  # the other files that it may read
         self.resources.callback(spill.cleanup)
         self.resources.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")
@@ -168,6 +177,17 @@ class Scratch(DuckDb):
         file = exp.alias_(exp.Literal.string(path), name)
         self._fetch(self.sql(exp.Attach(this=file, expressions=mode)))
         self.attached = path, name
+
+    def confine(self) -> None:
+        """Let it read, from now on and for good, those files that it knows, and nothing else, here or elsewhere."""
+        paths = [exp.Literal.string(path) for read in self.reads for path in (read, glob.escape(read))]
+        for setting in (
+            f"allowed_paths = {exp.Array(expressions=paths).sql('duckdb')}",
+            "enable_external_access = false",
+            "python_enable_replacements = false",
+            "lock_configuration = true",
+        ):
+            self._fetch(f"SET {setting}")
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
@@ -213,6 +233,16 @@ class Postgres(Database):
                 lines.execute(sql)
                 while batch := lines.fetchmany(BATCH):
                     yield pa.table([pa.array(column) for column in zip(*batch, strict=True)], names=list(names))
+
+    def types(self, query: exp.Query) -> list[tuple[str, dt.DataType]]:
+        """Return the names and types of a query's columns. Nothing is made for that, as Ibis does, in the database."""
+        connection = self.backend.con
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            columns = cursor.execute(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0))).description
+            kinds = [cursor.execute("SELECT format_type(%s, NULL)", (c.type_code,)).fetchone()[0] for c in columns]
+        mapper = self.backend.compiler.type_mapper
+        return [(column.name, mapper.from_string(kind)) for column, kind in zip(columns, kinds, strict=True)]
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:

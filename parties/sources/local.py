@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import ibis.expr.datatypes as dt
+
 from parties.base.files import require_regular
 from parties.base.text import listed
 from parties.sources.databases import Scratch
@@ -18,7 +20,8 @@ from parties.sources.delimited import read_csv
 from parties.sources.formats import format_of
 from parties.sources.named import find_table
 from parties.sources.opened import RowQuery
-from parties.sources.settings import PlaceSettings
+from parties.sources.settings import PlaceSettings, TableSettings
+from parties.sources.sql import checked_query, distinct_names, with_rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,20 +30,53 @@ if TYPE_CHECKING:
 Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
 
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
+ANSWER = "the answer"  # unlike any table that a file is likely to have
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:
     """Return the rows at a path, see `opening.open_rows`."""
-    read = _reader(settings)
+    table_of_party = settings if isinstance(settings, TableSettings) else None
+    read = _reader(settings) if table_of_party is None or table_of_party.query is None else _answer(table_of_party)
     engine = Scratch(settings.label, settings.memory, settings.threads)
     try:
         with engine.reporting():
             table = read(engine)
             query = engine.backend.compiler.to_sqlglot(table)
+            if table_of_party is not None and table_of_party.is_chosen:
+                engine.confine()
         return RowQuery(engine, query, table.schema())
     except BaseException:
         engine.close()
         raise
+
+
+def _answer(settings: TableSettings) -> Reader:
+    """Return how to ask a table's query of its files, or of the DuckDB file that is its source."""
+    assert settings.query is not None
+    text = settings.query
+    places = {
+        name: PlaceSettings(source=file.source, table=file.table, format=file.format or settings.format)
+        for name, file in settings.files.items()
+    }
+    if settings.source and format_of(Path(settings.source), None) != "duckdb":
+        raise InputError(f"{settings.label}: a query needs names: give the file one under `files`, without `source`")
+
+    def read(engine: Scratch) -> ir.Table:
+        backend = engine.backend
+        known = _attach(engine, settings.source)[1] if settings.source else list(places)
+        query = checked_query(text, backend.dialect, engine.place, known)
+        if settings.source:
+            backend.raw_sql(f"USE {ATTACHED}")
+        rows = {name.lower(): backend.compiler.to_sqlglot(_reader(place)(engine)) for name, place in places.items()}
+        query = with_rows(query, rows)
+        with engine.reporting(": query"):
+            sql = engine.sql(query)
+            columns = backend.raw_sql(f"DESCRIBE {sql}").fetchall()
+            distinct_names([(column[0], dt.string) for column in columns], engine)
+            backend.raw_sql(f'CREATE TEMPORARY VIEW "{ANSWER}" AS {sql}')
+        return backend.table(ANSWER)
+
+    return read
 
 
 def _reader(settings: PlaceSettings) -> Reader:
@@ -71,29 +107,39 @@ def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> ir.Table:
     for file in files:
         require_regular(file)
     names = [glob.escape(str(file)) for file in files]
+    engine.reads += map(str, files)
     return engine.backend.read_parquet(names, hive_types_autocast=False)
 
 
 def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
     """Return a table of a DuckDB file, which others may read at the same time."""
     backend = engine.backend
-    engine.attach(str(path), ATTACHED)
-
-    def known() -> list[str]:
-        schemas = [name for name in backend.list_databases(catalog=ATTACHED) if name not in _SYSTEM]
-        return [
-            table if schema == "main" else f"{schema}.{table}"
-            for schema in schemas
-            for table in backend.list_tables(database=(ATTACHED, schema))
-        ]
-
+    catalog, known = _attach(engine, str(path))
     if name is None:
-        name, *others = known() or [""]
+        name, *others = known or [""]
         if others:
             raise InputError(f"{path}: there are several tables: say which is the `table` ({listed([name, *others])})")
     return find_table(
-        name, engine.place, lambda schema, table: backend.table(table, database=(ATTACHED, schema or "main")), known
+        name,
+        engine.place,
+        lambda schema, table: backend.table(table, database=(catalog, schema or "main")),
+        lambda: known,
     )
+
+
+def _attach(engine: Scratch, path: str) -> tuple[str, list[str]]:
+    """Open a DuckDB file unless it is, and return what it is called, and the names of its tables and views."""
+    backend = engine.backend
+    if (catalog := engine.catalogs.get(path)) is None:
+        catalog = f"{ATTACHED}_{len(engine.catalogs)}" if engine.catalogs else ATTACHED
+        engine.attach(path, catalog)
+        engine.catalogs[path] = catalog
+    schemas = [name for name in backend.list_databases(catalog=catalog) if name not in _SYSTEM]
+    return catalog, [
+        table if schema == "main" else f"{schema}.{table}"
+        for schema in schemas
+        for table in backend.list_tables(database=(catalog, schema))
+    ]
 
 
 _SYSTEM = ("information_schema", "pg_catalog")

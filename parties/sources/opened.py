@@ -18,11 +18,15 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class RowQuery:
-    """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do."""
+    """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do.
+
+    `left_out` asks how many rows were left out, see `choosing`; None if none could be.
+    """
 
     engine: Database
     query: exp.Query
     types: Mapping[str, dt.DataType]
+    left_out: exp.Select | None = None
 
     def __enter__(self) -> RowQuery:
         return self

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.base.extras import installed
+from parties.base.extras import installed, needing
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import rules
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from parties.sources.source import Source
 
 LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
+UNREAD = {  # databases that are known, and for which there is no engine here
+    **dict.fromkeys(("mysql", "mariadb"), "MySQL"),
+    **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
+    "oracle": "Oracle",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+}
 
 
 def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
@@ -39,7 +46,8 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     from parties.sources.queried import QueriedSource
 
     try:
-        return QueriedSource(rows.engine, rows.query, rows.types, wanted, settings.max_rows, settings.least_rows)
+        bounds = settings.max_rows, settings.least_rows
+        return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, left_out=rows.left_out)
     except BaseException:
         rows.engine.close()
         raise
@@ -47,7 +55,9 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
 
 def is_plain(table: TableSettings, schema: Schema) -> bool:
     """Return whether a table is a file of moderate size whose cells are the schema's values as they stand."""
-    if "://" in table.source or table.table is not None or table.columns or table.format != FormatSettings():
+    if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
+        return False
+    if table.format != FormatSettings():
         return False
     if any(type_of(values) is not None for values in schema.attributes.values()):
         return False
@@ -57,13 +67,31 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
 
 def counted_here(settings: PlaceSettings) -> bool:
     """Return whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
-    if "://" in settings.source or installed("ibis", "duckdb"):
+    is_chosen = isinstance(settings, TableSettings) and settings.is_chosen
+    if is_chosen or "://" in settings.source or installed("ibis", "duckdb"):
         return False
     return format_of(Path(settings.source), settings.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a table as they are. `InputError` if there is none, or if it cannot be read."""
+    """Return the rows of a place as they are; of a party's table, those that its settings choose.
+
+    `InputError` if there is none, or if it cannot be read.
+    """
+    if not isinstance(settings, TableSettings) or not settings.is_chosen:
+        return _found(settings)
+    with needing(settings.label, "node"):
+        from parties.sources.choosing import choose
+    rows = _found(settings)
+    try:
+        return choose(rows, settings)
+    except BaseException:
+        rows.engine.close()
+        raise
+
+
+def _found(settings: PlaceSettings) -> RowQuery:
+    """Return the rows of a place, or the answer to a table's query."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local
@@ -77,6 +105,8 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
         from parties.sources import spark
 
         return spark.open_session(settings)
+    if (engine := UNREAD.get(scheme)) is not None:
+        raise InputError(f"{settings.label}: {engine} is not read yet: export the table as Parquet, or use PostgreSQL")
     hint = did_you_mean(scheme, ("postgresql", "spark"))
     raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parties.base.extras import needing
-from parties.sources.settings import PlaceSettings
+from parties.sources.settings import PlaceSettings, TableSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +27,12 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         from parties.sources.databases import Postgres, one_line
         from parties.sources.named import find_table
         from parties.sources.opened import RowQuery
-    if settings.table is None:
-        raise InputError(f"{settings.label}: say which `table` of the database it is")
+        from parties.sources.sql import checked_query, distinct_names
+    query = settings.query if isinstance(settings, TableSettings) else None
+    if query is not None:
+        select = checked_query(query, "postgres", settings.label, None)
+    elif settings.table is None:
+        raise InputError(f"{settings.label}: say which `table` of the database it is, or write a `query`")
     try:
         password = conninfo_to_dict(settings.source).get("password")
     except psycopg.Error:  # whose text quotes the URL
@@ -47,7 +51,11 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         backend = ibis.postgres.from_connection(connection)
         engine = Postgres(backend, settings.label, hidden)
         engine.resources.callback(connection.close)
+        if query is not None:
+            with engine.reporting(": query"):
+                return RowQuery(engine, select, distinct_names(engine.types(select), engine))
         with engine.reporting():
+            assert settings.table is not None
             table = find_table(
                 settings.table,
                 settings.label,

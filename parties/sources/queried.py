@@ -34,14 +34,17 @@ class QueriedSource(Source):
         rules: Sequence[ColumnRule],
         max_rows: int,
         least_rows: int = 0,
+        left_out: exp.Select | None = None,
     ) -> None:
-        """Take a `table` with columns of the given types; the last of the rules is the target's.
+        """Take a `table` with columns of the given types; the last of the rules is the target's. For `left_out` see
+        `opened.RowQuery`.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """
         super().__init__(engine.place, rules, max_rows, least_rows)
         self._engine = engine
         self._table = table
+        self._left_out = left_out
         self._cells = [self._cell(rule, types) for rule in rules]
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._kept: exp.Select | None = None
@@ -86,6 +89,13 @@ class QueriedSource(Source):
         if (lines < 0).any():
             raise InputError(f"{self._place}: the rows changed while they were read")
         return lines
+
+    @override
+    def left_out(self) -> tuple[int, int]:
+        if self._left_out is None:
+            return 0, 0
+        where, consent = self._engine.counts(self._left_out)[0].tolist()
+        return where, consent
 
     def close(self) -> None:
         """Give back the connection and temporary files. A shared Spark session stays."""

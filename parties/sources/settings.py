@@ -35,6 +35,17 @@
     edges = [40, 65]                 # young: x < 40, middle: 40 <= x < 65, old: 65 <= x
     values = { "999" = "?" }         # codes that are no number to compare
 
+A table may be a question to several, see `parties.sources.sql`, and some of its rows may be left out:
+
+    [tables.patients]
+    query = "SELECT v.*, p.sex FROM visits v JOIN people p ON v.person = p.id"
+    where = "year >= 2020"           # what is not so is left out
+    consent = "agreed"               # so is a row where this column says no, or nothing
+
+    [tables.patients.files]          # without a `source`: what the query's tables are
+    visits = "visits.csv"
+    people = { source = "clinic.duckdb", table = "people" }
+
 Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `spark://host:port` (a cluster's master) and
 `spark://local` (Spark in this process); `table` names the table there. A Spark `table` with a `/` in it is the path of
 Parquet files. For a DuckDB file `table` may be left out if there is only one.
@@ -45,7 +56,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -58,13 +69,16 @@ from pydantic import (
 )
 
 from parties.base.settings import LocalPath, Settings
-from parties.base.text import canonical_fingerprint, quoted
+from parties.base.text import canonical_fingerprint, listed, quoted
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
 MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
+YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # of consent, unless others are said
+SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query that we give: no engine takes one for a path
+MOST_SQL = 20_000  # letters
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
@@ -88,6 +102,34 @@ def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
     if not stripped.keys().isdisjoint({"", MISSING}):
         raise ValueError("an empty value and '?' both mean a missing one: give its category as `missing`")
     return stripped
+
+
+def _spelled_out(yes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a check that a yes is said."""
+    stripped = tuple(text.strip() for text in yes)
+    if not {"", MISSING}.isdisjoint(stripped):
+        raise ValueError("an empty value and '?' mean a missing one, which is no consent")
+    return stripped
+
+
+def _file(value: object) -> object:
+    return {"source": value} if isinstance(value, str) else value
+
+
+def _consent(value: object) -> object:
+    return {"column": value} if isinstance(value, str) else value
+
+
+def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a check that no engine takes a name for anything but a name."""
+    if len({name.lower() for name in files}) < len(files):
+        raise ValueError("two names differ only in case")
+    for name, file in files.items():
+        if re.fullmatch(SIMPLE, name) is None:
+            raise ValueError(f"{quoted(name)}: a name of letters, digits and _ is needed")
+        if "://" in file.source:
+            raise ValueError(f"{name}: must be a file, not a URL: give the database as `source`")
+    return files
 
 
 def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
@@ -162,6 +204,9 @@ class ColumnSettings(Settings):
     missing: Category | None = None
 
 
+Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
+
+
 class BudgetSettings(Settings):
     """A table's privacy budget: no window of time may cost more than (epsilon, delta), whoever asks.
 
@@ -183,6 +228,27 @@ class BudgetSettings(Settings):
         """The budget in words."""
         window = "" if self.per == "ever" else f" per {self.per}"
         return f"epsilon {self.epsilon:.6g}{window} at delta {self.delta:.3g}"
+
+
+class FileSettings(Settings):
+    """A file that a query names. Its `format` is the table's unless it says another."""
+
+    source: Annotated[Name, BeforeValidator(_place)]
+    table: Name | None = None
+    format: FormatSettings | None = None
+
+
+class ConsentSettings(Settings):
+    """Which rows may be counted: those where this column of the rows says one of the spellings of yes, to the letter.
+
+    No value is no consent.
+    """
+
+    column: Name
+    yes: Annotated[tuple[Category, ...], Field(min_length=1), AfterValidator(_spelled_out)] = YES
+
+
+File: TypeAlias = Annotated[FileSettings, BeforeValidator(_file)]
 
 
 class PlaceSettings(Settings):
@@ -210,8 +276,16 @@ class TableSettings(PlaceSettings):
     Whether a job fits is decided by these public bounds alone, never by the rows. As long as `version` says the same,
     so do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it,
     rows may change at any time, and every answer is a new one.
+
+    `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and consent
+    are the table.
     """
 
+    source: Annotated[str, BeforeValidator(_place)] = Field("", repr=False)
+    query: Sql | None = None
+    files: Annotated[dict[str, File], AfterValidator(_simple)] = Field(default_factory=dict)
+    where: Sql | None = None
+    consent: Annotated[ConsentSettings, BeforeValidator(_consent)] | None = None
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     least_rows: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -222,6 +296,28 @@ class TableSettings(PlaceSettings):
     budget: BudgetSettings | None = None
     rights: RightsSettings | None = None
     combine: Combine = "deny-overrides"
+
+    @property
+    def label(self) -> str:
+        """See `PlaceSettings.label`; files by the names that the query has for them."""
+        return super().label if self.source else f"the query of {listed(self.files)}"
+
+    @property
+    def is_chosen(self) -> bool:
+        """True if the rows are chosen by SQL or by consent among those of a place, and not all of them."""
+        return self.query is not None or self.where is not None or self.consent is not None
+
+    @model_validator(mode="after")
+    def _rows_are_somewhere(self) -> TableSettings:
+        if not self.source and not self.files:
+            raise ValueError("source: say where the rows are")
+        if self.files and self.query is None:
+            raise ValueError("files: they are what a `query` asks: write one, or name a single file as `source`")
+        if self.files and self.source:
+            raise ValueError("files: there is a `source` already; a query asks either")
+        if self.query is not None and self.table is not None:
+            raise ValueError("table: the query says which tables it is about")
+        return self
 
     @model_validator(mode="after")
     def _bounds_leave_room(self) -> TableSettings:

@@ -47,6 +47,11 @@ class Source(ABC):
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
 
+    def left_out(self) -> tuple[int, int]:
+        """Return how many rows `where` left out, and how many of the rest had no consent: for this party's operator
+        only."""
+        return 0, 0
+
     def fingerprint(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from parties.base.address import parse_address
 from parties.base.extras import needing
-from parties.sources.settings import PlaceSettings
+from parties.sources.settings import PlaceSettings, TableSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def open_session(settings: PlaceSettings) -> RowQuery:
     """Return the rows of a table at a Spark URL, see `opening.open_rows`."""
     with needing(settings.label, "spark"):
         import ibis
+        import ibis.expr.datatypes as dt
         import sqlglot.expressions as exp
         from ibis.common.exceptions import TableNotFound
         from pyspark.errors import AnalysisException
@@ -48,9 +49,14 @@ def open_session(settings: PlaceSettings) -> RowQuery:
         from parties.sources.databases import Spark
         from parties.sources.named import find_table
         from parties.sources.opened import RowQuery
-    if settings.table is None:
+        from parties.sources.sql import checked_query, distinct_names
+    query = settings.query if isinstance(settings, TableSettings) else None
+    if query is not None:
+        select = checked_query(query, "spark", settings.label, None)
+    elif settings.table is None:
         raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
     session = _application(settings).newSession()  # views and settings of its own
+    session.conf.set("spark.sql.runSQLOnFiles", "false")  # csv.`/a/path` is no table
 
     def look(schema: str | None, name: str) -> None:
         try:
@@ -61,10 +67,15 @@ def open_session(settings: PlaceSettings) -> RowQuery:
             raise TableNotFound(name) from None
 
     engine = Spark(ibis.pyspark.connect(session), settings.label)
-    with engine.reporting():
-        if "/" in settings.table:
+    with engine.reporting(": query" if query is not None else ""):
+        if query is not None:
+            answer = session.sql(engine.sql(select))
+            distinct_names([(name, dt.string) for name in answer.columns], engine)
+            answer.createTempView(VIEW)
+        elif settings.table is not None and "/" in settings.table:
             session.read.parquet(settings.table).createTempView(VIEW)
         else:
+            assert settings.table is not None
             find_table(settings.table, settings.label, look, lambda: [t.name for t in session.catalog.listTables()])
         table = engine.backend.table(VIEW)
         query = engine.backend.compiler.to_sqlglot(table)

@@ -13,7 +13,7 @@ DAYS = '[tables.days]\nsource = "days.csv"\nschema = "days.toml"\nmax_rows = 2\n
 NONE = DAYS.replace("days.", "none.")
 ID3 = '[id3]\ndata = "{0}.csv"\nschema = "{0}.toml"\n'
 MORE = '[tables.more]\nsource = "more.csv"\nschema = "more.toml"\n'
-NODE = ", which only a node can read: propose a job with smc submit"
+NODE = ", which only a node keeps: propose a job with smc submit"
 BOUND = "days.csv, line 3: more than 1 rows"
 READ = "--identity is missing"  # what is asked for once the rows were read
 
@@ -33,8 +33,8 @@ CASES = [
     ("", "--table days", "--table: there is no table 'days' in --config; there is none"),
     (DAYS, "--table days --data more.csv", "--table: --data says already where the rows are; give one of them"),
     ("", "", "--data is missing: give the flag, or your rows as [tables.NAME] in --config"),
-    (DAYS.replace("days.csv", "postgresql://db/days"), "", "tables.days is in a database" + NODE),
-    (DAYS + 'columns.a.column = "b"\n', "", "tables.days has columns that are mapped to the schema" + NODE),
+    (DAYS + 'columns.wind.column = "b"\n', "", "days.csv, column 'b' (attribute 'wind'): there is no such column"),
+    (DAYS + 'consent = "agreed"\n', "", "days.csv: consent: there is no column 'agreed'"),
     (DAYS + "budget.epsilon = 1\n", "", "tables.days has a budget" + NODE),
     (DAYS.replace("source", "sorce"), "", "party.toml: tables.days.sorce: unknown key (did you mean 'source'?)"),
 ]
