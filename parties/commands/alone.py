@@ -120,6 +120,8 @@ def predict(
     schema's categories as in the job that made the model.
     """
     with console.progress("classifying"):
+        if (tree_file, model_file, data, config_file) == (None, None, None, None):
+            raise click.UsageError("give --tree or --model, and the rows: --data or --config")
         if (tree_file is None) == (model_file is None):
             raise InputError("give --tree or --model, one of the two")
         model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())

@@ -47,17 +47,17 @@ REVEALS = [
 
 def tree() -> Node:
     """A tree of four levels."""
-    smoker = Split("smoker", {"no": Leaf("no"), "yes": Leaf("yes"), "former": Leaf("no")})
+    smoker = Split("smoker", {"no": Leaf("no"), "yes": Leaf("yes"), "former": Leaf("perhaps")})
     pressure = Split("blood_pressure", {"low": Leaf("no"), "normal": smoker, "high": Leaf("yes")})
     sex = Split("sex", {"female": pressure, "male": Leaf("maybe")})
     return Split("age", {"under 40": Leaf("no"), "40 to 60": sex, "over 60": pressure})
 
 
-def wide_tree(depth: int, ways: int, level: int = 0) -> Node:
-    """A full tree."""
+def wide_tree(depth: int, ways: int, level: int = 0, place: int = 0) -> Node:
+    """A full tree, in which no sister leaves are alike."""
     if level == depth:
-        return Leaf("yes" if (level + ways) % 2 else "no")
-    return Split(f"question {level}", {f"value {i}": wide_tree(depth, ways, level + 1) for i in range(ways)})
+        return Leaf(("yes", "no", "maybe", "never")[place])
+    return Split(f"question {level}", {f"value {i}": wide_tree(depth, ways, level + 1, i) for i in range(ways)})
 
 
 def deep_tree() -> Node:
