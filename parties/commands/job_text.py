@@ -104,7 +104,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.asked:
         yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:
-        volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
+        most = "" if job.cost.most is None else f" (at most {console.size(job.cost.most)})"
+        volume = f"{console.size(job.cost.bytes)} both ways{most}, {job.cost.rounds:,} rounds"
         yield (
             "cost",
             [
