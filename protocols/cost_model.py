@@ -1,6 +1,6 @@
 """What an ID3 will cost: its conversation follows from the problem and the tree, so it can be counted without rows.
 
-With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of the shape that trees of such
+With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of a shape that trees of such
 problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: every attribute
 with as many values as the one with most, and as many splits a level as there can be nodes with enough rows.
 
@@ -74,8 +74,8 @@ def cells(problem: Problem) -> int:
 def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
     """Return a number of bytes, both ways together, that no run of this problem exceeds under this profile.
 
-    More than `largest` counts of entropies are counted in parts: a level of n nodes, s of them split, costs at most t times one
-    of n / t and s / t in a session of its own, rounded up to whole blocks.
+    More than `largest` counts of entropies are counted in parts: a level of n nodes, s of them split, costs at most t
+    times one of n / t and s / t in a session of its own, rounded up to whole blocks.
     """
     if cells(problem) <= largest:
         return forecast(lambda engine: at_most(engine, problem), profile).bytes
@@ -86,6 +86,14 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
         part = [-(-number // (times * BLOCK)) * BLOCK for number in (nodes, splits)]
         total += times * _level_bytes(problem, profile, depth, *part)
     return total
+
+
+def counted_cells(problem: Problem, largest: int) -> int:
+    """Return how many counts of entropies `most_bytes` goes through: what it takes long for."""
+    if cells(problem) <= largest:
+        return cells(problem)
+    each = [_cells_of_a_split(problem, depth) for depth in range(_depth(problem))]
+    return sum(max(largest, BLOCK * size) for size in each)
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:

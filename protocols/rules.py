@@ -151,9 +151,9 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
-    peer, the union's against the public; and v^d at most `USUAL_LEAVES`, for people read the tree. Deeper levels ask for
-    more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out. The arithmetic is
-    exact, so that both parties find the same.
+    peer, the union's against the public; and at which v^d is at most `USUAL_LEAVES`, for people read the tree. Deeper
+    levels ask for more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out.
+    The arithmetic is exact, so that both parties find the same.
     """
     rows = max_rows if rules.against == "peer" else 2 * max_rows
     cells, number = math.prod(domains), len(domains)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.base.text import listed
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
@@ -115,8 +114,8 @@ class ExactTree(JointTree):
     def assumed(self) -> str:
         from protocols import cost_model
 
-        splits = map(str, cost_model.typical_splits(self.problem) or [0])
-        return f"a tree of {listed(splits, 12)} splits, level by level"
+        splits = [str(number) for number in cost_model.typical_splits(self.problem) if number] or ["no"]
+        return f"a tree of {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits, level by level"
 
     @property
     @override
@@ -131,9 +130,10 @@ class ExactTree(JointTree):
         """See `Kind.most`."""
         from protocols import cost_model
 
-        if not self.is_countable:
+        largest = LARGEST_BOUND // self.scored
+        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
             return None
-        return cost_model.most_bytes(self.problem, profile, LARGEST_BOUND // self.scored)
+        return cost_model.most_bytes(self.problem, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:

@@ -18,6 +18,7 @@ from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.jobs.inputs import Inputs
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.release import tree
