@@ -105,9 +105,9 @@ def trees() -> str:
         "## Trees: the forecast and the cost",
         "",
         f"[protocols/cost_model.py](../protocols/cost_model.py); measured by [benchmarks/tree_costs.py]"
-        f"(../benchmarks/tree_costs.py) on {tables} public tables prepared from their raw files and dealt to two parties,",
-        f"with {TREE_PROFILE}; bytes are both ways. By default the typical forecast is within a factor of 2 on "
-        f"{len(near[True])} of {tables} tables,",
+        f"(../benchmarks/tree_costs.py) on {tables} public tables, prepared from their raw files",
+        f"and dealt to two parties, with {TREE_PROFILE}; bytes are both ways. By default the typical "
+        f"forecast is within a factor of 2 on {len(near[True])} of {tables} tables,",
         f"one level deeper on {len(near[False])}. No run costs more than *at most*: a bound for any rows, no guess.",
         "",
         _line(("table", "rows", "columns", "levels", "leaves", "bytes", "typical", "typical / bytes", "at most")),
