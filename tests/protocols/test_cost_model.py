@@ -154,3 +154,12 @@ def test_parts_cost_no_less_than_the_whole(profile: Profile, data: st.DataObject
     assert most_bytes(problem, profile, 10**9) <= most_bytes(
         problem, profile, data.draw(st.sampled_from([0, 100, 1000]))
     )
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize("rules", [Rules(k=3), Rules(t=0.5, against="public")], ids=str)
+def test_parts_of_a_large_tree_cost_a_little_more_than_the_whole(profile: Profile, rules: Rules) -> None:
+    """The sessions that are counted apart have a beginning each; nothing else comes to it."""
+    problem = Problem((8,) * 5, 3, 900, 0.05, rules=rules)
+    whole, parts = (most_bytes(problem, profile, largest) for largest in (10**9, 8000))
+    assert whole <= parts <= (2 if profile.ot == "ferret" else 1.1) * whole
