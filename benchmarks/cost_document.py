@@ -109,6 +109,7 @@ def trees() -> str:
         f"and dealt to two parties, with {TREE_PROFILE}; bytes are both ways. By default the typical "
         f"forecast is within a factor of 2 on {len(near[True])} of {tables} tables,",
         f"one level deeper on {len(near[False])}. No run costs more than *at most*: a bound for any rows, no guess.",
+        "Trees with the usual k were measured, and no plain ones, which can be larger than typical by far.",
         "",
         _line(("table", "rows", "columns", "levels", "leaves", "bytes", "typical", "typical / bytes", "at most")),
         _line(("---", *["---:"] * 8)),
