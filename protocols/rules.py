@@ -142,6 +142,7 @@ class Rules:
 
 
 NO_RULES = Rules()
+USUAL_LEAVES = 200  # of trees that nobody bounds
 USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks of none or of 5 rows of each party
 
 
@@ -150,14 +151,16 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
-    peer, the union's against the public. Deeper levels ask for more leaves than k lets there be: they cost rounds, and
-    what they find are the rows that stand out. The arithmetic is exact, so that both parties find the same.
+    peer, the union's against the public; and at which v^d is at most `USUAL_LEAVES`, for people read the tree. Deeper
+    levels ask for more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out.
+    The arithmetic is exact, so that both parties find the same.
     """
     rows = max_rows if rules.against == "peer" else 2 * max_rows
     cells, number = math.prod(domains), len(domains)
     most, needed, depth = rows**number, rules.k**number * cells, 0
-    while depth < number and needed <= most:
-        needed, depth = needed * cells, depth + 1
+    leaves, readable = cells, USUAL_LEAVES**number
+    while depth < number and needed <= most and leaves <= readable:
+        needed, leaves, depth = needed * cells, leaves * cells, depth + 1
     return min(max(1, depth), number)
 
 

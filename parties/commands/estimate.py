@@ -110,12 +110,14 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
             counts = Forecast.begun(profile)
             for engine in counts.engines:
                 counted.program(engine)
-            rows.append(_fields(counts, shape))
+            rows.append(_fields(counts, shape) | {"at_most": counted.most(profile)})
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})
         return
-    numbers = ("AND gates", "party 0 sends", "party 1 sends", "messages", "rounds", "seconds")
+    bounded = any(row["at_most"] is not None for row in rows)
+    most = ("both at most",) if bounded else ()
+    numbers = ("AND gates", "party 0 sends", "party 1 sends", *most, "messages", "rounds", "seconds")
     table = console.columns(("engine", "OT", "garbling", "circuits"), numbers, f"on {shape}; {counted}")
     for row in rows:
         table.add_row(
@@ -126,6 +128,7 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
             f"{row['and_gates']:,}",
             console.size(row["party0_sends"]),
             console.size(row["party1_sends"]),
+            *([console.size(row["at_most"])] if bounded else []),
             f"{row['messages']:,}",
             f"{row['party0_rounds']:,}, {row['party1_rounds']:,}",
             f"{row['seconds']:.3g}",

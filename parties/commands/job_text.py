@@ -10,7 +10,7 @@ from parties.base.text import visible
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
-from parties.operator.interface import ENDED, JobView, Progress, Verdict
+from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, Verdict
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,6 +49,12 @@ def advance(progress: Progress) -> str:
     volume = console.size(progress.bytes_sent + progress.bytes_received)
     left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
+
+
+def volume_of(cost: PredictedCost) -> str:
+    """Return the bytes that a job will take, and the most that it can, if that is known."""
+    most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
+    return f"{console.size(cost.bytes)} both ways{most}"
 
 
 def duration(seconds: float) -> str:
@@ -104,7 +110,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.asked:
         yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:
-        volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
+        volume = f"{volume_of(job.cost)}, {job.cost.rounds:,} rounds"
         yield (
             "cost",
             [

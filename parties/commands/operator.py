@@ -64,6 +64,8 @@ def submit(
         job = node.submit(content)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
+    if job.cost is not None and job.state not in ENDED:
+        console.err.print(f"it will cost about {job_text.volume_of(job.cost)}")
     _mention_link(node, job)
     tell(follow(node, job) if wait else job, as_json)
 

@@ -29,7 +29,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 State = Any
 Own = TypeVar("Own", bound="Kind")
@@ -60,6 +60,7 @@ class Counted:
     program: Program
     estimate: Estimate
     of: str = ""
+    most: Callable[[Profile], int | None] = lambda profile: None  # see `Kind.most`
 
     def __str__(self) -> str:
         return self.estimate + (f", for {self.of}" if self.of else "")
@@ -215,7 +216,11 @@ class Kind(ABC):
 
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """Return what `smc estimate` counts, as `extra` says."""
-        return Counted(self.program(inputs), self.estimate, self.assumed)
+        return Counted(self.program(inputs), self.estimate, self.assumed, self.most)
+
+    def most(self, profile: Profile) -> int | None:
+        """Return bytes, both ways together, that no run exceeds, if `program` is typical and a bound is known."""
+        return None
 
     @property
     def estimate(self) -> Estimate:

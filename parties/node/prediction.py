@@ -18,7 +18,10 @@ MOST_KEPT = 1024
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step."""
+    """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step.
+
+    `most`: bytes both ways that no run exceeds, by any profile that it could have; None if no bound is known.
+    """
 
     profile: Profile
     estimate: Estimate
@@ -26,6 +29,7 @@ class Prediction:
     rounds: tuple[int, int]
     seconds: float
     steps: tuple[int, ...]
+    most: int | None
 
 
 _counting = threading.Lock()  # the same job is not counted by two threads at once
@@ -66,4 +70,13 @@ def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Predict
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
+        _most(task),
     )
+
+
+def _most(task: Kind) -> int | None:
+    """Return the largest bound of the profiles that a run could have."""
+    named = profiles.named(task.specification())
+    bounds = [task.most(profile) for profile in ([named] if named else profiles.contenders(task.integers))]
+    known = [bound for bound in bounds if bound is not None]
+    return max(known) if known and len(known) == len(bounds) else None

@@ -138,11 +138,13 @@ def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | 
     if forecast is None:
         return None
     both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
+    extra = sum(part.BYTES for part in both)
     return PredictedCost(
         estimate=forecast.estimate,
         assumed=task.assumed,
         profile=str(forecast.profile),
-        bytes=forecast.bytes + sum(part.BYTES for part in both),
+        bytes=forecast.bytes + extra,
+        most=None if forecast.most is None else forecast.most + extra,
         rounds=forecast.rounds[party] + sum(part.ROUNDS for part in both),
         seconds=forecast.seconds,
         link=link,

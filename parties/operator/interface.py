@@ -33,12 +33,14 @@ class PredictedCost(View):
     """The expected cost of a job, counted before it runs; `assumed` says for what, if it depends on the data.
 
     `estimate` says how a run compares: "exact", "at most" or "typical". Bytes are both ways, rounds this party's.
+    `most`, if a bound is known: bytes both ways that no run exceeds.
     """
 
     estimate: Literal["exact", "at most", "typical"]
     assumed: str
     profile: str
     bytes: int
+    most: int | None = None
     rounds: int
     seconds: float
     link: str  # the link that the seconds are for

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from protocols.cost_model import at_most, with_tree
+from protocols.cost_model import at_most, most_bytes, typical, with_tree
 from protocols.counts import RowCounts
-from protocols.id3 import Leaf, Problem, Tree, id3
+from protocols.id3 import Leaf, Problem, Split, Tree, id3
+from protocols.rules import NO_RULES, Rules
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.local import run_local
@@ -95,3 +98,68 @@ def test_a_single_leaf_is_foreseen() -> None:
     assert isinstance(tree, Leaf)
     found = forecast(lambda engine: with_tree(engine, problem, tree), Profile("yao"))
     assert public(found.costs[0]) == public(meters[0].total)
+
+
+RULES = [
+    NO_RULES,
+    Rules(k=3),
+    Rules(k=3, against="public"),
+    Rules(k=2, l=2, against="public"),
+    Rules(t=0.5, against="public"),
+]
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int) -> Problem:
+    domains = tuple(draw(st.lists(st.integers(1, most), max_size=4)))
+    rows, depth = draw(st.sampled_from([5, 60, 900])), draw(st.none() | st.integers(0, 3))
+    return Problem(
+        domains, draw(st.integers(2, 4)), rows, 0.05, draw(st.sampled_from([0, 7])), depth, draw(st.sampled_from(RULES))
+    )
+
+
+def random_tree(draw: st.DrawFn, problem: Problem) -> Tree:
+    """A tree that a run of this problem could find, if the rows are as they need to be."""
+    rows_of_a_split = max(2, problem.min_rows + 1, problem.rules.k)
+    deepest = len(problem.domains) if problem.max_depth is None else problem.max_depth
+
+    def grown(rows: int, left: tuple[int, ...], depth: int) -> Tree:
+        if depth == deepest or not left or rows < rows_of_a_split or draw(st.integers(0, 9)) == 0:
+            return Leaf(0)
+        attribute = draw(st.sampled_from(left))
+        rest, size = tuple(a for a in left if a != attribute), problem.domains[attribute]
+        parts = [rows // size + (place < rows % size) for place in range(size)]
+        return Split(attribute, tuple(grown(part, rest, depth + 1) for part in parts))
+
+    return grown(2 * problem.max_rows, tuple(range(len(problem.domains))), 0)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize("largest", [10**9, 200])
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_no_tree_costs_more_than_the_most(profile: Profile, largest: int, data: st.DataObject) -> None:
+    problem = data.draw(problems(5))
+    tree = random_tree(data.draw, problem)
+    most = most_bytes(problem, profile, largest)
+    assert forecast(lambda engine: with_tree(engine, problem, tree), profile).bytes <= most
+    assert forecast(lambda engine: typical(engine, problem), profile).bytes <= most
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@given(data=st.data())
+@settings(max_examples=6, deadline=None)
+def test_parts_cost_no_less_than_the_whole(profile: Profile, data: st.DataObject) -> None:
+    problem = data.draw(problems(4))
+    assert most_bytes(problem, profile, 10**9) <= most_bytes(
+        problem, profile, data.draw(st.sampled_from([0, 100, 1000]))
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize("rules", [Rules(k=3), Rules(t=0.5, against="public")], ids=str)
+def test_parts_of_a_large_tree_cost_a_little_more_than_the_whole(profile: Profile, rules: Rules) -> None:
+    """The sessions that are counted apart have a beginning each; nothing else comes to it."""
+    problem = Problem((8,) * 5, 3, 900, 0.05, rules=rules)
+    whole, parts = (most_bytes(problem, profile, largest) for largest in (10**9, 8000))
+    assert whole <= parts <= (2 if profile.ot == "ferret" else 1.1) * whole

@@ -107,9 +107,10 @@ def job_view(identifier: str, now: datetime = NOON, **changes: Any) -> JobView:
         "reveals": REVEALS,
         "cost": PredictedCost(
             estimate="typical",
-            assumed="a tree of at most 16 splits a level",
+            assumed="a tree of 1, 2, 3 splits, level by level",
             profile="mixed extension half",
             bytes=9_400_000,
+            most=61_000_000,
             rounds=172,
             seconds=3.2,
             link="100 Mbit/s, 20 ms",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, OnStep, State
+from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
+LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
 class ExactTree(JointTree):
@@ -92,38 +93,53 @@ class ExactTree(JointTree):
     # What it costs, and how it is run.
 
     @property
-    @override
     def scored(self) -> int:
-        """See `JointTree.scored`: rules that sum up both parties' rows do so for leaves too."""
+        """The number of nodes, at most, of which every attribute is scored for each node that is split.
+
+        Rules that sum up both parties' rows do so for leaves too.
+        """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
         return max(self.domains, default=1) if computed else 1
 
-    @property
-    def is_bounded(self) -> bool:
-        """True if the rows bound how many nodes are split, to so few that the largest tree can be counted."""
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: for a typical tree."""
         from protocols import cost_model
 
-        return cost_model.cells(self.problem) <= LARGEST_COUNTED
+        return lambda engine: cost_model.typical(engine, self.problem)
+
+    @property
+    @override
+    def assumed(self) -> str:
+        from protocols import cost_model
+
+        splits = [str(number) for number in cost_model.typical_splits(self.problem) if number] or ["no"]
+        return f"a tree of {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits, level by level"
+
+    @property
+    @override
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`; by what was measured."""
+        from protocols import cost_model
+
+        return cost_model.typical_cells(self.problem) * self.scored <= LARGEST_COUNTED and self.classes <= 200
 
     @override
-    def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `JointTree.counted`: without a tree at most, if any can be counted."""
-        if extra.tree is None and self.is_bounded:
-            return Counted(self.at_most(), "at most", "any tree")
-        return super().counted(extra, inputs)
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`."""
+        from protocols import cost_model
+
+        largest = LARGEST_BOUND // self.scored
+        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
+            return None
+        return cost_model.most_bytes(self.problem, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:
         from protocols import cost_model
 
         return lambda engine: cost_model.with_tree(engine, self.problem, state)
-
-    @override
-    def at_most(self, splits: int | None = None) -> Program:
-        from protocols import cost_model
-
-        return lambda engine: cost_model.at_most(engine, self.problem, splits)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from smc.counting import Program
 
 BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
-TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
 class JointTree(BySchema):
@@ -103,7 +102,8 @@ class JointTree(BySchema):
         counts, ignored = task.rows_in_file(task.schema, task.target)
         remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
         if task.settings.max_depth != settings.max_depth:
-            remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
+            chosen = f"at most {task.settings.max_depth} levels, chosen by public numbers"
+            remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
         if settings.epsilon is not None:
@@ -177,15 +177,6 @@ class JointTree(BySchema):
     def with_result(self, state: State) -> Program:
         """Return the conversation that ends in this state."""
 
-    @abstractmethod
-    def at_most(self, splits: int | None = None) -> Program:
-        """Return a conversation that none exceeds; with `splits`, none with at most so many splits a level."""
-
-    @override
-    def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: for a typical tree."""
-        return self.at_most(TYPICAL_SPLITS)
-
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: with a tree exactly."""
@@ -204,26 +195,6 @@ class JointTree(BySchema):
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: nobody knows the tree."""
         return "typical"
-
-    @property
-    @override
-    def assumed(self) -> str:
-        return f"a tree of at most {TYPICAL_SPLITS} splits a level"
-
-    @property
-    def scored(self) -> int:
-        """The number of nodes, at most, of which every attribute is scored for each node that is split."""
-        return 1
-
-    @property
-    @override
-    def is_countable(self) -> bool:
-        """See `Kind.is_countable`; by what was measured."""
-        width, depth = len(self.domains), self.settings.max_depth
-        levels = width if depth is None else min(depth, width)
-        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
-        logarithms = candidates * self.scored * max(self.domains, default=1) * (self.classes + 1)
-        return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
     # How it is run.
 

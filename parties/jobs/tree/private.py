@@ -12,12 +12,13 @@ from typing_extensions import override
 from parties.jobs.kind import OnStep, State
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.joint import TYPICAL_SPLITS, JointTree
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.jobs.inputs import Inputs
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.release import tree
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 MOST_NODES = 1 << 20  # of a level, where every node is split
+TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
 class PrivateTree(JointTree):
@@ -160,11 +162,26 @@ class PrivateTree(JointTree):
         return lambda engine: tree_openings.with_forest(engine, self.problem, state)
 
     @override
-    def at_most(self, splits: int | None = None) -> Program:
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: rows bound nothing, for a node without any may be split too."""
         from protocols.release import tree_openings
 
-        most = TYPICAL_SPLITS if splits is None else splits  # rows bound nothing: a node without any may be split too
-        return lambda engine: tree_openings.at_most(engine, self.problem, most)
+        return lambda engine: tree_openings.at_most(engine, self.problem, TYPICAL_SPLITS)
+
+    @property
+    @override
+    def assumed(self) -> str:
+        return f"a tree of at most {TYPICAL_SPLITS} splits a level"
+
+    @property
+    @override
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`; by what was measured."""
+        width, depth = len(self.domains), self.settings.max_depth
+        levels = width if depth is None else min(depth, width)
+        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
+        logarithms = candidates * max(self.domains, default=1) * (self.classes + 1)
+        return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
     @property
     @override

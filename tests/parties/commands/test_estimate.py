@@ -66,9 +66,9 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     assert (mixed["party0_rounds"], mixed["party1_rounds"]) == (costs[0].rounds, costs[1].rounds)
     assert mixed["messages"] == costs[0].messages
     bound = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, *how)
-    assert all(row["party0_sends"] >= 0 for row in bound)
     (most,) = [row for row in bound if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
-    assert most["party0_sends"] > mixed["party0_sends"]
+    assert most["at_most"] >= mixed["party0_sends"] + mixed["party1_sends"]
+    assert mixed["at_most"] is None
 
 
 def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,17 +117,22 @@ def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str],
     assert "another schema" in err
 
 
-def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
+def test_a_tree_has_a_typical_cost_and_a_bound(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20, "--plain")
-    assert "at most, for any tree" in run(capsys, *arguments)[1]
-    monkeypatch.setattr("parties.jobs.tree.exact.LARGEST_COUNTED", 100)
-    assert "for a tree of at most 16 splits a level" in run(capsys, *arguments)[1]
+    said = run(capsys, *arguments)[1]
+    assert "typical, for a tree of 1, 1, 1 splits, level by level" in said
+    assert "both at most" in said
+    for row in json.loads(run(capsys, *arguments, "--json")[1])["estimates"]:
+        assert row["party0_sends"] + row["party1_sends"] <= row["at_most"]
+    monkeypatch.setattr("parties.jobs.tree.exact.LARGEST_COUNTED", 10)
+    assert "both at most" not in run(capsys, *arguments)[1]
 
 
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
     wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
-    assert not ExactTree(Id3Settings(max_rows=2000, plain=True), wide, "class").is_bounded
-    assert ExactTree(Id3Settings(max_rows=2000, k=1, max_depth=2), wide, "class").is_bounded
+    assert not ExactTree(Id3Settings(max_rows=2_000_000, plain=True), wide, "class").is_countable
+    small = ExactTree(Id3Settings(max_rows=2000), wide, "class")
+    assert small.most(Profile("mixed")) is not None

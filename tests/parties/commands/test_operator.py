@@ -123,8 +123,8 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "parameters  delta 0.001, min_rows 20, max_depth 4, max_rows 65535, engine mixed",
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
-        "cost  9.4 MB both ways, 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
-        "typical, for a tree of at most 16 splits a level, by mixed extension half",
+        "cost  9.4 MB both ways (at most 61.0 MB), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
+        "typical, for a tree of 1, 2, 3 splits, level by level, by mixed extension half",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
         f"digest  {party.node.known[A].digest}",
@@ -178,10 +178,13 @@ def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> N
     assert "[red]:boom: ." in party("show", A)[1]  # no markup, no pictures, no gap to push things out of sight
 
 
+COSTS = "it will cost about 9.4 MB both ways (at most 61.0 MB)\n"
+
+
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     job = party.directory / "job.toml"
     job.write_text('table = "patients"\npurpose = "research"\ndelta = 0.01\ncolumns = ["a"]\nsince = 2026-01-01\n')
-    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", "")
+    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
     wanted = {"table": "patients", "purpose": "research", "delta": 0.01, "columns": ["a"], "since": "2026-01-01"}
     assert party.node.submitted == [wanted]
     assert party.json("submit", job)["id"].startswith("00000002")
@@ -193,7 +196,7 @@ def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
     away = "lab's node is not connected: 192.0.2.7:7000 does not answer; its jobs wait until it is\n"
     job = party.directory / "job.toml"
     job.write_text('table = "patients"\npurpose = "research"\n')
-    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", "")
+    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
     assert party("jobs")[2] == away
     theirs = party.node.add("e" * 32, peer="lab", state="queued", ours=APPROVED).id
     assert party("show", theirs)[2] == away
@@ -231,6 +234,7 @@ def test_submit_wait_follows_the_job(party: Party) -> None:
     code, out, err = party("submit", job, "--wait")
     assert (code, out) == (0, "job 00000001: done\n")
     assert [line.removeprefix("job 00000001: ") for line in err.splitlines()] == [
+        COSTS.strip(),
         "waiting for the peer's consent",
         "queued",
         "running",

@@ -45,6 +45,8 @@ def test_a_job_of_absurd_size_is_not_counted_through(
         raise AssertionError("it would take minutes")
 
     monkeypatch.setattr(prediction, "forecast", endless)
-    wide = {f"a{i}": tuple(map(str, range(10))) for i in range(190)}
-    view = view_of(proposal_of(Schema({**wide, "play": ("yes", "no")}, "play"), party=1, plain=True), identities)
+    wide = {f"a{i}": tuple(map(str, range(200))) for i in range(150)}
+    view = view_of(
+        proposal_of(Schema({**wide, "play": ("yes", "no")}, "play"), party=1, plain=True, max_rows=10**6), identities
+    )
     assert view.cost is None

@@ -175,14 +175,15 @@ def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
     assert chosen() == (5, 2)
     assert chosen(max_rows=29) == (5, 1)  # 29 / 6 is below 5, and three values of 29 rows may have 5 each
     assert chosen(max_rows=30) == (5, 2)
-    assert chosen(wide) == (5, 13)  # 5 * 2^13 is at most 65,535
-    assert chosen(wide, k=7) == (7, 13)
-    assert chosen(wide, k=8) == (8, 12)
-    assert chosen(wide, k=8, against="public") == (8, 13)  # the union has twice as many
+    assert chosen(wide) == (5, 7)  # 2^7 is at most 200 leaves
+    assert chosen(wide, max_rows=640) == (5, 7)  # 5 * 2^7 is at most 640
+    assert chosen(wide, max_rows=639) == (5, 6)
+    assert chosen(wide, k=8, max_rows=640) == (8, 6)
+    assert chosen(wide, k=8, max_rows=640, against="public") == (8, 7)  # the union has twice as many
     assert chosen(wide, max_depth=20) == (5, 20)
     assert chosen(wide, max_depth=0) == (5, 0)
-    assert chosen(wide, k=1) == (1, 15)
-    assert chosen(wide, l=2) == (5, 13)
+    assert chosen(wide, k=1) == (1, 7)
+    assert chosen(wide, l=2) == (5, 7)
     assert chosen(wide, plain=True) == (1, None)
     assert chosen(wide, plain=True, max_depth=3, min_rows=4) == (1, 3)
 

@@ -121,10 +121,13 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
         assert Id3.of(merge(Id3Settings(max_depth=4), given), wide, "class").is_countable == countable
 
 
+LEVELS = "at most 4 levels, chosen by public numbers: --max-depth asks for more, or for fewer"
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, ["at most 4 levels, chosen by public numbers", "k is 5, unless --k or --plain says otherwise"]),
+        ({}, [LEVELS, "k is 5, unless --k or --plain says otherwise"]),
         ({"max_depth": 2}, ["k is 5, unless --k or --plain says otherwise"]),
         ({"max_depth": 2, "k": 2}, []),
         ({"plain": True}, ["leaves may speak of one person: --k or --l keeps them from it"]),
