@@ -185,6 +185,7 @@ class Scratch(DuckDb):
             f"allowed_paths = {exp.Array(expressions=paths).sql('duckdb')}",
             "enable_external_access = false",
             "python_enable_replacements = false",
+            "preserve_insertion_order = true",  # rows may be asked for in their order, and nothing can be set later
             "lock_configuration = true",
         ):
             self._fetch(f"SET {setting}")

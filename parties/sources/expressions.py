@@ -91,7 +91,8 @@ class Cell:
             texts[""] = self._rule.missing
         if self._rule.prefix is not None:
             start = exp.Substring(this=self.text, start=_number(1), length=_number(self._rule.prefix))
-            return [self._choose(start, texts)] if texts else []
+            by_start = self._choose(start, self._rule.starts)
+            return [self._choose(self.text, texts), by_start] if texts else [by_start]
         if self._type.is_integer():  # compared as what they are
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text)}
             return [_choose(self._column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []

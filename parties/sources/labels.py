@@ -43,7 +43,7 @@ def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray
     with open_rows(table) as rows:
         for rule in wanted:
             rows.select([rule.column])  # complains of a column that is not there
-        if rows.engine.lists:
+        if rows.engine.lists and not table.is_chosen:
             rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]
         indices = [

@@ -48,10 +48,10 @@ class Ranges:
 class ColumnRule:
     """The rule by which the cells of one column become category indices of an attribute.
 
-    First `texts`: a cell's text, without space around it, to its index; with a `prefix`, the text's first letters.
-    Then the number of the cell, if there are `ranges`. `missing` is the index of no value, None if the schema has no
-    category for it; `other` that of anything else, None if that is not in the schema. `spelling` and `dates` say how
-    numbers and days are spelled.
+    First `texts`: a cell's text, without space around it, to its index; with a `prefix`, its so many first letters by
+    `starts`. Then the number of the cell, if there are `ranges`. `missing` is the index of no value, None if the schema
+    has no category for it; `other` that of anything else, None if that is not in the schema. `spelling` and `dates` say
+    how numbers and days are spelled.
     """
 
     attribute: str
@@ -63,11 +63,14 @@ class ColumnRule:
     spelling: FormatSettings = PLAIN
     dates: str = "%Y-%m-%d"
     prefix: int | None = None
+    starts: Mapping[str, int] = field(default_factory=dict)
     other: int | None = None
 
     def code(self, text: str) -> int | None:
         """Return the index of a cell's text, "" for no value; None if it has none."""
-        if (index := self.texts.get(text if self.prefix is None else text[: self.prefix])) is not None:
+        if (index := self.texts.get(text)) is not None:
+            return index
+        if self.prefix is not None and (index := self.starts.get(text[: self.prefix])) is not None:
             return index
         if not text:
             return self.missing
@@ -97,8 +100,8 @@ class ColumnRule:
         if self.ranges is not None:
             wanted = f"date of the form {self.dates}" if self.ranges.reads == "date" else self.ranges.reads
             return f"{quoted(text)} is not a {wanted}"
-        hint = did_you_mean(text, self.texts)
-        return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(self.texts)}"
+        allowed = {**self.starts, **self.texts}
+        return f"{quoted(text)} is not in the schema{did_you_mean(text, allowed)}; allowed: {listed(allowed)}"
 
 
 def rules(
@@ -137,17 +140,22 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
     if column is not None and settings.edges is not None:
         raise InputError(f"columns.{name}.edges: the schema says how the column is counted")
     ranges = _given_ranges(name, index, settings.edges)
+    prefix, starts = None, dict[str, int]()
     if isinstance(column, OrderedType):
         cuts = column.cuts
         places = tuple(range(len(cuts.labels)))
         ranges = Ranges(cuts.numbers, places[::-1] if cuts.falling else places, column.reads, cuts.grid)
     elif isinstance(column, CategoryType | FlagType):
-        texts = {text: index[category] for text, category in column.texts.items()} | texts
+        known = {text: index[category] for text, category in column.texts.items()}
+        if isinstance(column, CategoryType) and column.prefix is not None:
+            prefix, starts = column.prefix, known
+        else:
+            texts = known | texts
     elif ranges is None:
         texts = index | texts
     if missing is not None:
         texts = dict.fromkeys(filter(None, spelling.missing), missing) | texts | {MISSING: missing}
-    prefix, other = (column.prefix, column.other) if isinstance(column, CategoryType) else (None, None)
+    other = column.other if isinstance(column, CategoryType) else None
     return ColumnRule(
         name,
         settings.column or name,
@@ -158,6 +166,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
         spelling,
         settings.dates or spelling.dates,
         prefix,
+        starts,
         None if other is None else index[other],
     )
 

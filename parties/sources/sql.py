@@ -21,6 +21,7 @@ from parties.sources.settings import SIMPLE
 from smc.errors import InputError
 
 SYSTEM = frozenset(("information_schema", "mysql", "performance_schema", "sys"))  # schemas about the database itself
+FORMATS = ("csv", "parquet", "json", "orc", "text", "avro", "delta", "binaryfile")  # in Spark `csv.x` is a file
 SHOWN = 60  # letters of an expression in a message
 
 _KINDS = """
@@ -34,7 +35,7 @@ Exp Ln Log Pow Pi Degrees Radians Sin Cos Tan Asin Acos Atan Atan2 IsNan IsInf W
 Upper Initcap Trim Length ByteLength Left Right Substring SubstringIndex Replace Translate Reverse Pad Repeat Concat
 ConcatWs Contains StartsWith EndsWith StrPosition Split SplitPart Ascii Unicode Chr Levenshtein JarowinklerSimilarity
 Soundex MD5 SHA SHA2 RegexpLike RegexpILike RegexpExtract RegexpReplace RegexpFullMatch RegexpSubstr RegexpCount
-RegexpInstr ToChar ToNumber ToDouble ToBoolean CastToStrType CurrentDate Date Datetime Time Timestamp DateAdd DateSub
+RegexpInstr ToChar ToNumber ToDouble ToBoolean CastToStrType Date Datetime Time Timestamp DateAdd DateSub
 DateDiff DateTrunc DateFromParts DatetimeAdd DatetimeSub DatetimeDiff DatetimeTrunc TimestampAdd TimestampSub
 TimestampDiff TimestampTrunc TimestampFromParts TimeFromParts TimeTrunc AddMonths MonthsBetween LastDay Extract Year
 Quarter Month Week WeekOfYear Day DayOfMonth DayOfWeek DayOfWeekIso DayOfYear Dayname Monthname Hour Minute Second
@@ -181,7 +182,7 @@ def _check_table(table: exp.Table, where: str, named: Collection[str] | None) ->
         return
     if table.db.lower() in SYSTEM or any(part.lower().startswith("pg_") for part in (table.db, table.name)):
         raise InputError(f"{where}: the table {quoted(name)} is one of the database system, which no query may read")
-    if "/" in name or ":" in name:
+    if "/" in name or ":" in name or table.db.lower() in FORMATS:
         raise InputError(f"{where}: {quoted(name)} is a path: make it a table or a view of the database")
 
 

@@ -35,7 +35,7 @@ from parties.base.settings import at_key
 from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns
 from parties.tables.toml_text import toml_lines
-from parties.tables.types import Domain, KeyType, NumberType, read_type, type_of, unusable
+from parties.tables.types import MOST_IN_ALL, Domain, KeyType, NumberType, read_type, type_of, unusable
 from smc.errors import InputError
 
 MAX_PROPOSED_VALUES = 64
@@ -87,6 +87,8 @@ class Schema:
                 if typed in attributes:
                     raise ValueError("the schema names an attribute twice")
                 attributes[typed] = domain
+                if sum(map(len, attributes.values())) > MOST_IN_ALL:
+                    raise ValueError(f"the schema has more than {MOST_IN_ALL} values in all")
                 continue
             name, values = (item.get("name"), item.get("values")) if isinstance(item, dict) else (None, None)
             texts = [name, *values] if isinstance(values, list) and values else [None]

@@ -26,7 +26,7 @@ def merge_types(ours: ColumnType, theirs: ColumnType) -> ColumnType:
 
     `InputError` if the types say different things of the column.
     """
-    if ours == theirs:
+    if ours == theirs and ours.categories == theirs.categories:
         return ours
     both = sorted((ours, theirs), key=lambda column: repr(column.public()))
     match both:

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -32,6 +34,9 @@ from smc.errors import InputError
 MISSING = "?"
 MOST_CATEGORIES = 1 << 16  # of one column: a peer proposes schemas, too
 MOST_NUMBERS = 20_000  # of one column, each counted by itself: beyond, they are rounded to a coarser step
+MOST_IN_ALL = 1 << 18  # of all columns of a schema
+LARGEST = 10**15
+MOST_DECIMALS = 12
 EPOCH = date(1970, 1, 1)
 DAY = 24 * 3600
 Number: TypeAlias = int | float
@@ -84,20 +89,39 @@ def _seconds(value: object) -> object:
 def _day(value: object) -> object:
     """Return a day such as 2026-01-31, which TOML writes without quotes and JSON with them."""
     if isinstance(value, str):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            pass
-    if type(value) is date:
+        with suppress(ValueError):
+            value = date.fromisoformat(value)
+    if type(value) is date and 1000 <= value.year <= 9000:
         return value
-    raise ValueError(f"must be a day such as 2026-01-31, not {str(value)[:60]}")
+    raise ValueError(f"must be a day such as 2026-01-31, of a year from 1000 to 9000, not {str(value)[:60]}")
+
+
+def _pairs(value: object) -> object:
+    """Return groups as a table; in JSON they are pairs, for their order counts."""
+    return dict(value) if isinstance(value, list) and all(isinstance(p, list) and len(p) == 2 for p in value) else value
+
+
+def _listed(groups: Mapping[str, Sequence[str]]) -> list[list[Any]]:
+    """Return groups as pairs, which keep their order in any canonical form."""
+    return [[label, list(members)] for label, members in groups.items()]
+
+
+def _short(number: Number) -> Number:
+    """Return a check that a number can be written with few digits: a peer's could take long to write."""
+    if abs(number) > LARGEST or exactly(number).denominator > 10**MOST_DECIMALS:
+        raise ValueError(
+            f"must be at most {LARGEST:.0e} in size and have at most {MOST_DECIMALS} decimals, not {number}"
+        )
+    return number
 
 
 Text: TypeAlias = Annotated[str, StringConstraints(max_length=1000), BeforeValidator(_text), AfterValidator(_usable)]
 Texts: TypeAlias = Annotated[tuple[Text, ...], Field(max_length=MOST_CATEGORIES)]
 Whole: TypeAlias = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 Decimal: TypeAlias = Annotated[
-    Whole | Annotated[float, Field(strict=True, allow_inf_nan=False)], Field(union_mode="left_to_right")
+    Whole | Annotated[float, Field(strict=True, allow_inf_nan=False)],
+    Field(union_mode="left_to_right"),
+    AfterValidator(_short),
 ]
 Day: TypeAlias = Annotated[date, BeforeValidator(_day), PlainSerializer(date.isoformat, when_used="json")]
 Moment: TypeAlias = Annotated[int, BeforeValidator(_seconds), PlainSerializer(lambda second: clock(second))]
@@ -148,7 +172,9 @@ class CategoryType(ColumnType):
 
     type: Literal["category"] = "category"
     values: Texts = ()
-    groups: dict[Text, Texts] = Field(default_factory=dict)
+    groups: Annotated[dict[Text, Texts], BeforeValidator(_pairs), PlainSerializer(_listed, when_used="json")] = Field(
+        default_factory=dict
+    )
     prefix: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
     other: Text | None = None
 
@@ -159,8 +185,8 @@ class CategoryType(ColumnType):
         if len(set(self.labels)) < len(self.labels):
             raise ValueError("a value or group stands twice")
         known = [*self.values, *(text for group in self.groups.values() for text in group)]
-        twice = next((text for place, text in enumerate(known) if text in known[:place]), None)
-        if twice is not None and len(known) < 1000:
+        if len(known) > len(set(known)):
+            twice = next(text for text, times in Counter(known).items() if times > 1)
             raise ValueError(f"{quoted(twice)} is in two groups")
         if self.prefix is not None and (long := [text for text in known if len(text) > self.prefix]):
             raise ValueError(f"prefix: {quoted(long[0])} is longer than the {self.prefix} letters that are compared")
@@ -256,7 +282,7 @@ class NumberType(OrderedType):
             unit = exactly(self.unit)
             count = int((high - low) / unit) + 1
             return Cuts(tuple(decimal_text(low + place * unit) for place in range(count)), grid=(self.low, self.unit))
-        return Cuts(range_labels(edges, self.unit if self._whole else None), tuple(_plain(edge) for edge in edges))
+        return Cuts(range_labels(edges, 1 if self._whole else None), tuple(_plain(edge) for edge in edges))
 
     @property
     def is_grid(self) -> bool:
@@ -283,6 +309,8 @@ class IntegerType(NumberType):
     low: Whole
     high: Whole
     step: Annotated[Whole, Field(gt=0)] | None = None
+    edges: Annotated[tuple[Whole, ...], AfterValidator(_increasing), Field(min_length=1)] | None = None
+    width: Annotated[Whole, Field(gt=0)] | None = None
 
     @property
     def unit(self) -> Number:
@@ -328,8 +356,8 @@ class DateType(OrderedType):
             raise ValueError("age_at is counted by edges or a width, in years: no granularity, low or high")
         elif (self.edges is None) == (self.width is None):
             raise ValueError("age_at needs edges or a width, in years: one of them")
-        elif self.edges is not None and not 0 < self.edges[0] <= self.edges[-1] < OLDEST:
-            raise ValueError(f"edges: ages are from 1 to {OLDEST - 1} years")
+        elif not all(0 < age < OLDEST for age in self.edges or (self.width or 1,)):
+            raise ValueError(f"ages are from 1 to {OLDEST - 1} years")
         return self
 
     @property
@@ -401,7 +429,7 @@ class Domain(tuple[str, ...]):
         return domain
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Domain) and self.column == other.column
+        return isinstance(other, Domain) and self.column == other.column and tuple(self) == tuple(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other

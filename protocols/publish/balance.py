@@ -24,7 +24,9 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Return two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs the same of
+    """Build a netlist.
+
+    Inputs are two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs the same of
     the allowed one that is nearer to 0, the lower of equals; the place has a digit more.
     """
     builder = Builder(form)

@@ -38,8 +38,10 @@ def total_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def least_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Return two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs the same of the
-    allowed one that loses less, the lower of equals; the place has a digit more.
+    """Build a netlist.
+
+    Inputs are two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs the same of
+    the allowed one that loses less, the lower of equals; the place has a digit more.
     """
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]

@@ -81,7 +81,7 @@ class GmwEngine(XorSharedEngine):
 
 
 def _chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Return instances worked on at once: whole vectors, so that cutting the batch costs nothing on the wire."""
+    """Yield the instances worked on at once: whole vectors, so that to cut the batch costs nothing on the wire."""
     by_state = 8 * LIVE_BYTES // netlist.slots
     by_triples = LIVE_TRIPLES // max(1, netlist.and_count)
     size = max(PACKED, min(by_state, by_triples) // PACKED * PACKED)

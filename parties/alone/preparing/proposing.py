@@ -1,7 +1,7 @@
 """From what the columns of a raw table hold to a proposal: a public schema, the table's own mapping, and remarks.
 
-Of the rows the schema says which values occur (not those of a few rows), and bounds rounded outwards: no frequencies,
-no exact extremes. Everything is a guess that its operator overrules in the files.
+Of the rows the schema says which values occur (not those of a few rows), and bounds rounded outwards, of which a round
+extreme is one: no frequencies. Everything is a guess that its operator overrules in the files.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
         if edge > low:
             edges.append(_plain(edge))
         edge += width
-    fields["edges"] = edges or [_plain(low + (high - low) / 2)]
+    fields["edges"] = edges or [_plain(Fraction(math.ceil((low + high) / 2 / smallest)) * smallest)]
     if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
         remarks.append("its greatest number stands far apart: is it a code?")
     return fields, remarks

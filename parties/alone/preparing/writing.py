@@ -18,7 +18,8 @@ from parties.tables.types import type_of
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
     "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
-    "all), and bounds and ranges of numbers and dates, rounded outwards. It tells no frequencies, no extremes, no rows."
+    "all), whether there are rarer ones and rows without a value, and bounds and ranges of numbers and dates, rounded "
+    "outwards: one row can move a bound. It tells no frequencies and no rows."
 )
 
 

@@ -15,7 +15,7 @@ def merged(tree: Node) -> Node:
     together = list(_together({value: merged(branch) for value, branch in tree.branches.items()}))
     if len(together) == 1:
         return together[0][1]
-    return Split(tree.attribute, {", ".join(values): branch for values, branch in together})
+    return Split(tree.attribute, {_joined(values, ", "): branch for values, branch in together})
 
 
 def simplified(tree_file: TreeFile) -> Node:
@@ -53,7 +53,16 @@ def _rules(tree: Node, conditions: tuple[str, ...]) -> Iterator[str]:
     assert isinstance(tree, Split)
     for values, branch in _together({value: merged(branch) for value, branch in tree.branches.items()}):
         inner = branch if isinstance(branch, Leaf) else tree.branches[values[0]]
-        yield from _rules(inner, (*conditions, f"{tree.attribute} is {' or '.join(values)}"))
+        yield from _rules(inner, (*conditions, f"{tree.attribute} is {_joined(values, ' or ')}"))
+
+
+def _joined(values: list[str], mark: str) -> str:
+    """Return several values as one text; in quotes what could be taken for several."""
+    return (
+        values[0]
+        if len(values) == 1 and mark not in values[0]
+        else mark.join(repr(value) if mark in value else value for value in values)
+    )
 
 
 def _labels(tree: Node) -> Iterator[str]:

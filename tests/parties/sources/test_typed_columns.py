@@ -165,3 +165,11 @@ def test_a_table_may_not_say_ranges_that_the_schema_says(tmp_path: Path) -> None
     table = TableSettings(source=str(path), schema=Path("s.toml"), columns={"x": {"edges": [5]}})
     with pytest.raises(InputError, match=r"columns\.x\.edges: the schema says how the column is counted"):
         open_table(table, schema, "y")
+
+
+def test_whole_cells_are_looked_up_before_their_beginnings(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\nI10,a\nk.A.,a\nBerlin,b\nk.x,b\n999,b\n")
+    fields = {"type": "category", "values": ["I1", "be"], "prefix": 2, "other": "else", "missing": True}
+    found = columns_of(path, {"missing": ["k.A.", "999"]}, {"x": {"values": {"Berlin": "be"}}}, x=fields)
+    assert found == sorted([["I1", "a"], ["?", "a"], ["be", "b"], ["else", "b"], ["?", "b"]])
