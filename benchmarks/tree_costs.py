@@ -10,7 +10,6 @@ exact). docs/cost.md shows the rows.
 from __future__ import annotations
 
 import gzip
-import json
 import runpy
 import shutil
 import sys
@@ -25,6 +24,7 @@ import numpy as np
 
 from parties.alone.preparing.writing import row_bound
 from parties.base import files
+from parties.bench.json_rows import json_rows
 from parties.cli import run
 from parties.jobs.inputs import Inputs
 from parties.jobs.tree.exact import ExactTree
@@ -161,7 +161,7 @@ def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
 def main() -> None:
     """Measure all tables and write the rows."""
     rows = [row for name, file, target in TABLES for row in measured(name, Path(sys.argv[1]).absolute() / file, target)]
-    files.write_text(TARGET, json.dumps({"rows": rows}, indent=1) + "\n")
+    files.write_text(TARGET, json_rows({"rows": rows}) + "\n")
 
 
 if __name__ == "__main__":

@@ -196,9 +196,11 @@ def test_no_key_stays_behind_if_the_certificate_cannot_be_written(tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_directory(tmp_path):
-    with pytest.raises(InputError, match=r"cannot write .*alice\.key"):
-        create("alice", [], tmp_path / "nowhere")
+def test_a_directory_is_made_and_a_file_is_none(tmp_path):
+    assert create("alice", [], tmp_path / "new" / "keys").key_path.is_file()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot make the directory .*file"):
+        create("alice", [], tmp_path / "file")
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
