@@ -76,13 +76,13 @@ def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPa
     """Those of rows and entries, which are more than what was said."""
     first = said()
     verdicts = [hear(pair, first)]
-    size = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    size = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
     assert size > 2 * len(first.to_bytes())
     monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)
     verdicts += [hear(pair, said()) for _ in range(5)]
     assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
     assert kept(pair) == 3
-    now = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    now = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
     monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", now + 50)
     pair.parties[1].hear(first.model_copy(update={"why": "x" * 40}).to_bytes())
     with pytest.raises(ProtocolError, match="today"):  # more of a job that is kept counts as well
