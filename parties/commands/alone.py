@@ -152,7 +152,8 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         if named is not None:
             raise InputError("--table: names a table of --config, which is missing")
         return cells(data)
-    table = chosen(named, load(config_file).tables)
+    tables = load(config_file).tables
+    table = tables[chosen(named, tables)]
     if data is not None:
         elsewhere: dict[str, Any] = {
             "source": str(data),

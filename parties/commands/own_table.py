@@ -29,9 +29,9 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
         raise InputError("--table: --data says already where the rows are; give one of them")
     if named is None and (typed or settings.data is not None or not tables):
         return settings
-    table = chosen(named, tables)
+    name = chosen(named, tables)
+    table = tables[name]
     if table.budget is not None:
-        name = next(name for name in tables if tables[name] is table)
         raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
     defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows}
     # A schema that stands beside `data` is that file's own.
@@ -43,12 +43,12 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     return settings.model_copy(update={"own_table": table, **files, **unsaid})
 
 
-def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> TableSettings:
-    """Return the table that a flag names, or the only one. `InputError` if it is not clear which is meant."""
+def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> str:
+    """Return the table that a flag names, or the only one, by name. `InputError` if it is not clear which is meant."""
     if named is not None and named not in tables:
         raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
     if named is None and not tables:
         raise InputError("--config has no table")
     if named is None and len(tables) > 1:
         raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
-    return tables[named] if named is not None else next(iter(tables.values()))
+    return next(iter(tables)) if named is None else named

@@ -10,12 +10,10 @@ import click
 from parties.base import console, files
 from parties.base.extras import require
 from parties.base.settings import validated
-from parties.commands.options import FILE, PARTY_FILE, check_proposal, json_option
+from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_proposal, json_option
 from parties.party_file import load
 from parties.tables import schema as schemas
 from smc.errors import InputError
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command("prepare", epilog="Example:  smc prepare raw.csv --target outcome --out clinic")
@@ -53,7 +51,8 @@ def prepare(
         raise InputError("--schema says which columns are wanted: give no --target and no --exclude")
     party_file, schema_file = out / PARTY_FILE, out / "schema.toml"
     before = _present(party_file, name)
-    if agreed is None or agreed.resolve() != schema_file.resolve():
+    writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
+    if writes_schema:
         check_proposal(schema_file)
     files.check_outputs({"--page": page}, [raw, agreed, schema_file, party_file])
     known = None if agreed is None else schemas.load(agreed)
@@ -76,7 +75,7 @@ def prepare(
     if before:
         text = f"{before.rstrip()}\n\n{text}"
         files.check_addition(party_file, text)
-    if agreed is None or agreed.resolve() != schema_file.resolve():
+    if writes_schema:
         proposal.schema.save(schema_file)
     files.write_text(party_file, text)
     if page is not None:

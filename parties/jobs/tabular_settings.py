@@ -36,10 +36,8 @@ def file_of(path: Path | None, key: str) -> Path:
 
 def own_table(settings: TabularSettings) -> TableSettings:
     """Return the file in the settings as a table."""
-    files = {"source": file_of(settings.data, "data"), "schema_file": file_of(settings.schema_file, "schema")}
-    return TableSettings.model_construct(
-        None, **{name: str(path) if name == "source" else path for name, path in files.items()}
-    )
+    data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
+    return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
 
 def row_bound() -> AnyField:

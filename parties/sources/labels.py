@@ -41,8 +41,7 @@ def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray
     from parties.sources.expressions import Cell
 
     with open_rows(table) as rows:
-        for rule in wanted:
-            rows.select([rule.column])  # complains of a column that is not there
+        rows.select([rule.column for rule in wanted])  # complains of a column that is not there
         if rows.engine.lists and not table.is_chosen:
             rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]

@@ -72,6 +72,7 @@ from parties.base.settings import LocalPath, Settings
 from parties.base.text import canonical_fingerprint, listed, quoted
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
+from parties.tables.types import as_text
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
@@ -87,11 +88,6 @@ def _place(value: object, info: ValidationInfo) -> object:
     if isinstance(value, str) and "://" not in value:
         return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
     return value
-
-
-def _category(value: object) -> object:
-    """Return whole numbers as their decimal digits, as in a schema file."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
@@ -156,7 +152,7 @@ def _date_form(value: str) -> str:
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
 DateForm: TypeAlias = Annotated[str, StringConstraints(max_length=40), AfterValidator(_date_form)]
 Fingerprint: TypeAlias = Annotated[str, AfterValidator(_fingerprint)]  # of a certificate
-Category: TypeAlias = Annotated[Name, BeforeValidator(_category)]
+Category: TypeAlias = Annotated[Name, BeforeValidator(as_text)]
 # Whole numbers beyond 2^53 would be rounded where they are compared with fractions.
 Edge: TypeAlias = Annotated[
     Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from parties.base.text import listed, quoted
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Proposal, Schema, value_order
 from parties.tables.type_merging import merge_types
-from parties.tables.types import MISSING, CategoryType, Domain, type_of
+from parties.tables.types import CategoryType, Domain, type_of
 from smc.errors import InputError
 
 

@@ -29,9 +29,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, St
 
 from parties.base.settings import Settings, validated
 from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-MISSING = "?"
 MOST_CATEGORIES = 1 << 16  # of one column: a peer proposes schemas, too
 MOST_NUMBERS = 20_000  # of one column, each counted by itself: beyond, they are rounded to a coarser step
 MOST_IN_ALL = 1 << 18  # of all columns of a schema
@@ -42,7 +42,7 @@ DAY = 24 * 3600
 Number: TypeAlias = int | float
 
 
-def _text(value: object) -> object:
+def as_text(value: object) -> object:
     """Return whole numbers as their decimal digits, as elsewhere in a schema file."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -115,7 +115,7 @@ def _short(number: Number) -> Number:
     return number
 
 
-Text: TypeAlias = Annotated[str, StringConstraints(max_length=1000), BeforeValidator(_text), AfterValidator(_usable)]
+Text: TypeAlias = Annotated[str, StringConstraints(max_length=1000), BeforeValidator(as_text), AfterValidator(_usable)]
 Texts: TypeAlias = Annotated[tuple[Text, ...], Field(max_length=MOST_CATEGORIES)]
 Whole: TypeAlias = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 Decimal: TypeAlias = Annotated[
@@ -283,11 +283,6 @@ class NumberType(OrderedType):
             count = int((high - low) / unit) + 1
             return Cuts(tuple(decimal_text(low + place * unit) for place in range(count)), grid=(self.low, self.unit))
         return Cuts(range_labels(edges, 1 if self._whole else None), tuple(_plain(edge) for edge in edges))
-
-    @property
-    def is_grid(self) -> bool:
-        """True if each number is a category by itself."""
-        return self.edges is None and self.width is None
 
     def numeric(self) -> NumberType:
         """Return the same column with each number a category by itself, rounded to a step if they are too many."""

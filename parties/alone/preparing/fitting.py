@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from typing import Any
 
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal, holds
 from parties.base.text import listed, quoted
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.types import MISSING, CategoryType, FlagType, OrderedType, type_of
+from parties.tables.types import CategoryType, FlagType, OrderedType, type_of
 from smc.errors import InputError
 
 
@@ -50,12 +50,12 @@ def _folded(text: str) -> str:
 
 
 def _fit(
-    column: ColumnProfile, attribute: str, categories: Sequence[str], table: TableProfile
+    column: ColumnProfile, attribute: str, categories: tuple[str, ...], table: TableProfile
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the settings of a column that is an attribute, and what its operator should see to."""
     settings: dict[str, Any] = {} if column.name == attribute else {"column": column.name}
     remarks: list[str] = []
-    kind = type_of(tuple(categories) if not isinstance(categories, tuple) else categories)
+    kind = type_of(categories)
     if column.form not in ("", table.spelling.dates):
         settings["dates"] = column.form
     if isinstance(kind, OrderedType):

@@ -26,7 +26,8 @@ from parties.alone.preparing.spelling import (
 from parties.base.text import instead, quoted
 from parties.sources.opening import open_rows
 from parties.sources.settings import FormatSettings, PlaceSettings
-from parties.tables.types import DAY, MISSING
+from parties.tables.delimited import MISSING
+from parties.tables.types import DAY
 from smc.errors import InputError
 
 FREQUENT = 60  # values of a column that are looked at to find out what it holds
@@ -165,7 +166,7 @@ def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: st
         if not exact or not count or count < column.rows * MOST / 2:  # or the sample was misleading
             measured[place] = replace(column, reads="text")
             continue
-        whole = column.reads == "real" and not decimals and abs(low) < 2**53 and abs(high) < 2**53
+        whole = column.reads == "real" and not decimals
         measured[place] = replace(
             column,
             reads="integer" if whole else column.reads,

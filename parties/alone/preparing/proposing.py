@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -17,8 +18,9 @@ from typing import Any
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
-from parties.tables.types import EPOCH, MISSING, Domain, KeyType, days_of, decimal_text, exactly, read_type, unusable
+from parties.tables.types import EPOCH, Domain, KeyType, days_of, decimal_text, exactly, read_type, unusable
 from smc.errors import InputError
 
 MOST_VALUES = 64  # of a category
@@ -283,17 +285,17 @@ def leak(column: ColumnProfile) -> tuple[str, float]:
 
     That is the part of the rows wrong by the more frequent answer that the majority of each of its values gets right.
     """
-    classes: dict[str, int] = {}
-    for of in column.counts.values():
-        for label, number in of.items():
-            classes[label] = classes.get(label, 0) + number
-    total = sum(classes.values())
+    values = [(of, sum(of.values())) for of in column.counts.values()]
+    classes: Counter[str] = Counter()
+    for of, _ in values:
+        classes.update(of)
+    total = classes.total()
     best = ("", 0.0)
     for label, number in classes.items():
         most = max(number, total - number)
         if total - most < max(RARE, total / 100):  # of a rare class, or without others, nothing can be said
             continue
-        right = sum(max(of.get(label, 0), sum(of.values()) - of.get(label, 0)) for of in column.counts.values())
+        right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
         best = max(best, (label, (right - most) / (total - most)), key=lambda pair: pair[1])
     return best
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from parties.alone.preparing.profile import TableProfile
-from parties.alone.preparing.proposing import ColumnProposal, TableProposal
+from parties.alone.preparing.proposing import ColumnProposal, TableProposal, nice
 from parties.base.templates import environment
 from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
@@ -37,8 +37,7 @@ def party_text(name: str, table: TableProfile, proposal: TableProposal, source: 
 
 def row_bound(rows: int) -> int:
     """Return a public bound with room: the least of 1, 2, 5 times a power of ten that is a fourth more, or larger."""
-    power = 10 ** int(math.log10(rows * 1.25))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rows * 1.25)
+    return int(nice(Fraction(5 * rows, 4)))
 
 
 def becomes(column: ColumnProposal) -> str:

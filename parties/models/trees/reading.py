@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from parties.base.text import printable
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 
 
+@dataclass(frozen=True)
+class _Question:
+    """A question, and what follows each group of its values: leaves of one label are one group."""
+
+    attribute: str
+    branches: tuple[tuple[list[str], Leaf | _Question], ...]
+
+
 def merged(tree: Node) -> Node:
     """Return the tree that says the same of every row with fewer branches; values that share a leaf are listed."""
-    if isinstance(tree, Leaf):
-        return tree
-    together = list(_together({value: merged(branch) for value, branch in tree.branches.items()}))
-    if len(together) == 1:
-        return together[0][1]
-    return Split(tree.attribute, {_joined(values, ", "): branch for values, branch in together})
+    return _plain(_grouped(tree))
 
 
 def simplified(tree_file: TreeFile) -> Node:
@@ -28,47 +32,46 @@ def simplified(tree_file: TreeFile) -> Node:
 
 def to_rules(tree: Node) -> str:
     """Return the tree as sentences, one for each leaf of `merged`, in reading order; each ends with a newline."""
-    return "".join(f"{printable(line)}\n" for line in _rules(tree, ()))
+    return "".join(f"{printable(line)}\n" for line in _rules(_grouped(tree), ()))
 
 
-def _together(branches: Mapping[str, Node]) -> Iterator[tuple[list[str], Node]]:
-    """Yield the branches with their values: leaves of one label together, where the first of them stands."""
+def _grouped(tree: Node) -> Leaf | _Question:
+    """Return the tree with sister leaves of one label together, where the first of them stands."""
+    if isinstance(tree, Leaf):
+        return tree
+    branches: list[tuple[list[str], Leaf | _Question]] = []
     sisters: dict[str, list[str]] = {}
-    for value, branch in branches.items():
-        if isinstance(branch, Leaf):
-            sisters.setdefault(branch.label, []).append(value)
-    for value, branch in branches.items():
-        if not isinstance(branch, Leaf):
-            yield [value], branch
-        elif sisters[branch.label][0] == value:
-            yield sisters[branch.label], branch
+    for value, branch in tree.branches.items():
+        below = _grouped(branch)
+        if isinstance(below, Leaf) and below.label in sisters:
+            sisters[below.label].append(value)
+            continue
+        branches.append(([value], below))
+        if isinstance(below, Leaf):
+            sisters[below.label] = branches[-1][0]
+    if len(branches) == 1 and isinstance(branches[0][1], Leaf):
+        return branches[0][1]
+    return _Question(tree.attribute, tuple(branches))
 
 
-def _rules(tree: Node, conditions: tuple[str, ...]) -> Iterator[str]:
+def _plain(tree: Leaf | _Question) -> Node:
+    """Return the tree with each group as one branch, without questions that have a single one."""
+    if isinstance(tree, Leaf):
+        return tree
+    if len(tree.branches) == 1:
+        return _plain(tree.branches[0][1])
+    return Split(tree.attribute, {_joined(values, ", "): _plain(branch) for values, branch in tree.branches})
+
+
+def _rules(tree: Leaf | _Question, conditions: tuple[str, ...]) -> Iterator[str]:
     """Yield the sentences of a tree below these conditions."""
-    if isinstance(merged(tree), Leaf):
-        label = next(_labels(tree))
-        yield f"if {' and '.join(conditions)}: {label}" if conditions else f"always: {label}"
+    if isinstance(tree, Leaf):
+        yield f"if {' and '.join(conditions)}: {tree.label}" if conditions else f"always: {tree.label}"
         return
-    assert isinstance(tree, Split)
-    for values, branch in _together({value: merged(branch) for value, branch in tree.branches.items()}):
-        inner = branch if isinstance(branch, Leaf) else tree.branches[values[0]]
-        yield from _rules(inner, (*conditions, f"{tree.attribute} is {_joined(values, ' or ')}"))
+    for values, branch in tree.branches:
+        yield from _rules(branch, (*conditions, f"{tree.attribute} is {_joined(values, ' or ')}"))
 
 
 def _joined(values: list[str], mark: str) -> str:
     """Return several values as one text; in quotes what could be taken for several."""
-    return (
-        values[0]
-        if len(values) == 1 and mark not in values[0]
-        else mark.join(repr(value) if mark in value else value for value in values)
-    )
-
-
-def _labels(tree: Node) -> Iterator[str]:
-    """Yield the labels of the leaves."""
-    if isinstance(tree, Leaf):
-        yield tree.label
-        return
-    for branch in tree.branches.values():
-        yield from _labels(branch)
+    return mark.join(repr(value) if mark in value else value for value in values)

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.tables import schema as schemas
+from parties.tables.delimited import MISSING
 from parties.tables.merging import merge
 from parties.tables.schema import Schema
 from parties.tables.type_merging import merge_types
-from parties.tables.types import MISSING, Domain, NumberType, OrderedType, days_of, read_type
+from parties.tables.types import Domain, NumberType, OrderedType, days_of, read_type
 from smc.errors import InputError
 
 AGE = {"type": "integer", "low": 0, "high": 110, "edges": [18, 40, 65]}
