@@ -130,13 +130,14 @@ class _Whole(_Lazy):
     """All commands, the groups of kinds among them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        signals.begin()
-        try:
-            return super().invoke(ctx)
+        try:  # around the two notes, too: a signal may come within them
+            signals.begin()
+            try:
+                return super().invoke(ctx)
+            finally:
+                signals.over()
         except (KeyboardInterrupt, BrokenPipeError) as error:
             raise _EndedError from error
-        finally:
-            signals.over()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(dict.fromkeys([*super().list_commands(ctx), *kinds.GROUPS]))

@@ -143,6 +143,26 @@ def test_at_random_moments_around_the_start(tmp_path: Path, turns: int) -> None:
             lasts = min(lasts, time.monotonic() - begun)
 
 
+# The signal comes when the command has ended, just before that is noted.
+AT_THE_END = """if True:
+    import os, sys
+    from parties import cli; from parties.base import signals
+    number, *sys.argv[1:] = sys.argv[1:]
+    noted = signals.over
+    def over():
+        os.kill(os.getpid(), int(number))
+        noted()
+    signals.over = over
+    cli.main()
+    """
+
+
+@pytest.mark.parametrize("number", list(ENDINGS))
+def test_between_a_command_and_its_end(tmp_path: Path, number: signal.Signals) -> None:
+    process = start("-c", AT_THE_END, int(number), "audit", "verify", "--config", tmp_path / "none.toml")
+    assert ending(process) == ENDINGS[number]
+
+
 # A library that makes an error of its own of whatever a call back into Python raises.
 TRANSLATED = """if True:
     import os, signal, sys
