@@ -81,7 +81,10 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
     content = files.read_toml(path)
     whole = _with_kinds(model, frozenset(content))
     try:
-        return cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
+        file = cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
+        for table in file.tables.values():
+            table.owned_by(file.link.identity)
+        return file
     except ValidationError as error:
         known = _with_kinds(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
         raise InputError(f"{path}: {explained(error, known, content)}") from None

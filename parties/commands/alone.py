@@ -153,7 +153,8 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
             raise InputError("--table: names a table of --config, which is missing")
         return cells(data)
     tables = load(config_file).tables
-    table = tables[chosen(named, tables)]
+    everybody = {"person": None, "at_most": None}  # nobody is told what is predicted here
+    table = tables[chosen(named, tables)].model_copy(update=everybody)
     if data is not None:
         elsewhere: dict[str, Any] = {
             "source": str(data),

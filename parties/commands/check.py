@@ -17,7 +17,7 @@ from cryptography import x509
 from parties.base import console
 from parties.base.address import parse_address
 from parties.base.settings import MOST_SECONDS, required
-from parties.base.text import visible
+from parties.base.text import quoted, visible
 from parties.commands.options import Between, find_party_file, json_option, party_config
 from parties.link import tls
 from parties.link.identity import (
@@ -35,6 +35,8 @@ from smc.errors import InputError, SmcError
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.operator.interface import NodeView
+    from parties.sources.settings import TableSettings
+    from parties.sources.source import LeftOut
 
 ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
@@ -155,16 +157,24 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(*left_out)}"
+            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
 
 
-def _left_out(by_where: int, by_consent: int) -> str:
+def _left_out(rows: LeftOut) -> str:
     """Return in words how many rows are not counted, for the eyes of their owner."""
-    parts = [f"{by_where:,} by `where`"] * (by_where > 0) + [f"{by_consent:,} without consent"] * (by_consent > 0)
+    words = ("by `where`", "without consent", "that are no person's", "beyond those of a person that take part")
+    parts = [f"{number:,} {why}" for number, why in zip(rows, words, strict=True) if number]
     return f"; left out: {', '.join(parts)}" if parts else ""
+
+
+def _people(table: TableSettings) -> str:
+    """Return in words that noise hides people, if it does."""
+    if table.at_most is None:
+        return ""
+    return f"; noise hides people, not rows: at most {table.at_most} rows of each {quoted(str(table.person))}"
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:

@@ -1,4 +1,5 @@
-"""Leave rows out before anything is counted: those that a condition does not hold for, and those without consent."""
+"""Leave rows out before anything is counted: those that a condition does not hold for, those without consent, and
+those of a person that are more than take part (`people`)."""
 
 from __future__ import annotations
 
@@ -6,20 +7,17 @@ from dataclasses import replace
 
 import sqlglot.expressions as exp
 
-from parties.base.text import instead, quoted
-from parties.sources.expressions import Cell
-from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
+from parties.sources.people import chosen_rows, column_text, total
 from parties.sources.settings import ConsentSettings, TableSettings
 from parties.sources.sql import checked_condition
-from smc.errors import InputError
 
 
 def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
-    """Return the rows that fulfil `where` and have consent, and the query for how many do not: of either in this
-    order.
+    """Return the rows that fulfil `where` and have consent, at most so many of a person, and the query for how many
+    do not, in the order of `source.LeftOut`.
 
-    `InputError` if the condition is no good, or if there is no such column.
+    `InputError` if the condition or the person is no good, or if there is no such column.
     """
     engine = rows.engine
     conditions: list[exp.Expr] = [exp.true(), exp.true()]
@@ -33,25 +31,17 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
     chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(where).where(consent)
     out = exp.case().when(where.copy(), exp.convert(0)).else_(exp.convert(1))
     refused = exp.case().when(where.copy(), exp.case().when(consent.copy(), exp.convert(0)).else_(exp.convert(1)))
-    left_out = exp.Select().select(*map(_total, (out, refused))).from_(rows.query.subquery("t"))
+    numbers = [total(out).as_("r0"), total(refused).as_("r1")]
+    left_out = exp.Select().select(*numbers).from_(rows.query.subquery("t"))
+    if settings.person is not None:
+        chosen, of_people = chosen_rows(rows, chosen, settings)
+        every = [exp.column(number.alias) for query in (left_out, of_people) for number in query.selects]
+        left_out = exp.Select().select(*every).from_(left_out.subquery("r"))
+        left_out = left_out.join(of_people.subquery("p"), join_type="cross")
     return replace(rows, query=chosen, left_out=left_out)
 
 
 def _consent(rows: RowQuery, consent: ConsentSettings) -> exp.Expr:
     """Return the condition that a row has consent; not true for no value."""
-    where = f"{rows.engine.place}: consent"
-    known = [name for name in rows.types if name == consent.column or not rows.engine.cased]
-    twins = [name for name in known if name.lower() == consent.column.lower()]
-    if consent.column not in rows.types:
-        raise InputError(f"{where}: there is no column {quoted(consent.column)}{instead(consent.column, rows.types)}")
-    if twins[1:]:
-        raise InputError(f"{where}: rename {', '.join(map(quoted, twins))}: they differ only in case")
-    try:
-        cell = Cell(ColumnRule(consent.column, consent.column), rows.types[consent.column], rows.engine.lists)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    return exp.In(this=cell.text, expressions=[exp.Literal.string(yes) for yes in consent.yes])
-
-
-def _total(number: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.Coalesce(this=exp.Sum(this=number), expressions=[exp.convert(0)]), "BIGINT")
+    text = column_text(rows, consent.column, "consent")
+    return exp.In(this=text, expressions=[exp.Literal.string(yes) for yes in consent.yes])

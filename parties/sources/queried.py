@@ -14,7 +14,7 @@ from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
-from parties.sources.source import Source
+from parties.sources.source import LeftOut, Source
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError
@@ -91,11 +91,8 @@ class QueriedSource(Source):
         return lines
 
     @override
-    def left_out(self) -> tuple[int, int]:
-        if self._left_out is None:
-            return 0, 0
-        where, consent = self._engine.counts(self._left_out)[0].tolist()
-        return where, consent
+    def left_out(self) -> LeftOut:
+        return LeftOut() if self._left_out is None else LeftOut(*self._engine.counts(self._left_out)[0].tolist())
 
     def close(self) -> None:
         """Give back the connection and temporary files. A shared Spark session stays."""

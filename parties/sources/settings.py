@@ -41,6 +41,8 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     query = "SELECT v.*, p.sex FROM visits v JOIN people p ON v.person = p.id"
     where = "year >= 2020"           # what is not so is left out
     consent = "agreed"               # so is a row where this column says no, or nothing
+    person = "patient_id"            # whose row it is: a column, or SQL of one row; what has noise hides all of a person
+    at_most = 4                      # public: so many rows of a person take part
 
     [tables.patients.files]          # without a `source`: what the query's tables are
     visits = "visits.csv"
@@ -56,12 +58,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PrivateAttr,
     StringConstraints,
     TypeAdapter,
     ValidationInfo,
@@ -80,6 +84,7 @@ MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other 
 YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # of consent, unless others are said
 SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query that we give: no engine takes one for a path
 MOST_SQL = 20_000  # letters
+MOST_OF_A_PERSON = 1000  # rows
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
@@ -201,6 +206,7 @@ class ColumnSettings(Settings):
 
 
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
+AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)]  # rows of a person
 
 
 class BudgetSettings(Settings):
@@ -274,7 +280,7 @@ class TableSettings(PlaceSettings):
     rows may change at any time, and every answer is a new one.
 
     `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and consent
-    are the table.
+    are the table. If there is a `person`, they are at most `at_most` rows of each, chosen by a key from `identity`.
     """
 
     source: Annotated[str, BeforeValidator(_place)] = Field("", repr=False)
@@ -282,6 +288,8 @@ class TableSettings(PlaceSettings):
     files: Annotated[dict[str, File], AfterValidator(_simple)] = Field(default_factory=dict)
     where: Sql | None = None
     consent: Annotated[ConsentSettings, BeforeValidator(_consent)] | None = None
+    person: Sql | None = None
+    at_most: AtMost | None = None
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     least_rows: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -292,6 +300,22 @@ class TableSettings(PlaceSettings):
     budget: BudgetSettings | None = None
     rights: RightsSettings | None = None
     combine: Combine = "deny-overrides"
+    _identity: Path | None = PrivateAttr(None)
+
+    def owned_by(self, identity: Path | None) -> None:
+        """Say which file holds this party's private key."""
+        self._identity = identity
+
+    @property
+    def identity(self) -> Path | None:
+        """The file with this party's private key, if it is known."""
+        return self._identity
+
+    @property
+    def state(self) -> str:
+        """Which rows the table has, and which of them take part; empty if `version` says nothing of it."""
+        whose = f", at most {self.at_most} rows of each {self.person}" if self.person else ""
+        return self.version and f"{self.version}{whose}"
 
     @property
     def label(self) -> str:
@@ -300,8 +324,8 @@ class TableSettings(PlaceSettings):
 
     @property
     def is_chosen(self) -> bool:
-        """True if the rows are chosen by SQL or by consent among those of a place, and not all of them."""
-        return self.query is not None or self.where is not None or self.consent is not None
+        """True if the rows are chosen by SQL, consent or person among those of a place, and not all of them."""
+        return any(part is not None for part in (self.query, self.where, self.consent, self.person))
 
     @model_validator(mode="after")
     def _rows_are_somewhere(self) -> TableSettings:
@@ -313,6 +337,14 @@ class TableSettings(PlaceSettings):
             raise ValueError("files: there is a `source` already; a query asks either")
         if self.query is not None and self.table is not None:
             raise ValueError("table: the query says which tables it is about")
+        return self
+
+    @model_validator(mode="after")
+    def _people_are_bounded(self) -> TableSettings:
+        if self.person is not None and self.at_most is None:
+            raise ValueError("at_most: say how many rows of a person take part, 1 for example")
+        if self.at_most is not None and self.person is None:
+            raise ValueError("person: say whose row it is, a column or SQL; `at_most` is of rows of a person")
         return self
 
     @model_validator(mode="after")

@@ -8,12 +8,23 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from types import TracebackType
+from typing import NamedTuple
 
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
+
+
+class LeftOut(NamedTuple):
+    """How many rows were left out: by `where`; of the others for want of consent; of those that are nobody's, and
+    that are more of a person than take part."""
+
+    where: int = 0
+    consent: int = 0
+    nobody: int = 0
+    beyond: int = 0
 
 
 class Source(ABC):
@@ -47,10 +58,9 @@ class Source(ABC):
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
 
-    def left_out(self) -> tuple[int, int]:
-        """Return how many rows `where` left out, and how many of the rest had no consent: for this party's operator
-        only."""
-        return 0, 0
+    def left_out(self) -> LeftOut:
+        """Return how many rows were left out, and why: for this party's operator only."""
+        return LeftOut()
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.

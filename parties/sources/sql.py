@@ -78,9 +78,10 @@ def checked_query(text: str, dialect: str, place: str, named: Collection[str] | 
     return query
 
 
-def checked_condition(text: str, dialect: str, place: str) -> exp.Expr:
-    """Return what a condition on the columns of one row means; see `checked_query`. It reads no other table."""
-    where = f"{place}: where"
+def checked_condition(text: str, dialect: str, place: str, key: str = "where") -> exp.Expr:
+    """Return what a condition, or a value, of the columns of one row means; see `checked_query`. It reads no other
+    table."""
+    where = f"{place}: {key}"
     return _understood(text, dialect, exp.Condition, where, ())
 
 

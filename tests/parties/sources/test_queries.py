@@ -26,6 +26,7 @@ from parties.node import settings
 from parties.party_file import files_of
 from parties.sources import TableSettings, open_table
 from parties.sources.databases import Scratch
+from parties.sources.source import LeftOut
 from parties.sources.sql import checked_condition, checked_query
 from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
@@ -47,7 +48,7 @@ def counted(**given: Any) -> tuple[Counter[tuple[str, str]], tuple[int, int]]:
         assert source.check() == source.distinct()[:, -1].sum()
         years, sexes = SCHEMA.attributes["year"], SCHEMA.attributes["sex"]
         lines = source.distinct().tolist()
-        return Counter({(years[year], sexes[sex]): n for year, sex, n in lines}), source.left_out()
+        return Counter({(years[year], sexes[sex]): n for year, sex, n in lines}), source.left_out()[:2]
 
 
 def refused(**given: Any) -> str:
@@ -228,7 +229,7 @@ def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFr
 
 def test_how_many_are_left_out_is_told_in_words() -> None:
     assert check._left_out(0, 0) == ""
-    assert check._left_out(1200, 3) == "; left out: 1,200 by `where`, 3 without consent"
+    assert check._left_out(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
 
 
 # Attacks: whatever reads, writes, calls out, names what is not named, has no end or is another each time.

@@ -1,0 +1,161 @@
+"""At most so many rows of each person, chosen in SQL by a keyed order: which are chosen is the owner's secret.
+
+A row's place among those of its person follows from SHA-256 of the key, of the text of all its cells and of its number
+among the person's equal rows. So it does not depend on the order of the rows, on other people or on the columns that a
+job reads; the same key chooses the same rows again, in every engine that spells the cells alike; and to leave a person
+out changes at most so many rows of what is chosen. Rows that are nobody's are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import sqlglot.expressions as exp
+
+from parties.base import files
+from parties.base.text import instead, quoted
+from parties.sources.expressions import SPACE, Cell
+from parties.sources.mapping import ColumnRule
+from parties.sources.opened import RowQuery
+from parties.sources.settings import TableSettings
+from parties.sources.sql import checked_condition
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+NUMBERS = ("nan", "NaN")  # how engines spell a floating-point number that is none
+
+
+def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> tuple[exp.Select, exp.Select]:
+    """Return at most `at_most` rows of each person among the `chosen` ones, of the columns of `rows`, and the query for
+    how many rows are nobody's, and how many are beyond those.
+
+    `InputError` if `person` is no good, or if there is no key to choose by.
+    """
+    assert settings.at_most is not None
+    person, digest, copy, place = _free_names(rows.types, "person", "row", "copy", "place")
+    dialect = str(rows.engine.backend.dialect.__name__).lower()
+    cells = [exp.column(name, table="t", quoted=True) for name in rows.types]
+    known = exp.Select().select(*cells, _person(rows, settings).as_(person)).from_(chosen.subquery("t"))
+    rows_of = exp.Select().select(exp.column(person), exp.Count(this=exp.Star()).as_(copy)).from_(known.subquery("t"))
+    left_out = exp.Select().select(*_beyond(person, copy, settings.at_most))
+    left_out = left_out.from_(rows_of.group_by(exp.column(person)).subquery("t"))
+
+    hashed = exp.Select().select("*", _sha256(_row_text(rows), dialect).as_(digest)).from_(known.subquery("t"))
+    hashed = hashed.where(exp.column(person).is_(exp.Null()).not_())
+    numbered = exp.Select().select("*", _number([person, digest], exp.column(digest)).as_(copy))
+    numbered = numbered.from_(hashed.subquery("t"))
+    keyed = [exp.Literal.string(_key(settings)), exp.column(digest), exp.cast(exp.column(copy), "TEXT")]
+    placed = exp.Select().select("*", _number([person], _sha256(_joined(keyed), dialect)).as_(place))
+    placed = placed.from_(numbered.subquery("t"))
+    few = exp.Select().select(*(cell.copy() for cell in cells)).from_(placed.subquery("t"))
+    return few.where(exp.LTE(this=exp.column(place), expression=exp.convert(settings.at_most))), left_out
+
+
+def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
+    """Return whose row it is, as text: that of a column, or of SQL that is computed from one row; NULL if nobody's."""
+    assert settings.person is not None
+    engine, spelled = rows.engine, settings.person.strip()
+    where = f"{engine.place}: person"
+    no_value = ["", MISSING, *settings.format.missing]
+    if spelled in rows.types:
+        text = column_text(rows, spelled, "person")
+        no_value += NUMBERS if rows.types[spelled].is_floating() else ()
+    else:
+        value = checked_condition(spelled, engine.backend.dialect, engine.place, "person")
+        if (name := next((c.name for c in value.find_all(exp.Column) if not _is_known(c, rows)), None)) is not None:
+            raise InputError(f"{where}: there is no column {quoted(name)}{instead(name, rows.types)}")
+        if value.find(exp.AggFunc, exp.Window) is not None:
+            raise InputError(f"{where}: must follow from one row alone, not from several")
+        if value.find(exp.Column) is None:
+            raise InputError(f"{where}: names no column: whose row it is must follow from the row")
+        text = exp.Trim(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(SPACE))
+        with engine.reporting(": person"):
+            engine.probe(exp.Select().select(text.as_("person")).from_(rows.query.subquery("t")))
+    absent = exp.In(this=text.copy(), expressions=[exp.Literal.string(word) for word in dict.fromkeys(no_value)])
+    return exp.case().when(absent, exp.Null()).else_(text)
+
+
+def _is_known(column: exp.Column, rows: RowQuery) -> bool:
+    """Return whether a column of an expression is one of the rows'."""
+    names = rows.types if rows.engine.cased else [name.lower() for name in rows.types]
+    return (column.name if rows.engine.cased else column.name.lower()) in names
+
+
+def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
+    """Return the text of a column that a setting names. `InputError` if there is no such column, or if it has none."""
+    where = f"{rows.engine.place}: {key}"
+    known = [name for name in rows.types if name == column or not rows.engine.cased]
+    twins = [name for name in known if name.lower() == column.lower()]
+    if column not in rows.types:
+        raise InputError(f"{where}: there is no column {quoted(column)}{instead(column, rows.types)}")
+    if twins[1:]:
+        raise InputError(f"{where}: rename {', '.join(map(quoted, twins))}: they differ only in case")
+    try:
+        return Cell(ColumnRule(column, column), rows.types[column], rows.engine.lists).text
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _row_text(rows: RowQuery) -> exp.Expr:
+    """Return a text that differs for rows that differ in a column: cells with `|` behind each, `!` before a mark in
+    one."""
+    texts = []
+    for name, dtype in rows.types.items():
+        if rows.unfit(name) is not None:
+            continue  # it holds nothing that is counted
+        text = Cell(ColumnRule(name, name), dtype, rows.engine.lists).text
+        for mark in "!|":
+            text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(f"!{mark}"))
+        texts += [exp.Coalesce(this=text, expressions=[exp.Literal.string("!0")]), exp.Literal.string("|")]
+    return _joined(texts)
+
+
+def _joined(texts: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.Concat(expressions=list(texts), safe=False, coalesce=False)
+
+
+def _sha256(text: exp.Expr, dialect: str) -> exp.Expr:
+    """Return SHA-256 of a text's UTF-8, in hexadecimal."""
+    if dialect == "postgres":  # which has it of bytes
+        text = exp.Anonymous(this="convert_to", expressions=[text, exp.Literal.string("UTF8")])
+    return exp.SHA2(this=text, length=exp.convert(256))
+
+
+def _number(parts: Sequence[str], order: exp.Expr) -> exp.Window:
+    """Return the number of a row, from 1 on, among those with equal values of some columns, by an order."""
+    by = exp.Order(expressions=[exp.Ordered(this=order)])
+    return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(part) for part in parts], order=by)
+
+
+def _beyond(person: str, number: str, at_most: int) -> list[exp.Expr]:
+    """Return how many rows are nobody's, and how many are more of a person than take part, of the rows of each."""
+    many, nobody = exp.column(number), exp.column(person).is_(exp.Null())
+    more = exp.func("GREATEST", exp.Sub(this=many.copy(), expression=exp.convert(at_most)), exp.convert(0))
+    of_nobody = exp.case().when(nobody, many).else_(exp.convert(0))
+    beyond = exp.case().when(nobody.copy(), exp.convert(0)).else_(more)
+    return [total(of_nobody).as_("p0"), total(beyond).as_("p1")]
+
+
+def total(number: exp.Expr) -> exp.Expr:
+    """Return the sum over all rows, 0 if there are none."""
+    return exp.cast(exp.Coalesce(this=exp.Sum(this=number), expressions=[exp.convert(0)]), "BIGINT")
+
+
+def _free_names(taken: Iterable[str], *names: str) -> list[str]:
+    """Return names that no column has."""
+    prefix = "smc_"
+    while any(name.lower().startswith(prefix) for name in taken):
+        prefix += "_"
+    return [prefix + name for name in names]
+
+
+def _key(settings: TableSettings) -> str:
+    """Return the key of this party's choice of rows: it follows from its private key, and is that as long as it has
+    it."""
+    if settings.identity is None:
+        raise InputError(
+            f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "
+            "it as link.identity in party.toml"
+        )
+    return hashlib.sha256(b"smc rows of people 1\0" + files.read_bytes(settings.identity)).hexdigest()
