@@ -96,7 +96,9 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield a table's budget."""
     yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
     window = "" if budget.per == "ever" else f" per {budget.per}"
-    rows = "" if budget.group == 1 else f", for a group of {budget.group} rows"
+    rows = ", by person" if budget.people else ""
+    if budget.group > 1:
+        rows = f", for a group of {budget.group} {'people' if budget.people else 'rows'}"
     if budget.budget is None:
         yield f"  budget      none: nothing is refused; conversions at delta {budget.fixed_delta:.3g}{rows}"
     else:

@@ -157,7 +157,9 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(left_out)}{_people(table)}"
+            text = (
+                f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(left_out)}{_people(table)}"
+            )
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))

@@ -51,7 +51,7 @@ def command_of(name: str) -> click.Command:
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         connection = Connection(link)
-        for remark in remarks:
+        for remark in [*remarks, *task.people]:
             console.err.print(remark)
         with console.progress("starting") as status:
             state, report = connection.run_task(task, data, status)

@@ -33,7 +33,7 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     table = tables[name]
     if table.budget is not None:
         raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
-    defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows}
+    defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows, "at_most": table.at_most}
     # A schema that stands beside `data` is that file's own.
     settled = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
     unsaid = {

@@ -23,6 +23,7 @@ from parties.base.canonical import canonical
 from parties.base.settings import Settings, merge, required
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
+from parties.jobs.sentences import of_people
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import EXACT, Loss
 from smc.errors import InputError
@@ -166,6 +167,17 @@ class Kind(ABC):
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """Return how many values of each kind a run opens that ends in this state, or one step of it."""
 
+    @property
+    def at_most(self) -> int | None:
+        """How many rows of each person take part at either party; None if rows are nobody's."""
+        bound: int | None = getattr(self.settings, "at_most", None)
+        return bound
+
+    @property
+    def people(self) -> list[str]:
+        """What is said of whose rows take part, a sentence each."""
+        return [] if self.at_most is None else of_people(self.at_most, bool(self.spends))
+
     # What it takes of the table's privacy.
 
     @property
@@ -198,6 +210,20 @@ class Kind(ABC):
     def misfit(self, inputs: Inputs) -> str | None:
         """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
+
+    def refusal(self, inputs: Inputs) -> str | None:
+        """Return the same, or that the job and the table are not both about people, or about rows."""
+        job = self.at_most
+        if not self.reads_table:
+            return None if job is None else "at_most of the job is of a table's rows, and it reads none"
+        table = inputs.required()[0].at_most
+        if job == table:
+            return self.misfit(inputs)
+        if table is None:
+            return f"at_most of the job is {job}, but the table here is of rows, not of people"
+        if "at_most" not in self.Settings.model_fields:
+            return f"the table here is of people, at most {table} rows of each, and this kind of job hides rows only"
+        return f"at_most of the job must be {table}, the bound on the rows of a person in the table here"
 
     def asked(self) -> tuple[Parameter, ...]:
         """Return what the operator has to type."""

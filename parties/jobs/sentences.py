@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 
+def hidden(at_most: int | None, replaced: bool) -> str:
+    """Return what noise hides, part of a sentence: of one row, or of all rows of a person that take part."""
+    if at_most is None:
+        return "what one row says" if replaced else "whether one row is there"
+    of_each = f"at most {at_most} {'row' if at_most == 1 else 'rows'} of each"
+    return f"what one person's rows say ({of_each})" if replaced else f"whether one person is there ({of_each})"
+
+
+def changed(at_most: int | None, replaced: bool) -> str:
+    """Return how neighbouring tables differ, the beginning of a sentence; see `hidden`."""
+    change = "replaced by another" if replaced else "more or less"
+    if at_most is None:
+        return f"One row {change}, whosever it is,"
+    rows = f"at most {at_most} {'row' if at_most == 1 else 'rows'}"
+    return (
+        f"The rows of one person, {rows}, replaced by as many others," if replaced else f"One person {change} ({rows})"
+    )
+
+
+def of_people(at_most: int, noisy: bool) -> list[str]:
+    """Say whose rows take part, and what that means for who has rows at both parties; a sentence each."""
+    rows = "one row takes" if at_most == 1 else f"{at_most} rows take"
+    twice = ": for such a person epsilon is twice as much" if noisy else ""
+    return [
+        f"Of each person at most {rows} part at either party, chosen by that party's secret key.",
+        f"A person with rows at both parties counts at both{twice}.",
+    ]
+
+
 def nothing_else(peer: str, of: str, but: str) -> list[str]:
     """Say that neither learns more of the other's, a sentence each: of what, and what is public of it."""
     return [

@@ -16,6 +16,7 @@ from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
@@ -85,6 +86,12 @@ class BySchema(Kind):
         from protocols.counts import RowCounts
 
         table = self.settings.own_table or own_table(self.settings)
+        if self.at_most != table.at_most:
+            raise InputError(
+                f"at_most: is {self.at_most or 'missing'}, but {table.label} is "
+                + (f"of people, at most {table.at_most} rows of each" if table.at_most else "of rows, not of people")
+                + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
+            )
         if not is_plain(table, schema):
             columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
             mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})

@@ -1,4 +1,4 @@
-"""The settings that kinds on rows share: own files, the bound on the rows, the names of columns."""
+"""The settings that kinds on rows share: own files, the bounds on rows and on those of a person, names of columns."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class TabularSettings(KindSettings):
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     own_table: TableSettings | None = None  # of party.toml, that the rows are in; no flag says it
 
+    @property
+    def together(self) -> int:
+        """How many rows noise hides together: all of a person that take part, or one."""
+        return getattr(self, "at_most", None) or 1
+
 
 def file_of(path: Path | None, key: str) -> Path:
     """Return a file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
@@ -43,6 +48,12 @@ def own_table(settings: TabularSettings) -> TableSettings:
 def row_bound() -> AnyField:
     """Return the field `max_rows`."""
     return public(MAX_ROWS, "Row bound", "Public bound: no party has more rows than that")
+
+
+def of_people(node: bool = False) -> AnyField:
+    """Return the field `at_most`."""
+    words = "Of each person so many rows take part, as the tables of both say; what has noise hides all of them"
+    return public(None, "Rows of a person", words, none="rows are nobody's, and noise hides one", node=node)
 
 
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:

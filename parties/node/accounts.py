@@ -146,8 +146,8 @@ class Accounts:
         at, offer = self._clock.now(), self._offers.tables.get(table)
         if offer is None:
             return Account(table, None, charges, at, group=group)
-        budget = offer.settings.budget
-        return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group)
+        budget, person = offer.settings.budget, offer.settings.person or ""
+        return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group, person)
 
     def _all_charges(self) -> list[Charge]:
         return [job.charged for job in self._jobs.all() if job.charged is not None]

@@ -228,7 +228,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     those of sessions before any more, or if the job does not fit our public bounds any more.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
-    if misfit := task.misfit(order.inputs):
+    if misfit := task.refusal(order.inputs):
         raise InputError(misfit)
     with ExitStack() as stack:
         try:

@@ -89,7 +89,7 @@ class Gate:
         table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here"
-        misfit = job.task.misfit(self._offers.inputs(party, table))
+        misfit = job.task.refusal(self._offers.inputs(party, table))
         if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
             return "the job is too large for the engine auto: name an engine"
         return misfit

@@ -139,11 +139,12 @@ class Journal:
         fields = {"ours": commitments.ours.model_dump(), "theirs": commitments.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
-    def spent(self, record: Record, who: Who, uses: Sequence[Loss]) -> Charge:
-        """Book what the job spends of our table's privacy; return the charge."""
-        charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses))
+    def spent(self, record: Record, who: Who, uses: Sequence[Loss], person: str = "") -> Charge:
+        """Book what the job spends of our table's privacy, of rows or of people; return the charge."""
+        charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
         entries = [use.entry() for use in uses]
         fields = {"table": record.table, **_whom(who), "counts_from": charge.stamp, "uses": entries}
+        fields |= {"person": person} if person else {}
         self._log.append("spent", record.id, fields)
         return charge
 

@@ -159,6 +159,9 @@ def propose(file: JobFile, inputs: Inputs) -> Proposal:
     """Make the proposal of this party, by its means. `InputError` names what is wrong."""
     _check_whole(file)
     task = file.kind.proposed(file.settings, inputs)
+    if task.reads_table and inputs.table is not None and inputs.table.at_most and task.at_most is None:
+        bounded = {"at_most": inputs.table.at_most} if "at_most" in file.kind.Settings.model_fields else {}
+        task = file.kind.proposed(file.settings.model_copy(update=bounded), inputs)
     if task.reads_table and file.table is None:
         raise InputError("table: is missing")
     names = (file.table or "", file.peer_table or file.table or "")

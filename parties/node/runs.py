@@ -254,7 +254,8 @@ class Runs(Register):
         uses = record.ours.proposal.task.spends
         if not uses or record.charged is not None:
             return record
-        return self._put(record.model_copy(update={"charged": self._journal.spent(record, self._who(record), uses)}))
+        charge = self._journal.spent(record, self._who(record), uses, self._offers.person(record.table))
+        return self._put(record.model_copy(update={"charged": charge}))
 
     def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
         with self._writing():

@@ -50,6 +50,7 @@ def job_view(
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
             *task.reveals(record.peer),
+            *task.people,
             *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
         ],
         cost=None if ended_badly else _cost(task, inputs, party, link),

@@ -78,7 +78,7 @@ class TableBudget(View):
     """A table: its budget, what counts now and what was ever spent.
 
     `budget` is None for a table without one. `spent` and `left` are epsilons at `fixed_delta`; the price is that of
-    `group` rows. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
+    `group` rows, or of so many people. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
     """
 
     table: str
@@ -87,6 +87,7 @@ class TableBudget(View):
     per: str
     adjacency: str
     group: int
+    people: bool = False
     fixed_delta: float
     spent: float | None
     left: float | None

@@ -41,7 +41,7 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     query = "SELECT v.*, p.sex FROM visits v JOIN people p ON v.person = p.id"
     where = "year >= 2020"           # what is not so is left out
     consent = "agreed"               # so is a row where this column says no, or nothing
-    person = "patient_id"            # whose row it is: a column, or SQL of one row; what has noise hides all of a person
+    person = "patient_id"            # whose row it is, a column or SQL: what has noise hides all of a person
     at_most = 4                      # public: so many rows of a person take part
 
     [tables.patients.files]          # without a `source`: what the query's tables are

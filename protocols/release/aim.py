@@ -196,7 +196,7 @@ def compared(
     cells = [work.sizes[number] for number in some]
     less = [round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)]
     scores = selection.weighted(engine, distances, scales, less)
-    return scores, selection.score_law(work, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+    return scores, selection.score_law(work, epsilon, max(scales) * work.moved, plan.rounds * len(work.sets))
 
 
 def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:

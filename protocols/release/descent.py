@@ -14,7 +14,8 @@ together, in the Euclidean norm, by at most
 
     D = sqrt((2^8 C)^2 + K^2) + sqrt(d),    and a row replaced by another one    D = 2^9 C + sqrt(d):
 
-the number of rows stays. `Change` says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
+the number of rows stays. Of m rows together, those of a person, the first part is m times as large; what is rounded
+are two sums still. `Change` says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
 sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
 Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
 
@@ -61,18 +62,19 @@ Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"  # own sums of gradi
 
 @dataclass(frozen=True)
 class Change:
-    """What one row changes: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+    """What so many `rows` change: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
 
     numbers: int
     norm: int
     replaced: bool
+    rows: int = 1
 
     @property
     def squared(self) -> int:
         """D^2, rounded up; of the numbers as they are summed."""
         norm = Fraction(self.norm, 1 << (FINE - COARSE))
         exact = 2 * norm if self.replaced else _root(norm**2 + COUNTED**2)
-        return math.ceil((exact + _root(Fraction(self.numbers))) ** 2)
+        return math.ceil((self.rows * exact + _root(Fraction(self.numbers))) ** 2)
 
 
 @dataclass(frozen=True)

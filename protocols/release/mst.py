@@ -86,7 +86,7 @@ def compared(
     pairs = _pairs(work)
     distances = tables.distances(pairs, [estimates[pair] for pair in pairs])
     scores = selection.weighted(engine, distances, [2] * len(pairs), [-work.sizes[pair] for pair in pairs])
-    return scores, selection.score_law(work, epsilon, 2 * work.change, len(pairs) * len(work.domains))
+    return scores, selection.score_law(work, epsilon, 2 * work.moved, len(pairs) * len(work.domains))
 
 
 def count(engine: CountingEngine, work: Workload) -> None:

@@ -8,10 +8,11 @@ the distance of each table from them by 1 at most (`protocols.release.joint_tabl
 
 Privacy, in zero-concentrated form (Bun, Steinke 2016). A row more or less changes one cell of a marginal by 1, so a
 marginal opened with discrete Gaussian noise of sigma spends 1 / (2 sigma^2), and m marginals m times that. A choice
-among candidates whose scores a row changes by the weight of each at most is noisy max with one-sided geometric noise of
-the scale 2 weight / epsilon (`protocols.release.choice`), which spends epsilon^2 / 2. One row replaced is one less and
-one more: twice the changes in a choice, and sqrt(2) times the Euclidean one of a marginal. All of it adds up, chosen
-one after the other by what was opened before.
+among candidates whose scores a row changes by the weight of each at most is noisy max with one-sided geometric
+noise of the scale 2 weight / epsilon (`protocols.release.choice`), which spends epsilon^2 / 2. One row replaced is
+one less and one more: twice the changes in a choice, and sqrt(2) times the Euclidean one of a marginal. Of m rows
+together, those of a person, all these changes are m times as large. All of it adds up, chosen one after the other
+by what was opened before.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Workload:
     rho: Fraction
     replaced: bool = False
     epsilon: Fraction = Fraction(1)
+    rows: int = 1  # that are hidden together: those of a person
 
     @property
     def singles(self) -> tuple[int, ...]:
@@ -72,13 +74,18 @@ class Workload:
         """How many cells of a marginal one row changes, each by 1."""
         return 2 if self.replaced else 1
 
+    @property
+    def moved(self) -> int:
+        """By how much all rows that are hidden together change the cells of a marginal, added up."""
+        return self.rows * self.change
+
     def price(self, sigma: Fraction) -> Fraction:
         """Return what a measurement spends."""
-        return self.change / (2 * sigma**2)
+        return self.rows**2 * self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:
         """Return the least noise of a measurement that spends at most rho."""
-        return _rounded(self.change / (2 * rho), up=True)
+        return _rounded(self.rows**2 * self.change / (2 * rho), up=True)
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:

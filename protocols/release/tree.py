@@ -20,7 +20,9 @@ adversaries of polynomial time). Neighbours differ by one row, added or removed:
   - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.partition_rows`): each
   tree has
     the whole epsilon.
-A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Samples are
+A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. For m rows of a
+person, which may lie in several nodes or trees, the noise has m times the scale: a row costs an m-th of all this, and m
+rows, one after the other, no more than epsilon. Samples are
 not quite of their ideal law: all those of a choice add 2^-38 to delta at most (`choice_law`).
 
 Papers: Friedman, Schuster, "Data mining with differential privacy" (KDD 2010), for the tree with noisy choices of a

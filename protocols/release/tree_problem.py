@@ -29,12 +29,13 @@ class Problem:
     epsilon: Fraction
     leaf_epsilon: Fraction
     replace: bool = False  # whether neighbours differ by a row replaced, not by one added or removed
+    rows: int = 1  # in so many rows, if all of a person are hidden together
     quality: Measure = "max"
     stop: bool = True
     trees: int = 1
 
     def __post_init__(self) -> None:
-        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1 or self.trees < 1:
+        if self.classes < 1 or min(self.domains, default=1) < 1 or min(self.max_rows, self.rows, self.trees) < 1:
             raise InputError("a tree needs at least one class, one value per attribute and room for one row")
         if self.max_depth < 0:
             raise InputError("the maximum depth cannot be negative")
@@ -44,6 +45,11 @@ class Problem:
             raise InputError("the part of epsilon for the leaves must be above 0, and at most epsilon")
         if self.levels and self.leaf_epsilon == self.epsilon:
             raise InputError("epsilon for the leaves leaves nothing for the choice of attributes")
+
+    @property
+    def moved(self) -> int:
+        """How many rows neighbours differ by: a row replaced is one removed and one added."""
+        return self.rows * (1 + self.replace)
 
     @property
     def levels(self) -> int:
@@ -71,17 +77,17 @@ class Problem:
 
     def attribute_law(self, left: int) -> OneSidedGeometric:
         """Return the noise on each candidate's score at a node with so many attributes left."""
-        change = self.measure.sensitivity * (1 + self.replace)
+        change = self.measure.sensitivity * self.moved
         return choice_law(self.level_epsilon, change, True, self.candidates(left))
 
     def class_law(self) -> OneSidedGeometric:
         """Return the noise on each count of a leaf's classes."""
-        return choice_law(self.leaf_epsilon, 1 + self.replace, True, self.classes)
+        return choice_law(self.leaf_epsilon, self.moved, True, self.classes)
 
     @property
     def bonus(self) -> int:
         """What "stop" has more than its score."""
-        return round(2 * self.measure.sensitivity * (1 + self.replace) / self.level_epsilon)
+        return round(2 * self.measure.sensitivity * self.moved / self.level_epsilon)
 
     def check(self) -> None:
         """`InputError` if some noise or score cannot be had: here rather than in the middle of the run."""

@@ -14,6 +14,11 @@ two; Karwa, Raskhodnikova, Smith, Yaroslavtsev, "Private analysis of graph struc
 replaced by another, LS is moved by 1 at most all the same, as one is removed before one is added, and T by 2 LS: Y has
 twice the scale. The global sensitivity is n - 2, whatever the graph.
 
+Of m edges together, those of a person, LS is moved by m at most, so X has m times the scale. One after the other m more
+edges make at most LS + (LS + 1) + ... + (LS + m - 1) <= m (LS + m // 2) triangles, and m fewer break at most m LS. So v
+is shifted by m // 2 more, and Y has m times the scale; that m edges are replaced is m fewer, then m more, which comes
+to no more than 2 m v. The same m (n - 2) bounds all.
+
 How. The edges are ORed. For each of the n (n - 1) / 2 pairs the rows of both vertices are ANDed, and what is left is
 counted by full adders; the greatest count is LS, and the sum of those of pairs with an edge 3 T. What is opened is 3 T
 + 3 Y. Pairs are done in batches, so that memory does not grow with n^3.
@@ -52,21 +57,29 @@ def pairs(vertices: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def noisy_triangles(
-    engine: Engine, own: Edges, vertices: int, epsilon: Fraction, delta: Fraction, replaced: bool = False
+    engine: Engine,
+    own: Edges,
+    vertices: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    replaced: bool = False,
+    together: int = 1,
 ) -> tuple[int, int]:
-    """Return the private bound of LS, and the triangles with noise; own edges are uint8[pairs], see `pairs`."""
+    """Return the private bound of LS, and the triangles with noise that hides so many edges together; own edges are
+    uint8[pairs], see `pairs`."""
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
-        bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1), vertices, epsilon, delta)
-        return bound, _thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced), 3))
+        noisy = _opened(engine, most_common, bound_law(epsilon, together), 1)
+        bound = bounded(noisy, vertices, epsilon, delta, together)
+        return bound, _thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced, together), 3))
 
 
-def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False) -> None:
+def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> None:
     """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less."""
     most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)
     with engine.session.phase("noise"):
-        _opened(engine, most_common, bound_law(epsilon), 1)
-        _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced), 3)
+        _opened(engine, most_common, bound_law(epsilon, together), 1)
+        _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced, together), 3)
 
 
 def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
@@ -76,19 +89,19 @@ def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
     return _thirds(bitpack.to_integers(opened)[0])
 
 
-def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction) -> int:
+def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction, together: int = 1) -> int:
     """v of an LS with noise: shifted, and moved to where an LS can be, but for 0."""
-    return min(max(noisy + tail(2 / epsilon, delta) - 1, 1), vertices - 2)
+    return min(max(noisy + tail(2 * together / epsilon, delta) - 1 + together // 2, 1), vertices - 2)
 
 
-def bound_law(epsilon: Fraction) -> DiscreteLaplace:
+def bound_law(epsilon: Fraction, together: int = 1) -> DiscreteLaplace:
     """Return the noise on LS: half of epsilon, and one of two samples."""
-    return DiscreteLaplace(2 / epsilon, security_for(epsilon / 2, 2))
+    return DiscreteLaplace(2 * together / epsilon, security_for(epsilon / 2, 2))
 
 
-def answer_law(bound: int, epsilon: Fraction, replaced: bool = False) -> DiscreteLaplace:
+def answer_law(bound: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> DiscreteLaplace:
     """Return the noise on the triangles."""
-    return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
+    return DiscreteLaplace(2 * together * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
 
 
 def _thirds(thrice: int) -> int:

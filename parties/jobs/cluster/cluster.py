@@ -136,7 +136,7 @@ class Cluster(Release):
         parts = self.settings.parts
         if parts is None:
             epsilon = Fraction(1) if self.exact else self.epsilon
-            parts = usual_parts(self.settings.max_rows, epsilon, len(self.axes))
+            parts = usual_parts(self.settings.max_rows, epsilon / self.settings.together, len(self.axes))
         return Grid.over(self.axes, parts)
 
     @cached_property
@@ -153,7 +153,9 @@ class Cluster(Release):
         epsilon = None if self.exact else self.epsilon
         growth = Fraction(1) if self.settings.shares == "even" else GROWTH
         settings, size = self.settings, (self.k, len(self.axes))
-        return planned(settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency)
+        return planned(
+            settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency, settings.together
+        )
 
     # What is said of it.
 

@@ -71,17 +71,20 @@ def planned(
     rounds: int | None,
     growth: Fraction,
     adjacency: Adjacency,
+    together: int = 1,
 ) -> Lloyd:
-    """So many rounds, as many as is usual for None; without noise if there is no epsilon."""
+    """So many rounds, as many as is usual for None; without noise if there is no epsilon, else it hides so many rows
+    together."""
     from protocols.release.clusters import change, shares
 
     many, cells = rounds or MOST_ROUNDS, MOST_CELLS * clusters
     noises: list[Noise | None] = [None] * many
     if epsilon is not None:
-        many = rounds or usual_rounds(rows, epsilon, clusters, dimensions)
-        cells = usual_cells(rows, epsilon / many, clusters, dimensions)
+        of_row = epsilon / together
+        many = rounds or usual_rounds(rows, of_row, clusters, dimensions)
+        cells = usual_cells(rows, of_row / many, clusters, dimensions)
         moved = change(dimensions, adjacency == "replace")
-        noises = [laplace(share, moved, adjacency) for share in shares(epsilon, many, growth)]
+        noises = [laplace(share, moved, adjacency, together) for share in shares(epsilon, many, growth)]
     numbers = [size * (1 + dimensions) for size in (cells, *[clusters] * (many - 1))]
     parts = tuple(Part(count, rows * UNIT, True, noise) for count, noise in zip(numbers, noises, strict=True))
     return Lloyd(clusters, dimensions, cells, 2 * rows, parts)

@@ -16,7 +16,8 @@ from parties.jobs import privacy_models as models
 from parties.jobs.kind import Counted, Document, Estimate, Extra, Inputs
 from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, of_people, row_bound
+from parties.sources.settings import AtMost
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -51,6 +52,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
         "k, l and t hold for each party's own rows in a class or only for those of both"
     )
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
 
 

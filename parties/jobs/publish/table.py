@@ -28,7 +28,7 @@ from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
-from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
@@ -152,7 +152,8 @@ class JointTable(BySchema):
             return [
                 f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which "
                 f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
-                f"One row changes the chance of any result, hidden cells too, by a factor of at most e^{s.epsilon:g}.",
+                f"{hidden(self.at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, "
+                f"hidden cells too, by a factor of at most e^{s.epsilon:g}.",
                 *nothing_else_of_rows(peer, s.max_rows),
             ]
         each = "we or the peer have" if s.against == "peer" else "we and the peer together have"

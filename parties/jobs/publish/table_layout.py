@@ -110,7 +110,8 @@ class Layout:
         change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells
         assert self.settings.epsilon is not None
         epsilon = exact(self.settings.epsilon)
-        return laplace(epsilon if self.numbers is None else epsilon / 2, change * greatest, self.settings.adjacency)
+        share, settings = epsilon if self.numbers is None else epsilon / 2, self.settings
+        return laplace(share, change * greatest, settings.adjacency, settings.together)
 
     @property
     def samples(self) -> int:

@@ -12,7 +12,8 @@ from parties.jobs.privacy_models import Against, against
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
+from parties.sources.settings import AtMost
 
 
 class JointTableSettings(BooleanSettings, TabularSettings):
@@ -47,6 +48,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     )
     adjacency: Adjacency = neighbours("What noise hides")
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
 
 
 class JointTableExtra(Extra):

@@ -57,7 +57,7 @@ class Choice(Method):
         """The noise on each score."""
         from protocols.release.choice import choice_law
 
-        return choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)
+        return choice_law(self.epsilon, self.settings.together * self.BEST, not self.replaced, POINTS)
 
     @property
     def width(self) -> int:

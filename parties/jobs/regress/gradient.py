@@ -45,10 +45,10 @@ class Gradient(Method):
 
     @property
     def change(self) -> Change:
-        """The change that one row makes."""
+        """The change that one row makes, or all of a person's."""
         from protocols.release.descent import Change
 
-        return Change(self.features.number, self.clip << BITS, self.replaced)
+        return Change(self.features.number, self.clip << BITS, self.replaced, self.settings.together)
 
     @cached_property
     def noise(self) -> Noise:

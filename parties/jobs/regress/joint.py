@@ -19,6 +19,7 @@ from parties.jobs.regress.methods import METHODS
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
+from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
@@ -141,7 +142,6 @@ class RegressJoint(BySchema):
     @override
     def reveals(self, peer: str) -> list[str]:
         settings = self.settings
-        change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
         but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
         learnt = {
             "gradient": f"{self.method.steps} sums of the gradients of all rows and the number of rows, each number "
@@ -152,8 +152,8 @@ class RegressJoint(BySchema):
         least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
         return [
             f"We and {peer} both learn a linear classifier for {self.target} of both tables' rows together: {learnt}.",
-            f"One row {change}, whosever it is, changes how likely any result is by a factor of at most "
-            f"e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
+            f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely any result is by a factor of "
+            f"at most e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
             f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
             f"{settings.max_rows:,}{least}.",
         ]
@@ -252,6 +252,7 @@ class RegressJoint(BySchema):
         if settings.loss == "huber":
             about["huber"] = settings.huber
         about |= {"lambda": settings.regularisation, "epsilon": settings.epsilon, "adjacency": settings.adjacency}
+        about |= {} if self.at_most is None else {"at_most": self.at_most}
         about |= self.method.fields(state)
         classes, weights, spread = (
             classes_of(self.schema, self.target),

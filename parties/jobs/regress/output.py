@@ -28,20 +28,22 @@ if TYPE_CHECKING:
 class Output(Method):
     """Each party's own minimiser; the mean of the two is opened with noise (output perturbation).
 
-    Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties, of
-    the scale of one of them, halved by the mean. A row of a party, more, less or replaced, moves the gradient of its J
-    by 2 / n at most, for the greater n of the two tables, so its minimiser by 2 / (n lambda); `TOLERANCE`, to which it
-    is known, adds 2 TOLERANCE / lambda. In units of a 2^10th of that, rounded to integers, the sum of the two vectors
-    changes by at most 2^10 + sqrt(d) in the Euclidean norm, and 1 more stands for all rounding of doubles.
+    Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties,
+    of the scale of one of them, halved by the mean. A row of a party, more, less or replaced, moves the gradient of
+    its J by 2 / n at most, for the greater n of the two tables, so its minimiser by 2 / (n lambda); m rows of a
+    person by m times that (m / n of the mean are theirs, and the others' part grows by as much); `TOLERANCE`, to
+    which it is known, adds 2 TOLERANCE / lambda. In units of a 2^10th of that, rounded to integers, the sum of the
+    two vectors changes by at most 2^10 + sqrt(d) in the Euclidean norm, and 1 more stands for all rounding of
+    doubles.
     """
 
     POINT = 10
 
     @property
     def moved(self) -> float:
-        """The greatest distance by which a row moves a minimiser."""
+        """The greatest distance by which a row, or all of a person's, move a minimiser."""
         assert self.settings.least_rows is not None
-        return (2 / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
+        return (2 * self.settings.together / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
 
     @property
     def unit(self) -> float:

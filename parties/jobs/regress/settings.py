@@ -14,7 +14,8 @@ from parties.base.settings import LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
+from parties.sources.settings import AtMost
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
@@ -68,6 +69,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
         None, "Clip", "No row's gradient is longer", none="by public numbers"
     )
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
     least_rows: RowBound | None = public(
         None, "Least rows", "Public bound: no party has fewer rows; the method output needs it", none="none"
     )
@@ -129,7 +131,7 @@ def default_delta(max_rows: int) -> float:
 def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:
     """r: of either party's rows, by the bound that matters for the method."""
     assert settings.epsilon is not None
-    rows = settings.max_rows if settings.method == "gradient" else settings.least_rows or 1
+    rows = (settings.max_rows if settings.method == "gradient" else settings.least_rows or 1) / settings.together
     log = -math.log(delta)
     root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # of rho
     return rows * root * math.sqrt(2 / numbers)

@@ -27,7 +27,7 @@ from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
-from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, Loss, exact
 from parties.jobs.tabular import BySchema
@@ -140,12 +140,14 @@ class Release(BySchema):
             return None
         epsilon, delta = self.epsilon * share, getattr(self.settings, "delta", None)
         if delta is not None:
-            return gauss(epsilon, exact(delta), change, self.settings.adjacency)
-        return laplace(epsilon, change, self.settings.adjacency)
+            return gauss(epsilon, exact(delta), change, self.settings.adjacency, self.settings.together)
+        return laplace(epsilon, change, self.settings.adjacency, self.settings.together)
 
     def noisy_max(self, change: int) -> Noise | None:
         """Return noise on monotone scores that one row changes by so much each; None if the answer is exact."""
-        return None if self.exact else noisy_max(self.epsilon, change, self.settings.adjacency)
+        if self.exact:
+            return None
+        return noisy_max(self.epsilon, change, self.settings.adjacency, self.settings.together)
 
     # What is said of it.
 
@@ -193,12 +195,12 @@ class Release(BySchema):
         return float(sum(noise.epsilon for noise in mechanisms)), float(sum(noise.delta for noise in mechanisms))
 
     def promise(self) -> str:
-        """Return what is promised of one row, part of a sentence."""
+        """Return what is promised of one row, or one person, part of a sentence."""
         epsilon, delta = self.guarantee
-        hidden = "what one row says" if self.replaced else "whether one row is there"
         but = f", but for events of probability {delta:g}" if delta else ""
         factor = f"e^{epsilon:g} = {math.exp(epsilon):.3g}"
-        return f"{hidden} changes the chance of any answer by a factor of at most {factor}{but}"
+        what = hidden(self.at_most, self.replaced)
+        return f"{what} changes the chance of any answer by a factor of at most {factor}{but}"
 
     # What it costs.
 
@@ -245,6 +247,8 @@ class Release(BySchema):
             epsilon, delta = self.guarantee
             about |= {"epsilon": epsilon, **({"delta": delta} if delta else {})}
             about |= {"adjacency": self.settings.adjacency, **self.query.noise}
+        if self.at_most is not None:
+            about["at_most"] = self.at_most
         return {**about, **self.query.show(state)}
 
     @classmethod

@@ -1,5 +1,9 @@
 """The noise on a question's numbers: its law and scale, what it spends, and how far it reaches.
 
+All that hides a person follows from here and from what protocols do with `rows`: where `rows` of a person take part, a
+person changes `rows` times what a row does, in a sum of absolute values, and its square times `rows`^2. The noise grows
+so much that epsilon, or rho, is that of a person: it is what is asked for, promised and charged.
+
 Intervals are computed from the ideal law, of which the law of the circuit is within 2^-40 (`protocols.release.laws`).
 """
 
@@ -85,47 +89,52 @@ class Noise:
         return {"law": self.family, name: float(self.scale * unit)}
 
 
-def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
-    """Return noise on integers of which one row changes all together by `change` at most: epsilon-private."""
-    scale = Fraction(change) / epsilon
+def laplace(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
+    """Return noise on integers of which one row changes all together by `change` at most: epsilon-private for so many
+    rows."""
+    scale = Fraction(rows * change) / epsilon
     loss = PureLoss("discrete Laplace", epsilon, adjacency=adjacency)
-    return Noise("discrete Laplace", scale, epsilon, loss, change)
+    return Noise("discrete Laplace", scale, epsilon, loss, rows * change)
 
 
-def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
-    """Return noise on monotone scores whose greatest is told, none of which one row changes by more: epsilon-private.
+def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
+    """Return noise on monotone scores whose greatest is told, none of which one row changes by more: epsilon-private
+    for so many rows.
 
     See `protocols.release.choice`; of several places, `change` is what `protocols.release.top` says.
     """
     loss = PureLoss("report noisy max", epsilon, adjacency=adjacency)
-    return Noise("report noisy max", Fraction(change) / epsilon, epsilon, loss, change)
+    return Noise("report noisy max", Fraction(rows * change) / epsilon, epsilon, loss, rows * change)
 
 
-def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> Noise:
-    """Return what is promised of a noisy bound and of a number with noise of that bound, half of epsilon for each.
+def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows: int = 1) -> Noise:
+    """Return what is promised of a noisy bound and of a number with noise of that bound, half of epsilon for each, for
+    so many rows.
 
     See `protocols.release.triangles`: delta is the chance that the bound is too small. The scale is that of the bound.
     """
     loss = PureLoss("private bound, discrete Laplace", epsilon, delta=delta, adjacency=adjacency)
-    return Noise("discrete Laplace", 2 / epsilon, epsilon, loss, 1, delta)
+    return Noise("discrete Laplace", 2 * rows / epsilon, epsilon, loss, rows, delta)
 
 
-def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency) -> Noise:
-    """Return noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private.
+def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency, rows: int = 1) -> Noise:
+    """Return noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private for so
+    many rows, which change the numbers by the Euclidean norm rows sqrt(numbers) at most.
 
     By zero-concentrated privacy (Bun, Steinke 2016): rho-zCDP is (rho + 2 sqrt(rho ln(1 / delta)), delta)-private, and
     noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
     2020 for the discrete law). Right for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
     epsilon < 1. Sigma is rounded up, in decimal arithmetic, which is the same on every machine.
     """
+    squared = rows**2 * numbers
     with localcontext(_DECIMAL) as context:
         root = (context.ln(1 / _decimal(delta)) + _decimal(epsilon)).sqrt(context)
         rho = (root - context.ln(1 / _decimal(delta)).sqrt(context)) ** 2
-        sigma = (numbers / (2 * rho)).sqrt(context)
+        sigma = (squared / (2 * rho)).sqrt(context)
         rounded = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
     scale = Fraction(rounded)
-    loss = ConcentratedLoss("discrete Gaussian", numbers / (2 * scale**2), adjacency=adjacency)
-    return Noise("discrete Gaussian", scale, epsilon, loss, numbers, delta)
+    loss = ConcentratedLoss("discrete Gaussian", squared / (2 * scale**2), adjacency=adjacency)
+    return Noise("discrete Gaussian", scale, epsilon, loss, squared, delta)
 
 
 def _decimal(value: Fraction) -> Decimal:

@@ -9,7 +9,8 @@ from pydantic import Field
 from parties.base.settings import LocalPath
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, row_bound
+from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, of_people, row_bound
+from parties.sources.settings import AtMost
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
@@ -47,6 +48,7 @@ class DecisionSettings(BooleanSettings, TabularSettings):
 
     where: Where | None = condition()
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
 
 
 class NoisySettings(BooleanSettings, TabularSettings):
@@ -56,6 +58,7 @@ class NoisySettings(BooleanSettings, TabularSettings):
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours(besides=" (twice the noise, as a rule)")
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
 
 
 class ReleaseSettings(NoisySettings):

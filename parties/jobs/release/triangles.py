@@ -98,12 +98,13 @@ class Triangles(Release):
                 opens="exact number",
                 target=ends[1],
             )
-        privacy = self.epsilon, exact(self.settings.delta), self.replaced
+        together = self.settings.together
+        privacy = self.epsilon, exact(self.settings.delta), self.replaced, together
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
             """Return the number; its noise is of the bound that was opened."""
             bound, noisy = state
-            noise = laplace(self.epsilon / 2, bound * (1 + self.replaced), self.settings.adjacency)
+            noise = laplace(self.epsilon / 2, bound * (1 + self.replaced), self.settings.adjacency, together)
             answer = number(noisy, noise.reach(), Fraction(0), Fraction(comb(size, 3)))
             return {**about, "sensitivity": bound, **noise.fields(), "numbers": [{"of": "graph", **answer}]}
 
@@ -113,9 +114,9 @@ class Triangles(Release):
             count,
             lambda engine, numbers: list(triangles.noisy_triangles(engine, numbers.astype(np.uint8), size, *privacy)),
             show,
-            (private_bound(self.epsilon, exact(self.settings.delta), self.settings.adjacency),),
+            (private_bound(self.epsilon, exact(self.settings.delta), self.settings.adjacency, together),),
             target=ends[1],
-            program=lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced),
+            program=lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together),
         )
 
     def _ends(self) -> tuple[str, str]:

@@ -16,6 +16,8 @@ from parties.base.text import did_you_mean, quoted
 from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
+from parties.jobs.tabular_settings import of_people
+from parties.sources.settings import AtMost
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class AmountSettings(BooleanSettings):
         none="a number that each operator types",
         node=True,
     )
+    at_most: AtMost | None = of_people(node=True)
 
 
 class BatchExtra(Extra):

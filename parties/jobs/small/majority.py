@@ -17,6 +17,8 @@ from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, St
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from parties.jobs.small.amounts import Batched
+from parties.jobs.tabular_settings import of_people
+from parties.sources.settings import AtMost
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -42,6 +44,7 @@ class MajoritySettings(BooleanSettings):
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(
         32, "Width in bits", "Public width of all counts, in bits"
     )
+    at_most: AtMost | None = of_people(node=True)
 
 
 class Majority(Batched):

@@ -102,7 +102,7 @@ class Synthesise(Release):
     @cached_property
     def _mechanism(self) -> Noise:
         """All rounds: they spend all of rho, whatever they come to."""
-        noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency)
+        noise = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency, self.settings.together)
         name = f"marginals by {self.settings.select.upper()}"
         return replace(noise, loss=replace(noise.loss, mechanism=name))
 
@@ -119,6 +119,7 @@ class Synthesise(Release):
             self._mechanism.loss.amount,
             self.replaced,
             self.epsilon,
+            self.settings.together,
         )
 
     @property

@@ -140,6 +140,7 @@ class JointTree(BySchema):
             "schema": self.schema.public(),
             "target": self.target,
             **{name: getattr(self.settings, name) for name in self.specified},
+            **({} if self.at_most is None else {"at_most": self.at_most}),
             **self.engine_fields(),
         }
 
@@ -163,7 +164,7 @@ class JointTree(BySchema):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
-        return {name: getattr(self.settings, name) for name in (*self.specified, *ENGINE)}
+        return {name: getattr(self.settings, name) for name in (*self.specified, "at_most", *ENGINE)}
 
     @property
     @override

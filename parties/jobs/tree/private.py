@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.kind import OnStep, State
+from parties.jobs.sentences import changed
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
@@ -63,6 +64,7 @@ class PrivateTree(JointTree):
             epsilon=self.epsilon,
             leaf_epsilon=share if settings.leaf_epsilon is None else exact(settings.leaf_epsilon),
             replace=self.replaced,
+            rows=settings.together,
             quality=settings.quality,
             stop=settings.stop == "on",
             trees=settings.trees,
@@ -77,7 +79,9 @@ class PrivateTree(JointTree):
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
-        tree = chosen(rows, self.epsilon / (1 + self.replaced), self.domains, self.classes, settings.quality)
+        tree = chosen(
+            rows, self.epsilon / (settings.together * (1 + self.replaced)), self.domains, self.classes, settings.quality
+        )
         return settings.model_copy(update={"max_depth": tree.depth})
 
     @override
@@ -108,11 +112,10 @@ class PrivateTree(JointTree):
     def reveals(self, peer: str) -> list[str]:
         settings = self.settings
         what = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
-        change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
         return [
             f"We and {peer} both learn {what} for {self.target} of both tables' rows together, every choice in it with "
             "noise that neither knows.",
-            f"One row {change}, whosever it is, changes how likely any result is by a factor of at most "
+            f"{changed(self.at_most, self.replaced)} changes how likely any result is by a factor of at most "
             f"e^{settings.epsilon:g} (differential privacy).",
             f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
             f"{settings.max_rows:,}.",

@@ -11,7 +11,8 @@ from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
 from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
+from parties.jobs.tabular_settings import RowBound, TabularSettings, of_people, row_bound
+from parties.sources.settings import AtMost
 from protocols.release.promise import LEAST_EPSILON
 
 
@@ -39,6 +40,7 @@ class Id3Settings(TabularSettings):
         left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
     )

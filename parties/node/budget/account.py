@@ -34,7 +34,10 @@ WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 @dataclass(frozen=True)
 class Charge:
-    """The losses that a job has booked on a table of ours with a peer, once, and from when they count (aware)."""
+    """The losses that a job has booked on a table of ours with a peer, once, and from when they count (aware).
+
+    They are those of a row; or of a person, as `person` of party.toml said then whose row it is.
+    """
 
     at: datetime
     table: str
@@ -45,6 +48,7 @@ class Charge:
         PlainValidator(lambda entries: tuple(map(Loss.read, entries))),
         PlainSerializer(lambda uses: [use.entry() for use in uses]),
     ]
+    person: str = ""
 
     @property
     def stamp(self) -> str:
@@ -73,7 +77,9 @@ class Numbers:
 class Account:
     """One table at one moment. `budget` None stands for no bound: what is spent is kept all the same.
 
-    `group` is of how many rows the price is told; a budget is for one. `delta` is the fixed one of conversions from
+    `group` is of how many rows the price is told, or people if the table has a `person`; a budget is for one. What was
+    charged of another, of rows before people were named or the other way round, bounds nothing of it: as long as such a
+    charge counts, nothing is left. `delta` is the fixed one of conversions from
     rho: the budget's, or else a power of ten that is at most a tenth of 1 / `max_rows`.
     """
 
@@ -85,8 +91,10 @@ class Account:
         at: datetime,
         max_rows: int = MAX_ROWS,
         group: int = 1,
+        person: str = "",
     ) -> None:
         self.table, self.budget, self.at, self.max_rows, self.group = table, budget, at, max_rows, group
+        self.person = person
         self.delta = (
             budget.delta if budget is not None and budget.delta else 10.0 ** math.floor(-1 - math.log10(max_rows))
         )
@@ -102,12 +110,19 @@ class Account:
 
     def with_uses(self, uses: Sequence[Loss]) -> Account:
         """Return the account as it would be if a job had just spent these."""
-        planned = Charge(self.at, self.table, "", "", tuple(uses))
-        return Account(self.table, self.budget, [*self.charges, planned], self.at, self.max_rows, self.group)
+        planned = Charge(self.at, self.table, "", "", tuple(uses), self.person)
+        charges = [*self.charges, planned]
+        return Account(self.table, self.budget, charges, self.at, self.max_rows, self.group, self.person)
 
     def composed(self, charges: Iterable[Charge]) -> Composition:
         """Return what some charges come to."""
         return self.loss_of(use for charge in charges for use in charge.uses)
+
+    @property
+    def another(self) -> str:
+        """Whose loss a charge is that counts now, if it is not that of what the table hides; else empty."""
+        others = {charge.person for charge in self.counted} - {self.person}
+        return "" if not others else "row" if "" in others else "another person"
 
     @property
     def spent(self) -> float:
@@ -124,7 +139,7 @@ class Account:
     @property
     def left(self) -> float | None:
         """Epsilon that one more pure use may have; None where there is no bound."""
-        return None if self.budget is None else self._left(Composition(), self.budget)
+        return None if self.budget is None else 0.0 if self.another else self._left(Composition(), self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
         """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
@@ -146,6 +161,8 @@ class Account:
         budget, after = self.budget, self.loss + self.loss_of(uses)
         if budget is None:
             return True
+        if self.another:
+            return False
         if after.delta > exact(budget.delta):
             return False
         bound = exact(budget.epsilon) * (1 + SLACK)
@@ -156,6 +173,9 @@ class Account:
         if self.budget is None or self.fits(uses):
             return None
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
+        if self.another:
+            now = "person" if self.person else "row"
+            return f"{whose} was spent by {self.another} before, and is by {now} now: what counts of both is no sum"
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Loss]) -> Composition:

@@ -69,6 +69,7 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         per="ever" if budget is None else budget.per,
         adjacency="add-remove" if budget is None else budget.adjacency,
         group=account.group,
+        people=bool(account.person),
         fixed_delta=account.delta,
         spent=_finite(account.spent),
         left=account.left,

@@ -79,7 +79,8 @@ def _note(job: Job, entry: AuditEntry) -> None:
 def _charge(entry: AuditEntry) -> Charge:
     fields = entry.fields
     uses = tuple(map(Loss.read, fields["uses"]))
-    return Charge(datetime.fromisoformat(fields["counts_from"]), fields["table"], fields["peer"], entry.job or "", uses)
+    at, person = datetime.fromisoformat(fields["counts_from"]), fields.get("person", "")
+    return Charge(at, fields["table"], fields["peer"], entry.job or "", uses, person)
 
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:

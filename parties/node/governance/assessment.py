@@ -49,7 +49,9 @@ def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
         if settings is None:
             account = Account(table, None, evidence.log.charges, at)
         else:
-            account = Account(table, settings.budget, evidence.log.charges, at, settings.max_rows)
+            account = Account(
+                table, settings.budget, evidence.log.charges, at, settings.max_rows, person=settings.person or ""
+            )
         budget = shown.table_budget(account)
         pure = None if budget.spent is None else account.loss.is_pure and budget.spent == budget.now.epsilon
         yield {

@@ -212,6 +212,7 @@ class Charge(Fields):
     peer_fingerprint: Fingerprint
     counts_from: Text  # ISO 8601, UTC: in windows of time; not before anything that is known to have been before
     uses: list[PureLoss | ConcentratedLoss]
+    person: Text = ""  # whose row it is, as party.toml said; empty: what was spent is of rows
 
 
 class Opened(Fields):
