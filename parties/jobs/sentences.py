@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+
+def adjacency_of(document: Mapping[str, Any]) -> str:
+    """Return for which neighbours the noise of a result is, and how many rows of a person it hides together."""
+    people = f", people of at most {document['at_most']} rows" if document.get("at_most") else ""
+    return f"{document['adjacency']}{people}"
+
 
 def hidden(at_most: int | None, replaced: bool) -> str:
     """Return what noise hides, part of a sentence: of one row, or of all rows of a person that take part."""

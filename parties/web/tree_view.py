@@ -76,9 +76,10 @@ def _made(file: TreeFile) -> str:
         return ""
     trees = f"{len(file.trees)} trees, each of rows of its own, vote. " if file.others else ""
     change = {"add-remove": "added or removed", "replace": "replaced"}.get(file.noise.adjacency, file.noise.adjacency)
+    whom = "row" if file.noise.at_most is None else f"person (at most {file.noise.at_most} rows)"
     return (
-        f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a row "
-        f"{change}, attributes compared by {file.noise.quality}."
+        f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a "
+        f"{whom} {change}, attributes compared by {file.noise.quality}."
     )
 
 

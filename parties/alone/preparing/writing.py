@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -15,6 +16,8 @@ from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
 from parties.tables.types import type_of
 
+PERSON = re.compile("patient|person|subject|member|customer|client|user|insured|household|kunde|^pid$", re.IGNORECASE)
+FEWEST = 20  # people, that a column may name
 SHOWN = 6  # categories of a column, in a line
 TELLS = (
     "The schema tells the peer: the names of your columns, which values occur in at least 10 rows (the target's: "
@@ -28,11 +31,22 @@ def party_text(name: str, table: TableProfile, proposal: TableProposal, source: 
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
     parts = [
-        f"[{head}]\n" + toml_lines({"source": source, "schema": "schema.toml", "max_rows": row_bound(table.rows)}),
+        f"[{head}]\n"
+        + toml_lines({"source": source, "schema": "schema.toml", "max_rows": row_bound(table.rows)})
+        + _person(table),
         f"[{head}.format]\n" + toml_lines(spelling) if spelling else "",
         f"[{head}.columns]\n" + toml_lines(proposal.mapping) if proposal.mapping else "",
     ]
     return "\n".join(filter(None, parts))
+
+
+def _person(table: TableProfile) -> str:
+    """Return the lines by which noise would hide people, commented out, if a column seems to name them."""
+    named = [c.name for c in table.columns if PERSON.search(c.name) and FEWEST < c.distinct < 0.9 * c.rows]
+    if not named:
+        return ""
+    lines = toml_lines({"person": named[0], "at_most": 1}).splitlines()
+    return "".join(f"# {line}\n" for line in ("noise hides all rows of a person that take part:", *lines))
 
 
 def row_bound(rows: int) -> int:

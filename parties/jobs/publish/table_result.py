@@ -13,6 +13,7 @@ from parties.jobs.publish.table_layout import NAME, Layout
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.presenting import aligned, amount, shown
 from parties.jobs.release.question import number
+from parties.jobs.sentences import adjacency_of
 
 HIDDEN, SEALED = "x", "*"
 
@@ -52,6 +53,7 @@ def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
         **_about(layout),
         "epsilon": layout.settings.epsilon,
         "adjacency": layout.settings.adjacency,
+        **({} if layout.settings.at_most is None else {"at_most": layout.settings.at_most}),
         **noise.fields(layout.unit),
         "cells": _lines(cells, layout.shape[1]),
     }
@@ -67,7 +69,7 @@ def text(document: Document) -> str:
         few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
         ending = [
             f"{few}. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "
-            f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({document['adjacency']}); totals are no sums"
+            f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({adjacency_of(document)}); totals are no sums"
         ]
     else:
         cells = [[HIDDEN if digit == "1" else SEALED for digit in line] for line in document["hidden"]]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.features import ONE, Features
 from parties.jobs.release.presenting import aligned, shown
+from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights
@@ -74,7 +75,7 @@ def about(document: Document) -> list[str]:
     if "rows" in document:
         about_ = "about " if "steps" in document else ""
         lines.append(f"of {about_}{document['rows']:,} rows")
-    lines.append(f"{privacy} ({document['adjacency']})")
+    lines.append(f"{privacy} ({adjacency_of(document)})")
     if "noise" in document:
         exact = document["method"] == "output"
         up_to = "" if exact else "up to "

@@ -7,6 +7,7 @@ from typing import Any
 
 from parties.base.text import visible
 from parties.jobs.release.noise import CONFIDENCE
+from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
@@ -36,7 +37,7 @@ def about(document: Document) -> list[str]:
         if "scale_of_rows" in document:
             noise += f" on the sums, {document['scale_of_rows']:.4g} on the numbers of rows"
         noise += ", "
-    return [*lines, f"{noise}{epsilon} ({document['adjacency']})"]
+    return [*lines, f"{noise}{epsilon} ({adjacency_of(document)})"]
 
 
 def amount(value: float | None) -> str:

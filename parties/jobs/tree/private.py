@@ -230,7 +230,7 @@ class PrivateTree(JointTree):
         settings = self.settings
         assert settings.epsilon is not None
         first, *others = (named(tree, self.schema, self.target) for tree in state)
-        noise = Noise(settings.epsilon, settings.adjacency, settings.quality)
+        noise = Noise(settings.epsilon, settings.adjacency, settings.quality, settings.at_most)
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
     @override

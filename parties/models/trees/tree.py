@@ -2,8 +2,8 @@
 
 `tree.json` is {"schema_digest": ..., "target": ..., "delta": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
-A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of delta; a forest, whose
-trees vote, has {"trees": [NODE, ...]} instead of one tree.
+A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of delta, and "at_most" if
+that hides people; a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
 """
 
 from __future__ import annotations
@@ -51,11 +51,19 @@ class Size:
 
 @dataclass(frozen=True)
 class Noise:
-    """The privacy that a tree was made with: differential, for neighbours of that kind, and how attributes compared."""
+    """The privacy that a tree was made with: differential, for neighbours of that kind, and how attributes compared.
+
+    It hides `at_most` rows of a person together; None: one row.
+    """
 
     epsilon: float
     adjacency: str
     quality: str
+    at_most: int | None = None
+
+    def fields(self) -> dict[str, object]:
+        """Return it as it stands in a file."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ class TreeFile:
 
     def fields(self) -> dict[str, Any]:
         """Return the content of `tree.json`."""
-        noise = {"delta": self.delta} if self.noise is None else asdict(self.noise)
+        noise = {"delta": self.delta} if self.noise is None else self.noise.fields()
         trees = [to_json(tree) for tree in self.trees]
         what = {"trees": trees} if self.others else {"tree": trees[0]}
         return {"schema_digest": self.schema_digest, "target": self.target, **noise, **what}
@@ -154,6 +162,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _tree_file(fields: object) -> TreeFile:
     """Check the outermost object of `tree.json`. `ValueError` names the place."""
     privacy = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
+    privacy += ("at_most",) if len(privacy) > 1 and isinstance(fields, dict) and "at_most" in fields else ()
     many = isinstance(fields, dict) and "trees" in fields
     known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
     digest, target, *how, content = _fields(fields, "$", known)
@@ -171,11 +180,14 @@ def _tree_file(fields: object) -> TreeFile:
     return TreeFile(digest, target, delta, trees[0], noise, tuple(trees[1:]))
 
 
-def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
+def _noise(epsilon: object, adjacency: object, quality: object, at_most: object = None) -> Noise:
     """Return what a tree was made with."""
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
         raise ValueError("$.epsilon: must be a number > 0")
-    return Noise(float(epsilon), _text(adjacency, "$.adjacency"), _text(quality, "$.quality"))
+    if at_most is not None and not (isinstance(at_most, int | float) and at_most >= 1 and at_most == int(at_most)):
+        raise ValueError("$.at_most: must be a whole number from 1 up")
+    rows = None if at_most is None else int(at_most)
+    return Noise(float(epsilon), _text(adjacency, "$.adjacency"), _text(quality, "$.quality"), rows)
 
 
 class _Parser:

@@ -228,7 +228,7 @@ def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFr
 
 
 def test_how_many_are_left_out_is_told_in_words() -> None:
-    assert check._left_out(0, 0) == ""
+    assert check._left_out(LeftOut()) == ""
     assert check._left_out(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
 
 
