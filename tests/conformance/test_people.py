@@ -10,14 +10,15 @@ import pytest
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, submit, verified
 
 SCHEMA = '[attributes]\nsex = ["f", "m"]\nyear = ["2020", "2021"]\n'
+RULES = RESEARCH + '[[policy]]\nname = "exact"\neffect = "permit"\nexact = true\npurpose = "research"\n'
 PEOPLE = 'person = "patient"\nat_most = 2\n'
 BUDGET = "[tables.rows.budget]\nepsilon = 2\n"
 ROWS = "patient,sex,year\n" + "".join(f"p{i},{'fm'[i % 2]},{2020 + j % 2}\n" for i in range(20) for j in range(i % 5))
-HISTOGRAM = {"protocol": "release-histogram", "by": ["year"], "epsilon": 1.0, "purpose": "research"}
+HISTOGRAM = {"protocol": "release-histogram", "by": "year", "epsilon": 1.0, "purpose": "research"}
 
 
 def start(nodes: Nodes, ours: str = PEOPLE + BUDGET, theirs: str = PEOPLE) -> None:
-    nodes.furnish((ROWS + ",f,2020\n", ROWS), SCHEMA, (ours + RESEARCH, theirs + RESEARCH))
+    nodes.furnish((ROWS + ",f,2020\n", ROWS), SCHEMA, (ours + RULES, theirs + RULES))
     nodes.start()
 
 
