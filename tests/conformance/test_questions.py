@@ -43,10 +43,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "release-count": {"where": "age in [young, middle]; age = old and outcome = good"},
     "release-histogram": {"by": "age"},
     "release-table": {"by": ["age", "outcome"]},
-    "release-sum": {"of": "visits"},
-    "release-mean": {"of": "visits", "by": ["outcome"]},
-    "release-median": {"of": "visits", "where": "visits != 0"},
-    "release-top": {"of": "age", "first": 2},
+    "release-sum": {"column": "visits"},
+    "release-mean": {"column": "visits", "by": ["outcome"]},
+    "release-median": {"column": "visits", "where": "visits != 0"},
+    "release-top": {"column": "age", "first": 2},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release-marginals": {"sets": "age; age,outcome", "delta": 1e-9},
     "release-triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
@@ -167,7 +167,7 @@ def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:
 def test_what_a_node_refuses(pair: Nodes) -> None:
     """One line that names what is wrong, before anything is told to the peer."""
     for fields, message in (
-        ({"protocol": "release-mean", "of": "age", "epsilon": 1}, "of: a mean needs bounds"),
+        ({"protocol": "release-mean", "column": "age", "epsilon": 1}, "of: a mean needs bounds"),
         ({"protocol": "release-count", "epsilon": 0}, "epsilon: must be >= "),
         ({"protocol": "release-count", "epsilon": -1}, "epsilon: must be >= "),
         ({"protocol": "release-count"}, "epsilon: is missing"),
@@ -175,7 +175,10 @@ def test_what_a_node_refuses(pair: Nodes) -> None:
         ({"protocol": "release-count", "epsilon": 1, "delta": 0.001}, "delta: must be less than one over"),
         ({"protocol": "release-count", "epsilon": 1, "where": "aeg = old"}, "did you mean 'age'"),
         ({"protocol": "release-histogram", "epsilon": 1}, "by"),
-        ({"protocol": "release-top", "of": "age", "first": 4, "epsilon": 1}, "first: there are 3 values of 'age' only"),
+        (
+            {"protocol": "release-top", "column": "age", "first": 4, "epsilon": 1},
+            "first: there are 3 values of 'age' only",
+        ),
     ):
         with pytest.raises(Exception, match=message) as failed:
             pair.a.client.submit({"table": "rows", **fields})

@@ -275,4 +275,4 @@ class Release(BySchema):
 
 def _numbers(settings: Any) -> tuple[str, ...]:
     """Return the column of which numbers are asked, if one is."""
-    return tuple(names_in(getattr(settings, "of", None)))
+    return tuple(names_in(getattr(settings, "column", None)))

@@ -28,8 +28,8 @@ class Mean(Release):
 
     name = "release-mean"
     title = "Noisy mean"
-    example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "mean"
     Settings = SumSettings
     draws = True

@@ -17,7 +17,7 @@ from parties.jobs.tabular_settings import Name
 class SumSettings(GroupSettings, DrawnSettings):
     """`smc release sum`."""
 
-    of: Name | None = public(
+    column: Name | None = public(
         None,
         "Column of numbers",
         "The column of numbers; the schema lists its values, so bounds are public",
@@ -34,8 +34,8 @@ class Sum(Release):
 
     name = "release-sum"
     title = "Noisy sum"
-    example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "sum"
     Settings = SumSettings
     draws = True

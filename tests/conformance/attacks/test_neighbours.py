@@ -41,10 +41,10 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release-count": [{"where": "wind = weak; rain = much", **NOISY}, {"where": "wind = weak", "exact": True}],
     "release-histogram": [{"by": "rain", **NOISY}],
     "release-table": [{"by": ["wind", "rain"], **NOISY}],
-    "release-sum": [{"of": "hours", **NOISY}],
-    "release-mean": [{"of": "hours", "by": ["rain"], **NOISY}],
-    "release-median": [{"of": "hours", **NOISY}],
-    "release-top": [{"of": "rain", "first": 2, **NOISY}],
+    "release-sum": [{"column": "hours", **NOISY}],
+    "release-mean": [{"column": "hours", "by": ["rain"], **NOISY}],
+    "release-median": [{"column": "hours", **NOISY}],
+    "release-top": [{"column": "rain", "first": 2, **NOISY}],
     "release-triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release-naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [
@@ -58,7 +58,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
         {"method": "output", "least_rows": 1, **NOISY},
         {"method": "choice", "columns": ["hours"], "numeric": ["hours"], **NOISY},
     ],
-    "variance": [{"of": "hours", "above": 1.25}],
+    "variance": [{"column": "hours", "above": 1.25}],
     "release-marginals": [{"sets": "rain,play; wind", **NOISY}],
     "synthesise": [{"columns": ["rain", "play"], "delta": 1e-3, **NOISY}],
     "publish-joint": [

@@ -185,7 +185,7 @@ def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     job = party.directory / "job.toml"
     job.write_text('table = "patients"\npurpose = "research"\ndelta = 0.01\ncolumns = ["a"]\nsince = 2026-01-01\n')
     assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
-    wanted = {"table": "patients", "purpose": "research", "delta": 0.01, "columns": ["a"], "since": "2026-01-01"}
+    wanted = {"table": "patients", "purpose": "research", "tolerance": 0.01, "columns": ["a"], "since": "2026-01-01"}
     assert party.node.submitted == [wanted]
     assert party.json("submit", job)["id"].startswith("00000002")
 

@@ -116,7 +116,7 @@ def test_an_option_is_found_by_the_name_of_its_value(capsys: pytest.CaptureFixtu
         assert run(["release", "mean", typed, "age"]) == 2
         shown = capsys.readouterr().err
         assert "Did you mean" in shown
-        assert "--of" in shown
+        assert "--column" in shown
         assert "--config" not in shown
     assert run(["release", "mean", "--confg", "x"]) == 2
     assert "--config" in capsys.readouterr().err
@@ -134,6 +134,6 @@ def test_a_group_is_no_kind_and_its_members_are_named(group: str) -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("numbers", ["007:120", "0:012", "-05:5"])
 def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["schema", "--data", "days.csv", "--numbers", f"wind={numbers}", "--out", "new.toml"]) == 2
+    assert run(["schema", "--data", "days.csv", "--numeric", f"wind={numbers}", "--out", "new.toml"]) == 2
     assert "without leading zeros" in capsys.readouterr().err
     assert not Path("new.toml").exists()

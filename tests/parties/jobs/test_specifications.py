@@ -96,11 +96,12 @@ PUBLIC = {
     ),
     "release-histogram": noisy(by="rain"),
     "release-table": noisy(by=("wind", "rain")),
-    "release-sum": noisy(BY, of="hours"),
-    "release-mean": noisy(BY, of="hours"),
-    "release-median": noisy(BY, of="hours"),
+    "release-sum": noisy(BY, column="hours"),
+    "release-mean": noisy(BY, column="hours"),
+    "release-median": noisy(BY, column="hours"),
     "release-top": noisy(
-        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])}, of="hours"
+        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},
+        column="hours",
     ),
     "release-naive-bayes": noisy(
         {
@@ -113,7 +114,7 @@ PUBLIC = {
     "variance": fields(
         {"where": st.sampled_from(["wind = weak", "rain in [no, much]"]), "max_rows": st.integers(100, 100_000)},
         table="days",
-        of="hours",
+        column="hours",
         above=1.25,
     ),
     "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)

@@ -27,9 +27,9 @@ age = { type = "integer", low = 0, high = 100, edges = [40, 65] }
 weight = { type = "real", low = 0, high = 200, step = 0.5, edges = [70] }
 """
 TYPED = {
-    "release-mean": {"of": "age", "epsilon": 1.0},
-    "release-sum": {"of": "weight", "epsilon": 1.0},
-    "release-median": {"of": "age", "epsilon": 1.0},
+    "release-mean": {"column": "age", "epsilon": 1.0},
+    "release-sum": {"column": "weight", "epsilon": 1.0},
+    "release-median": {"column": "age", "epsilon": 1.0},
     "cluster": {"columns": ["age", "weight"], "k": 2, "epsilon": 1.0},
     "regress-joint": {"target": "y", "columns": ["age", "weight"], "epsilon": 1.0},
     "release-count": {"columns": None, "where": "age = '40 to 64'", "epsilon": 1.0},

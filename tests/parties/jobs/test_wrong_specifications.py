@@ -21,10 +21,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-count": {"table": "days", "where": "wind = weak", "epsilon": 1},
     "release-histogram": {"table": "days", "by": "rain", "epsilon": 1},
     "release-table": {"table": "days", "by": ["rain", "play"], "epsilon": 1},
-    "release-sum": {"table": "days", "of": "hours", "epsilon": 1},
-    "release-mean": {"table": "days", "of": "hours", "exact": True},
-    "release-median": {"table": "days", "of": "hours", "epsilon": 1},
-    "release-top": {"table": "days", "of": "rain", "epsilon": 1},
+    "release-sum": {"table": "days", "column": "hours", "epsilon": 1},
+    "release-mean": {"table": "days", "column": "hours", "exact": True},
+    "release-median": {"table": "days", "column": "hours", "epsilon": 1},
+    "release-top": {"table": "days", "column": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "regress-joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
@@ -45,7 +45,7 @@ WRONG = [
     *(("id3", {"min_rows": value}, "min-rows") for value in (*WRONG_NUMBERS[:1], *WRONG_NUMBERS[2:])),
     *(("id3", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
     *(("id3", {"max_depth": value}, "max-depth") for value in (-1, 201, 0.0, True, "1")),
-    *(("id3", {"delta": value}, "delta") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
+    *(("id3", {"tolerance": value}, "tolerance") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
     *(("id3", {"k": value}, "k") for value in (0, 2**32 + 1, *WRONG_NUMBERS)),
     *(("id3", {"l": value}, "l") for value in (0.5, -1, float("inf"), "1", True, None)),
     *(("id3", {"t": value}, "t") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
@@ -104,7 +104,11 @@ WRONG = [
     *(("synthesise", {"exact": value}, "exact") for value in (True, False)),
     *(("synthesise", {"rows": value}, "rows") for value in (0, *WRONG_NUMBERS)),
     *(("synthesise", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
-    *((name, {"of": value}, "of") for name in ("release-sum", "release-median") for value in ("rain", "", 1, None)),
+    *(
+        (name, {"column": value}, "column")
+        for name in ("release-sum", "release-median")
+        for value in ("rain", "", 1, None)
+    ),
     *(("release-histogram", {"by": value}, "by") for value in ("hail", ["rain"], 1)),
     *(("release-table", {"by": value}, "by") for value in ("rain", [], ["rain", "rain"], ["rain", ""], None)),
     *(("release-top", {"first": value}, "first") for value in (0, 4, *WRONG_NUMBERS)),

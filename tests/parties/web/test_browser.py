@@ -171,13 +171,13 @@ def test_proposing_by_keyboard(site: Site) -> None:
     page.keyboard.type("quality of care")
     page.get_by_label("Delta").fill("a little")
     page.keyboard.press("Enter")
-    page.get_by_role("alert").get_by_text("Delta, a tolerance: must be a number").wait_for()
-    assert page.evaluate("document.activeElement.id") == "delta"
+    page.get_by_role("alert").get_by_text("Tolerance: must be a number").wait_for()
+    assert page.evaluate("document.activeElement.id") == "tolerance"
     assert page.get_by_label("Purpose").input_value() == "quality of care"
     page.get_by_label("Delta").fill("0.01")
     page.keyboard.press("Enter")
     page.get_by_text("waits for the peer’s consent").wait_for()
-    job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "delta": 0.01}
+    job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "tolerance": 0.01}
     assert site.node.submitted == [job]
 
 

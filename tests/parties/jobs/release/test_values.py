@@ -101,7 +101,7 @@ def test_a_task_derives_numbers_and_noise_once(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(values, "decimal", counted(values.decimal))
     monkeypatch.setattr("parties.jobs.release.kind.laplace", counted(noise.laplace))
     values.read.cache_clear()
-    task = asked(name, of="visits", by=("sex",))
+    task = asked(name, column="visits", by=("sex",))
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "good"}
     task.document(state_of(task, [[row], []]))
     _ = task.reveals("them"), task.spends, task.is_countable
