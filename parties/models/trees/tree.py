@@ -60,7 +60,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class TreeFile:
-    """A tree with what it is the answer to: the schema (by digest), the target, and what tolerance or noise was agreed on.
+    """A tree with what it is the answer to: the schema (by digest), the target, and the tolerance or noise.
 
     A forest has `others` beside the first tree.
     """
