@@ -90,7 +90,7 @@ def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> 
     with registered(("overlap", "examples.overlap:Overlap")):
         for kind, named in (
             ("overlap", {"column"}),
-            ("publish-joint-table", {"by", "across", "sum"}),
+            ("publish joint-table", {"by", "across", "sum"}),
             ("circuit", set()),
         ):
             fields = [
@@ -102,7 +102,7 @@ def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> 
 def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
     page = browser.send_form("/propose", table="patients", purpose="p", tolerance="a little", min_rows="some").text
     wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
-    assert sorted(str(name) for name in wrong) == ["tolerance", "min_rows"]
+    assert sorted(str(name) for name in wrong) == ["min_rows", "tolerance"]
     assert '<p class="wrong" id="tolerance-wrong">must be a number, with a point as in 0.001, not' in page
     assert "aria-invalid" not in browser.get("/propose").text
 
@@ -165,15 +165,15 @@ def test_every_form_can_be_understood(browser: Browser, kind: str) -> None:
 
 
 def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, browser: Browser) -> None:
-    page = browser.send_form("/propose", protocol="release-sum", table="patients", by="ward", max_rows="few").text
+    page = browser.send_form("/propose", protocol="release sum", table="patients", by="ward", max_rows="few").text
     wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
     assert wrong == {"column", "epsilon", "by", "max_rows"}
     page = browser.send_form(
-        "/propose", protocol="release-sum", table="patients", column="age", exact="yes", by="ward"
+        "/propose", protocol="release sum", table="patients", column="age", exact="yes", by="ward"
     ).text
     assert "aria-invalid" not in page, "without noise there is no epsilon; the node knows its columns"
     assert node.submitted == [
-        {"protocol": "release-sum", "table": "patients", "column": "age", "exact": True, "by": ["ward"]}
+        {"protocol": "release sum", "table": "patients", "column": "age", "exact": True, "by": ["ward"]}
     ]
 
 
