@@ -2,8 +2,8 @@
 
 `tree.json` is {"schema_digest": ..., "target": ..., "tolerance": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
-A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance, and "at_most"
-if that hides people; a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
+A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance ("at_most",
+too, if it hides people); a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tree_file(fields: object) -> TreeFile:
     """Check the outermost object of `tree.json`. `ValueError` names the place."""
-    is_noisy = isinstance(fields, dict) and "epsilon" in fields
-    privacy = ("epsilon", "adjacency", "quality") if is_noisy else ("tolerance",)
-    privacy += ("at_most",) if is_noisy and "at_most" in fields else ()  # type: ignore[operator]
+    present = fields if isinstance(fields, dict) else {}
+    with_noise = ("epsilon", "adjacency", "quality", *(("at_most",) if "at_most" in present else ()))
+    privacy = with_noise if "epsilon" in present else ("tolerance",)
     many = isinstance(fields, dict) and "trees" in fields
     known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
     digest, target, *how, content = _fields(fields, "$", known)
