@@ -26,29 +26,29 @@ from tests.support.questions import SCHEMA, asked, counts
 
 EPSILON = 0.75
 ASKED: dict[str, dict[str, Any]] = {
-    "release-count": {"where": "sex = male; age = old"},
-    "release-histogram": {"by": "age"},
-    "release-table": {"by": ("age", "sex")},
-    "release-sum": {"of": "visits"},
-    "release-mean": {"of": "visits"},
-    "release-median": {"of": "visits"},
-    "release-top": {"of": "age", "first": 2},
-    "release-triangles": {"columns": ("age", "visits"), "delta": 1e-6},
-    "release-naive-bayes": {"delta": 1e-6},
-    "release-marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
+    "release count": {"where": "sex = male; age = old"},
+    "release histogram": {"by": "age"},
+    "release table": {"by": ("age", "sex")},
+    "release sum": {"of": "visits"},
+    "release mean": {"of": "visits"},
+    "release median": {"of": "visits"},
+    "release top": {"of": "age", "first": 2},
+    "release triangles": {"columns": ("age", "visits"), "delta": 1e-6},
+    "release naive-bayes": {"delta": 1e-6},
+    "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "cluster": {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "in-process", "iterations": 3},
-    "regress-joint": {"target": "outcome", "delta": 1e-6},
+    "regress joint": {"target": "outcome", "delta": 1e-6},
     "synthesise": {"delta": 1e-6, "columns": ("age", "sex")},
-    "publish-joint-table": {"by": "age", "across": "sex"},
+    "publish joint-table": {"by": "age", "across": "sex"},
     "id3": {"target": "outcome", "max_depth": 2},
 }
 MORE: list[tuple[str, dict[str, Any]]] = [
-    ("release-count", {"where": "sex = male; age = old", "delta": 1e-6}),
+    ("release count", {"where": "sex = male; age = old", "delta": 1e-6}),
     ("cluster", {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "grid"}),
-    ("regress-joint", {"target": "outcome", "method": "output", "delta": 1e-6, "least_rows": 500}),
-    ("regress-joint", {"target": "outcome", "method": "choice", "columns": ("visits",), "numeric": ("visits",)}),
+    ("regress joint", {"target": "outcome", "method": "output", "delta": 1e-6, "least_rows": 500}),
+    ("regress joint", {"target": "outcome", "method": "choice", "columns": ("visits",), "numeric": ("visits",)}),
     ("synthesise", {"delta": 1e-6, "columns": ("age", "sex"), "select": "mst"}),
-    ("publish-joint-table", {"by": "age", "sum": "visits"}),
+    ("publish joint-table", {"by": "age", "sum": "visits"}),
     ("id3", {"target": "outcome", "max_depth": 1, "quality": "gini", "trees": 2}),
 ]
 
@@ -66,18 +66,18 @@ def noises(task: Any) -> list[Fraction]:
         case "id3":
             problem = task.problem
             return [problem.class_law().scale, *(problem.attribute_law(left).scale for left in (1, 2))]
-        case "regress-joint" if task.settings.method == "choice":
+        case "regress joint" if task.settings.method == "choice":
             return [task.method.law.scale]
-        case "regress-joint" if task.settings.method == "output":
+        case "regress joint" if task.settings.method == "output":
             return [task.method.noise.scale * Fraction(task.method.unit)]
-        case "regress-joint":
+        case "regress joint":
             return [task.method.noise.scale]
         case "synthesise":
             work, epsilon = task.work, Fraction(1, 10)
             return [work.sigma(work.rho / 4), Fraction(2 * work.moved) / epsilon]
-        case "publish-joint-table":
+        case "publish joint-table":
             return [noise.scale for noise in (task.layout.noise, task.layout.rows_noise) if noise is not None]
-        case "release-triangles":
+        case "release triangles":
             settings = task.epsilon, task.replaced, task.settings.together
             return [triangles.bound_law(settings[0], settings[2]).scale, triangles.answer_law(3, *settings).scale]
         case _:
@@ -106,13 +106,13 @@ def test_all_kinds_on_tables_know_people() -> None:
 @pytest.mark.parametrize(("name", "said"), [*ASKED.items(), *MORE], ids=str)
 def test_noise_grows_with_the_rows_of_a_person(name: str, said: dict[str, Any], at_most: int, adjacency: Any) -> None:
     """Epsilon stays what is asked for, promised and charged; the noise has `at_most` times the scale."""
-    fixed = {"rate": 1.0, "clip": 1.0, "steps": 10} if name == "regress-joint" and "method" not in said else {}
-    fixed |= {"lambda": 0.01} if name == "regress-joint" else {}
+    fixed = {"rate": 1.0, "clip": 1.0, "steps": 10} if name == "regress joint" and "method" not in said else {}
+    fixed |= {"lambda": 0.01} if name == "regress joint" else {}
     by_row = task_of(name, **said, **fixed, adjacency=adjacency)
     by_person = task_of(name, **said, **fixed, adjacency=adjacency, at_most=at_most)
     for of_person, of_row in zip(noises(by_person), noises(by_row), strict=True):
         # What is rounded, of sums once however many rows of a person are in them, does not grow.
-        assert float(of_person / of_row) == pytest.approx(at_most, rel=0.02 if name == "regress-joint" else 2e-5)
+        assert float(of_person / of_row) == pytest.approx(at_most, rel=0.02 if name == "regress joint" else 2e-5)
     charged = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_person.spends]
     known = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_row.spends]
     for one, other in zip(charged, known, strict=True):
@@ -236,7 +236,7 @@ def test_what_edges_of_a_person_change(together: int) -> None:
 def test_estimates_are_of_the_noise_for_people() -> None:
     """The circuits of more noise are larger, and counted."""
     few, many = (
-        forecast(task_of("release-histogram", by="age", at_most=m).program(Inputs()), Profile("yao")) for m in (1, 50)
+        forecast(task_of("release histogram", by="age", at_most=m).program(Inputs()), Profile("yao")) for m in (1, 50)
     )
     assert few.bytes < many.bytes
 
@@ -249,19 +249,19 @@ def table_of(**said: Any) -> Inputs:
 def test_both_tables_have_to_be_about_the_same() -> None:
     people = table_of(person="patient", at_most=2)
     rows = table_of()
-    assert task_of("release-histogram", by="age", at_most=2).refusal(people) is None
-    assert task_of("release-histogram", by="age").refusal(rows) is None
-    assert task_of("release-histogram", by="age", at_most=3).refusal(people) == (
+    assert task_of("release histogram", by="age", at_most=2).refusal(people) is None
+    assert task_of("release histogram", by="age").refusal(rows) is None
+    assert task_of("release histogram", by="age", at_most=3).refusal(people) == (
         "at_most of the job must be 2, the bound on the rows of a person in the table here"
     )
-    assert "must be 2" in str(task_of("release-histogram", by="age").refusal(people))
-    assert task_of("release-histogram", by="age", at_most=3).refusal(rows) == (
+    assert "must be 2" in str(task_of("release histogram", by="age").refusal(people))
+    assert task_of("release histogram", by="age", at_most=3).refusal(rows) == (
         "at_most of the job is 3, but the table here is of rows, not of people"
     )
 
 
 def test_kinds_that_know_rows_only_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = task_of("release-histogram", by="age")
+    task = task_of("release histogram", by="age")
     monkeypatch.delitem(task.Settings.model_fields, "at_most")
     assert task.refusal(table_of(person="patient", at_most=2)) == (
         "the table here is of people, at most 2 rows of each, and this kind of job hides rows only"
