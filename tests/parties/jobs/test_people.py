@@ -29,10 +29,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "release count": {"where": "sex = male; age = old"},
     "release histogram": {"by": "age"},
     "release table": {"by": ("age", "sex")},
-    "release sum": {"of": "visits"},
-    "release mean": {"of": "visits"},
-    "release median": {"of": "visits"},
-    "release top": {"of": "age", "first": 2},
+    "release sum": {"column": "visits"},
+    "release mean": {"column": "visits"},
+    "release median": {"column": "visits"},
+    "release top": {"column": "age", "first": 2},
     "release triangles": {"columns": ("age", "visits"), "delta": 1e-6},
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
@@ -93,7 +93,9 @@ def test_the_cases_are_all_kinds_with_noise() -> None:
 
 def reads_tables() -> list[type[Kind]]:
     return [
-        kind for kind in kinds.every() if any(f in kind.Settings.model_fields for f in ("max_rows", "of", "target"))
+        kind
+        for kind in kinds.every()
+        if any(f in kind.Settings.model_fields for f in ("max_rows", "of", "what", "target"))
     ]
 
 
@@ -151,8 +153,8 @@ PEOPLE = [
     ("count", {"where": "sex = male; outcome = bad", "delta": 1e-5}),
     ("histogram", {"by": "age"}),
     ("table", {"by": ("age", "outcome")}),
-    ("sum", {"of": "visits", "by": ("sex",)}),
-    ("mean", {"of": "visits"}),
+    ("sum", {"column": "visits", "by": ("sex",)}),
+    ("mean", {"column": "visits"}),
     ("naive-bayes", {"columns": ("age",), "delta": 1e-5}),
     ("marginals", {"sets": "age; age,outcome", "delta": 1e-5}),
 ]
