@@ -78,8 +78,6 @@ def test_a_table_says_schema_and_bound(capsys: pytest.CaptureFixture[str], tmp_p
     config.write_text(f"[tables.a]\n{place}[tables.a.budget]\nepsilon = 1\n[tables.b]\n{place}")
     code, _, error = run(capsys, "estimate", "id3", "--config", config)
     assert (code, "several tables, 'a', 'b'" in error) == (2, True)
-        "smc: --config has several tables, 'a', 'b'"
-    )
     for name in (["id3"], ["release", "count", "--epsilon", "1"]):
         flags = ["--schema", DEMO.schema, "--max-rows", 30]
         assert estimates(capsys, *name, "--config", config, "--table", "a") == estimates(capsys, *name, *flags)
