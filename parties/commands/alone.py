@@ -104,8 +104,6 @@ def _bounded(text: str) -> tuple[str, range]:
 @click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
 @TABLE
 @click.option("--score", "only_score", is_flag=True, help="How often it is right on rows of known class, and when.")
-    "--score", "only_score", is_flag=True, help="How often it is right on rows whose class is known; calibration."
-)
 @json_option
 def predict(
     tree_file: Path | None,

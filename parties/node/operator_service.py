@@ -184,6 +184,8 @@ class OperatorService(Operator):
         view = self._views.get(record, state) if progress is None else None
         if view is None:
             view = self._made(record, state, progress)
+        if state == "waiting" and view.price is not None:  # by what other jobs have spent: no view is kept of that
+            view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
             return view.model_copy(update={"why": why})
         return view

@@ -107,7 +107,7 @@ class ExactTree(JointTree):
         """See `Kind.program`: for a typical tree."""
         from protocols import cost_model
 
-        return lambda engine: cost_model.typical(engine, self.problem)
+        return lambda engine: cost_model.typical(engine, self.problem, LARGEST_COUNTED // self.scored)
 
     @property
     @override
@@ -123,14 +123,15 @@ class ExactTree(JointTree):
         """See `Kind.is_countable`; by what was measured."""
         from protocols import cost_model
 
-        return cost_model.typical_cells(self.problem) * self.scored <= LARGEST_COUNTED and self.classes <= 200
+        counted = cost_model.counted_typically(self.problem, LARGEST_COUNTED // self.scored)
+        return counted * self.scored <= LARGEST_COUNTED and self.classes <= 200
 
     @override
     def most(self, profile: Profile) -> int | None:
         """See `Kind.most`."""
         from protocols import cost_model
 
-        largest = LARGEST_BOUND // self.scored
+        largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.domains) + 1)) // self.scored
         if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
             return None
         return cost_model.most_bytes(self.problem, profile, largest)
