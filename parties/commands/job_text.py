@@ -104,6 +104,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "columns", [", ".join(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
     notes = [] if job.state in ENDED else [f"note: {sentence}" for sentence in cautions(job)]
+    if job.remarks:
+        yield "our rows", job.remarks
     yield "reveals", [*notes, *job.reveals]
     if job.price is not None:
         effect = [job.price.effect] if job.price.effect else []

@@ -199,6 +199,10 @@ class Kind(ABC):
         """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
 
+    def remarks(self, inputs: Inputs) -> list[str]:
+        """Return what our own rows say of the task, a line each: for our operator before consent, for nobody else."""
+        return []
+
     def asked(self) -> tuple[Parameter, ...]:
         """Return what the operator has to type."""
         return () if self.reads_table else private_parameters(self.Settings)
