@@ -39,6 +39,12 @@ class Id3Settings(TabularSettings):
         left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
+    most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
+        None,
+        "Most bytes",
+        "The run stops in order before a level of the tree if it has cost more, both ways",
+        none="4 times the forecast, and 100 MB at least",
+    )
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
     )
