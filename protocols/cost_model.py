@@ -46,7 +46,7 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
     More than `largest` counts of entropies are counted level by level in parts: each level's bytes, gates and seconds
     are then those of a part times the number of parts.
     """
-    mean = _mean(problem)
+    mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
     ordered, splits = replace(problem, domains=domains), typical_splits(problem)
     if typical_cells(problem) <= largest:
@@ -73,7 +73,7 @@ def level_in_parts(
 
 def typical_splits(problem: Problem) -> list[int]:
     """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
-    mean, splits, nodes, beyond = _mean(problem), [], 1, 0
+    mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
     growth, ruled = min(GROWTH * mean, MOST_GROWTH), problem.rules.any
     needed = RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER if ruled else PLAIN_ROOM
     room = problem.max_rows / needed
@@ -171,12 +171,17 @@ def _level(
         _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), start, begins)
 
 
+def most_nodes(problem: Problem) -> int:
+    """Return a number of nodes that no tree has more of."""
+    return sum(nodes for nodes, _ in _largest(problem))
+
+
 def _depth(problem: Problem) -> int:
     """Return how many levels can have splits."""
     return len(problem.domains) if problem.max_depth is None else min(len(problem.domains), problem.max_depth)
 
 
-def _mean(problem: Problem) -> float:
+def mean_domain(problem: Problem) -> float:
     """Return the geometric mean of the domains."""
     return math.exp(sum(map(math.log, problem.domains)) / max(1, len(problem.domains)))
 

@@ -183,6 +183,11 @@ class Kind(ABC):
         return ()
 
     @property
+    def past_budget(self) -> bool:
+        """True if it opens anything of rows that spends nothing: on a table with a budget only a rule permits that."""
+        return not self.spends
+
+    @property
     def exact(self) -> bool:
         """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
         return False

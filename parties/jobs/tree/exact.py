@@ -21,6 +21,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
+    from protocols.tree import Tree
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
@@ -67,7 +68,8 @@ class ExactTree(JointTree):
     def check(self) -> None:
         """See `JointTree.check`: also if delta and bound do not fit the word size."""
         defaults = Id3Settings()
-        for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
+        adjacency = () if "adjacency" in self.specified else ("adjacency",)
+        for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
         self.check_depth()
@@ -156,9 +158,13 @@ class ExactTree(JointTree):
 
         def on_level(level: id3.Level) -> None:
             self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
-            on_step(self.step(level.depth, level.nodes, level.tree))
+            on_step(self.step(level.depth, level.nodes, self.reached(level.tree)))
 
         return id3.id3(engine, self.problem, data, on_level, start)
+
+    def reached(self, tree: Tree) -> State:
+        """Return the state with this tree, which may have open nodes."""
+        return tree
 
     def _stop_if_larger(self, spent: int, level: id3.Level) -> None:
         """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
@@ -177,7 +183,7 @@ class ExactTree(JointTree):
         where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
         more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
         problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, level.tree, spent)
+        raise LargerThanForecastError(problem, self.reached(level.tree), spent)
 
     @cached_property
     def forecast(self) -> int | None:
@@ -194,7 +200,7 @@ class ExactTree(JointTree):
 
     @override
     def allowing(self, most_bytes: int) -> ExactTree:
-        return ExactTree(self.settings.model_copy(update={"most_bytes": most_bytes}), self.schema, self.target)
+        return type(self)(self.settings.model_copy(update={"most_bytes": most_bytes}), self.schema, self.target)
 
     # Its states.
 
