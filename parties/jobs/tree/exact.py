@@ -35,7 +35,7 @@ class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
     specified: ClassVar[tuple[str, ...]] = (
-        "delta",
+        "tolerance",
         "min_rows",
         "max_depth",
         "max_rows",
@@ -66,7 +66,7 @@ class ExactTree(JointTree):
             domains=self.domains,
             classes=self.classes,
             max_rows=self.settings.max_rows,
-            delta=self.settings.delta,
+            delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
@@ -74,7 +74,7 @@ class ExactTree(JointTree):
 
     @override
     def check(self) -> None:
-        """See `JointTree.check`: also if delta and bound do not fit the word size."""
+        """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
@@ -255,7 +255,7 @@ class ExactTree(JointTree):
         from parties.models.trees.tree import TreeFile
 
         tree = named(state, self.schema, self.target)
-        return TreeFile(self.schema.digest(), self.target, self.settings.delta, tree)
+        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, tree)
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

@@ -90,8 +90,8 @@ class PrivateTree(JointTree):
             raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.most_bytes is not None:
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
-        if self.settings.delta != Id3Settings().delta:
-            raise InputError("delta is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.tolerance != Id3Settings().tolerance:
+            raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
