@@ -8,6 +8,7 @@ import io
 import random
 import runpy
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from parties.party_file import load as load_party
 from parties.sources.opening import open_table
 from parties.sources.settings import PlaceSettings
 from parties.tables import schema as schemas
-from parties.tables.types import type_of
+from parties.tables.types import DateType, Domain, NumberType, read_type, type_of
 from smc.errors import InputError
 
 RAW = Path(__file__).parents[4] / "shared" / "data" / "raw"
@@ -139,6 +140,62 @@ def test_another_table_is_mapped_to_a_schema_that_exists(tmp_path: Path) -> None
     assert any("'Gewicht'" in remark for remark in fitted.remarks)
     with pytest.raises(InputError, match="no column is called like an attribute"):
         fit(table, schemas.Schema({"zzz": ("a",)}))
+
+
+WORDS = "id,kg,seen,blood\n" + "".join(
+    f"{i},{'zu dick' if i == 7 else 50 + i % 40},{'gestern' if i == 9 else f'2020-01-{i % 28 + 1:02}'},"
+    f"{'A-' if i == 3 else 'a+' if i == 4 else 'A+'}\n"
+    for i in range(100)
+)
+
+
+def test_words_among_numbers_are_no_values_whoever_made_the_schema(tmp_path: Path) -> None:
+    """One mapping for both ways; and it never takes a value for one that means something else."""
+    (tmp_path / "a.csv").write_text(WORDS)
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    proposal = propose(table)
+    assert proposal.mapping["kg"] == {"values": {"zu dick": "?"}}
+    assert proposal.mapping["seen"] == {"values": {"gestern": "?"}}
+    assert proposal.mapping["blood"] == {"values": {"a+": "A+"}}
+    fitted = fit(table, proposal.schema)
+    assert fitted.mapping == proposal.mapping
+    strict = {name: values for name, values in proposal.schema.attributes.items() if name != "kg"}
+    kg = Domain(read_type({"type": "integer", "low": 40, "high": 100, "edges": [60]}))
+    remarks = {c.name: " ".join(c.remarks) for c in fit(table, schemas.Schema(strict | {"kg": kg})).columns}
+    assert "'zu dick': means no value, and the schema does not list '?'" in remarks["kg"]
+    (tmp_path / "b.csv").write_text(WORDS.replace("id,kg", "Id,K.G."))
+    assert fit(profile(PlaceSettings(source=str(tmp_path / "b.csv"))), proposal.schema).mapping["kg"] == {
+        "column": "K.G.",
+        "values": {"zu dick": "?"},
+    }
+
+
+def test_round_extremes_are_not_told_either(tmp_path: Path) -> None:
+    """Bounds are the same for neighbouring extremes: nobody learns from them which it is."""
+
+    def bounds(low: str, high: str) -> tuple[object, ...]:
+        cells = [low, high] * 2 + [f"{40 + i % 37}" for i in range(100)]
+        (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells)))
+        kind = type_of(look(tmp_path / "a.csv", "y").schema.attributes["x"])
+        assert isinstance(kind, NumberType)
+        return kind.low, kind.high
+
+    assert bounds("20", "100") == bounds("19", "101") == (10, 110)
+    assert bounds("20.0", "100.0") == bounds("19.5", "100.5")
+    assert bounds("0", "100") == bounds("5", "100") == (0, 110)  # nobody wonders at there being no negative number
+    assert bounds("-100", "90")[0] == bounds("-99", "90")[0] - 20 == -120
+
+
+def test_first_and_last_days_are_not_told(tmp_path: Path) -> None:
+    def bounds(low: str, high: str) -> tuple[object, ...]:
+        rows = [low, high] * 2 + [f"2024-{i % 12 + 1:02}-15" for i in range(100)]
+        (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(rows)))
+        kind = type_of(look(tmp_path / "a.csv", "y").schema.attributes["x"])
+        assert isinstance(kind, DateType)
+        return kind.low, kind.high
+
+    assert bounds("2024-01-01", "2024-12-31") == bounds("2023-12-24", "2025-01-06")
+    assert bounds("2024-01-01", "2024-12-31") == (date(2023, 10, 1), date(2025, 3, 31))
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_the_command_on_typed_proposals(
         shown = capsys.readouterr()
         digests.append(shown.out.split()[-1])
         assert "bounds differ: the wider ones are taken: columns 'age', 'kg', 'seen'" in shown.err
-        assert "column 'age'" not in shown.err
+        assert "column 'age': high" not in shown.err
         assert "write one into both, and merge again" in shown.err
     assert digests[0] == digests[1]
     assert Path("ours-merged.toml").read_bytes() == Path("theirs-merged.toml").read_bytes()
