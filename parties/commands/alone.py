@@ -77,7 +77,8 @@ def schema_command(
         proposal = schema.Proposal(schema.load(own_file), ())
     for note in proposal.notes:
         console.err.print(note)
-    agreed, remarks = proposal.schema, {"notes": list(proposal.notes)}
+    agreed = proposal.schema
+    remarks: dict[str, list[Any]] = {"notes": list(proposal.notes)}
     if their_file is not None:
         merged = merge(agreed, schema.load(their_file), target)
         for line in (note.text for note in merged.notes) if verbose else merged.summary():

@@ -208,7 +208,8 @@ def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: st
         if column.reads == "text":
             continue
         x = _number(column, cell, mark)
-        decimals = f"MAX(LENGTH(SPLIT_PART({cell}, '{mark}', 2)))" if column.reads == "real" else "0"
+        fraction = f"CASE WHEN {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell}, '{mark}', 2)) END"
+        decimals = f"MAX({fraction})" if column.reads == "real" else "0"  # 3.0 is whole: programs write it so
         odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, 20)"
         expressions.append(f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x})")
         places.append(place)
