@@ -27,6 +27,7 @@ from parties.alone.preparing.spelling import (
 )
 from parties.base.text import instead, quoted
 from parties.sources.databases import Scratch
+from parties.sources.mapping import NUMBER
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
@@ -36,6 +37,7 @@ from smc.errors import InputError
 
 FREQUENT = 60  # values of a column that are looked at to find out what it holds
 FEW = 400  # values of a column that are all counted, by classes of the target
+ODD = 200  # texts among numbers; a column of more different ones is none of numbers
 SEPARATOR = "\x1f"
 
 
@@ -45,7 +47,8 @@ class ColumnProfile:
 
     `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
     `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none. `counts` are rows by value and class of the target, of columns with few values.
+    that are none; `parted` if thousands have a mark. `counts` are rows by value and class of the target, of columns
+    with few values.
     """
 
     name: str
@@ -60,6 +63,7 @@ class ColumnProfile:
     inner: tuple[float, float] = (0.0, 0.0)
     decimals: int = 0
     odd: tuple[str, ...] = ()
+    parted: bool = False
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
@@ -180,7 +184,7 @@ def _profile(
     forms = [column.form for column in columns if column.reads == "date"]
     fields = {
         "decimal": mark,
-        "thousands": _thousands(columns, samples, mark),
+        "thousands": _parting(mark) if any(column.parted for column in columns) else "",
         "dates": max(forms, key=forms.count) if forms else "%Y-%m-%d",
         "missing": missing,
     }
@@ -210,18 +214,21 @@ def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: st
         x = _number(column, cell, mark)
         fraction = f"CASE WHEN {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell}, '{mark}', 2)) END"
         decimals = f"MAX({fraction})" if column.reads == "real" else "0"  # 3.0 is whole: programs write it so
-        odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, 20)"
-        expressions.append(f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x})")
+        odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, {ODD})"
+        parted = f"BOOL_OR({x} IS NOT NULL AND CONTAINS({cell}, '{_parting(mark)}'))"
+        expressions.append(
+            f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x}), {parted}"
+        )
         places.append(place)
     if not expressions:
         return columns
     facts = ask(f"SELECT {', '.join(expressions)} FROM raw").fetchone()
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, inner, decimals, odd, count = facts[6 * number : 6 * number + 6]
+        low, high, inner, decimals, odd, count, parted = facts[7 * number : 7 * number + 7]
         column = columns[place]
         exact = column.reads != "real" or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
-        if not exact or not count or count < column.rows * MOST / 2:  # or the sample was misleading
+        if not exact or not count or count < column.rows * MOST / 2 or len(odd or ()) == ODD:  # a misleading sample
             measured[place] = replace(column, reads="text")
             continue
         whole = column.reads == "real" and not decimals
@@ -232,9 +239,16 @@ def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: st
             high=high,
             inner=tuple(inner),
             decimals=decimals or 0,
-            odd=tuple(text for text in odd or () if text != MISSING),
+            odd=_odd(column, odd or (), mark),
+            parted=column.reads == "real" and parted,
         )
     return measured
+
+
+def _odd(column: ColumnProfile, texts: Sequence[str], mark: str) -> tuple[str, ...]:
+    """Return texts that are none of the column's, without space around them, which whoever reads the cells drops."""
+    bare = dict.fromkeys(text.strip() for text in texts)
+    return tuple(text for text in bare if text != MISSING and not _is_ordered(column, text, mark))
 
 
 def _number(column: ColumnProfile, cell: str, mark: str) -> str:
@@ -245,9 +259,24 @@ def _number(column: ColumnProfile, cell: str, mark: str) -> str:
         case "time":
             return f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"
         case _:
-            thousands = "." if mark == "," else ","
-            number = f"TRY_CAST(REPLACE(REPLACE({cell}, '{thousands}', ''), '{mark}', '.') AS DOUBLE)"
-            return f"CASE WHEN ISFINITE({number}) THEN {number} END"
+            number = f"REPLACE(REPLACE({cell}, '{_parting(mark)}', ''), '{mark}', '.')"
+            return f"CASE WHEN REGEXP_MATCHES({number}, '{NUMBER}') THEN TRY_CAST({number} AS DOUBLE) END"
+
+
+def _is_ordered(column: ColumnProfile, text: str, mark: str) -> bool:
+    """Return whether a text is what the ordered column holds."""
+    match column.reads:
+        case "date":
+            return date_form([text], [column.form]) is not None
+        case "time":
+            return TIME.fullmatch(text) is not None
+        case _:
+            return re.match(NUMBER, text.replace(_parting(mark), "").replace(mark, ".")) is not None
+
+
+def _parting(mark: str) -> str:
+    """Return the mark between thousands where this one stands before the decimals."""
+    return "." if mark == "," else ","
 
 
 def _counted(ask: Any, columns: list[ColumnProfile], cells: list[str], target: int | None) -> list[ColumnProfile]:
@@ -271,15 +300,3 @@ def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
     seen = {text for column in columns for text in (*column.frequent, *column.counts)}
     codes = {text for text in odd if odd.count(text) > 1 or text in NO_VALUE} | seen & set(NO_VALUE)
     return tuple(sorted(codes - {"", MISSING}))
-
-
-def _thousands(columns: Sequence[ColumnProfile], samples: Sequence[Sequence[str]], mark: str) -> str:
-    """Return the mark that parts thousands, if some number has one."""
-    parting = "." if mark == "," else ","
-    marked = any(
-        parting in text
-        for column, texts in zip(columns, samples, strict=True)
-        if column.reads in ("integer", "real")
-        for text in texts
-    )
-    return parting if marked else ""

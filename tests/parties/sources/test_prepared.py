@@ -125,7 +125,8 @@ def test_days_that_a_database_holds_as_text_are_not_proposed_as_days(
 def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "visits.csv").write_text("person;age;out\n" + "".join(f"{i};{i % 70},5;{i // 2 % 2}\n" for i in range(200)))
+    visits = "".join(f"{i};{i % 70},5;{i // 2 % 2}\n" for i in range(200))
+    (tmp_path / "visits.csv").write_text("person;age;out\n" + visits)
     (tmp_path / "people.csv").write_text("id|sex\n" + "".join(f"{i}|{'mf'[i % 2]}\n" for i in range(200)))
     config = tmp_path / "party.toml"
     before = (
