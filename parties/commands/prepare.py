@@ -139,8 +139,8 @@ def _present(party_file: Path, name: str, in_place: bool) -> str:
     there = load(party_file).tables.get(name)
     if there is not None and not in_place:
         raise InputError(f"{party_file} has a table {name} already: give another --table, or take it out")
-    if there is not None and (said := {"columns", "format"} & there.model_fields_set):
+    if there is not None and (settled := {"columns", "format"} & there.model_fields_set):
         raise InputError(
-            f"{party_file}: tables.{name} has {' and '.join(sorted(said))} already: take it out, or give another --out"
+            f"{party_file}: tables.{name} has {' and '.join(sorted(settled))} already: take it out, or give another --out"
         )
     return files.read_text(party_file)
