@@ -141,6 +141,7 @@ def _present(party_file: Path, name: str, in_place: bool) -> str:
         raise InputError(f"{party_file} has a table {name} already: give another --table, or take it out")
     if there is not None and (settled := {"columns", "format"} & there.model_fields_set):
         raise InputError(
-            f"{party_file}: tables.{name} has {' and '.join(sorted(settled))} already: take it out, or give another --out"
+            f"{party_file}: tables.{name} has {' and '.join(sorted(settled))} already: take it out, or give "
+            "another --out"
         )
     return files.read_text(party_file)

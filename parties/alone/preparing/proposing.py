@@ -108,6 +108,8 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
         return ColumnProposal(column.name, text, aside=f"its name {problem}")
     if column.distinct <= 1:
         return ColumnProposal(column.name, text, aside="it has one value only" if column.distinct else "it is empty")
+    if broken := next((word for word in column.odd if word and unusable(word)), None):
+        return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
     if _is_key(column) and not is_target:
         return ColumnProposal(column.name, text, Domain(KeyType()), remarks=("tells rows apart: a key",))
