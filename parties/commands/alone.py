@@ -44,7 +44,9 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
     multiple=True,
     help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
 )
+@click.option("--verbose", is_flag=True, help="With --merge, all that differs, column by column.")
 @proposal_option
+@json_option
 def schema_command(
     data: Path | None,
     own_file: Path | None,
@@ -52,7 +54,9 @@ def schema_command(
     target: str | None,
     exclude: tuple[str, ...],
     numbers: tuple[str, ...],
+    verbose: bool,
     out: Path,
+    as_json: bool,
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
@@ -74,12 +78,19 @@ def schema_command(
         proposal = schema.Proposal(schema.load(own_file), ())
     for note in proposal.notes:
         console.err.print(note)
+    agreed = proposal.schema
+    remarks: dict[str, list[Any]] = {"notes": list(proposal.notes)}
     if their_file is not None:
-        proposal = merge(proposal.schema, schema.load(their_file), target)
-        for note in proposal.notes:
-            console.err.print(note)
-    proposal.schema.save(out)
-    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
+        merged = merge(agreed, schema.load(their_file), target)
+        for line in (note.text for note in merged.notes) if verbose else merged.summary():
+            console.err.print(line)
+        if not verbose and len(list(merged.summary())) < len(merged.notes):
+            console.err.print("all that differs, column by column: --verbose")
+        agreed = merged.schema
+        remarks |= {"merging": [vars(note) for note in merged.notes]}
+    agreed.save(out)
+    text = f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}"
+    console.tell(as_json, {"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks}, text + "\n")
 
 
 def _bounded(text: str) -> tuple[str, range]:
