@@ -46,7 +46,7 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     visits = "visits.csv"
     people = { source = "clinic.duckdb", table = "people" }
 
-Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `spark://host:port` (a cluster's master) and
+Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `mysql://` alike, `spark://host:port` (a cluster's master) and
 `spark://local` (Spark in this process); `table` names the table there. A Spark `table` with a `/` in it is the path of
 Parquet files. For a DuckDB file `table` may be left out if there is only one.
 """
