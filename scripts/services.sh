@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install what some tests need beside Python packages: PostgreSQL, MariaDB and what its client is compiled with, Java (for Spark), Chromium with a font, openssl, and ip
-# and tc (two machines with a slow link between them). For Debian, as root.
+# Install what some tests need beside Python packages: PostgreSQL, MariaDB and what its client is compiled with, Java (for
+# Spark), Chromium with a font, openssl, and ip and tc (two machines with a slow link between them). For Debian, as root.
 # Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
 
 declare -A proof=(  # what is there once the package is

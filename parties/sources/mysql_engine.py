@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import ibis
 import ibis.expr.datatypes as dt
@@ -18,6 +18,7 @@ from MySQLdb.constants import FIELD_TYPE as KIND
 from MySQLdb.constants import FLAG
 from MySQLdb.cursors import SSCursor
 from sqlglot.dialects.mysql import MySQL
+from sqlglot.generators.mysql import MySQLGenerator
 from typing_extensions import override
 
 from parties.sources import databases
@@ -163,7 +164,7 @@ def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
     return cell
 
 
-class _Written(MySQL.Generator):
+class _Written(MySQLGenerator):
     """How our expressions are spelled for MySQL and MariaDB alike."""
 
     @classmethod
@@ -185,19 +186,11 @@ class _Written(MySQL.Generator):
         """Compare; with NaN, which the database does not know, it would be with 0."""
         return "FALSE" if equal.expression == NAN else self.binary(equal, "=")
 
-    def _part(self, part: exp.Extract) -> str:
-        """Take a part of a time; of one that is no time of the day it is NULL."""
-        text = self.extract_sql(part)
-        if part.name not in ("HOUR", "MINUTE", "SECOND"):
-            return text
-        return f"CASE WHEN TIME({self.sql(part, 'expression')}) BETWEEN '00:00:00' AND '23:59:59.999999' THEN {text} END"
-
-    TRANSFORMS = {
-        **MySQL.Generator.TRANSFORMS,
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        **MySQLGenerator.TRANSFORMS,
         exp.Trim: lambda self, e: self._trim(e),
         exp.RegexpLike: lambda self, e: self._matches(e),
         exp.EQ: lambda self, e: self._equal(e),
-        exp.Extract: lambda self, e: self._part(e),
     }
 
 

@@ -83,7 +83,8 @@ def mysql() -> Iterator[MySqlServer]:
         if done.returncode:
             pytest.skip(f"MariaDB does not start: {done.stderr.strip()[-200:]}")
         (folder / "begin.sql").write_text(
-            f"CREATE DATABASE clinic;\nGRANT ALL ON *.* TO '{ADMIN}'@'localhost' IDENTIFIED BY '{SECRET}' WITH GRANT OPTION;\n"
+            "CREATE DATABASE clinic;\n"
+            f"GRANT ALL ON *.* TO '{ADMIN}'@'localhost' IDENTIFIED BY '{SECRET}' WITH GRANT OPTION;\n"
         )
         options = [f"--socket={folder}/s", f"--init-file={folder}/begin.sql", "--skip-networking", "--skip-log-bin"]
         options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2", "--skip-name-resolve"]

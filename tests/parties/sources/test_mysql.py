@@ -159,7 +159,8 @@ def test_cells_that_other_databases_do_not_have(server: MySqlServer) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET sql_mode = ''")
         cursor.execute(
-            "INSERT INTO odd VALUES ('0000-00-00', '0000-00-00', '23:59:59', 2020, b'101', 900000000000000000, 'a,b', 1), "
+            "INSERT INTO odd VALUES "
+            "('0000-00-00', '0000-00-00', '23:59:59', 2020, b'101', 900000000000000000, 'a,b', 1), "
             "('2024-02-29', '2024-02-29 12:30:00', '00:00:00', 1999, b'001', 7, '', 1)"
         )
     dates = {"d": ("2024-02-29", "?"), "s": ("2024-02-29 12:30:00", "?"), "y": ("1999", "2020"), "c": ("1",)}
@@ -176,7 +177,7 @@ def test_times_of_the_day_are_no_durations(server: MySqlServer) -> None:
     schema = {"t": clock, "c": ("1",)}
     server.run(
         "CREATE TABLE clock (t time(3), c int)",
-        "INSERT INTO clock VALUES ('05:59:59.999', 1), ('06:00:00', 1), ('23:59:59.999', 1), ('00:00:00', 1), (NULL, 1)",
+        "INSERT INTO clock VALUES ('05:59:59.999', 1), ('06:00', 1), ('23:59:59.999', 1), ('00:00', 1), (NULL, 1)",
     )
     before, day, evening, missing = clock
     expected = {(before, "1"): 2, (day, "1"): 1, (evening, "1"): 1, (missing, "1"): 1}
@@ -235,7 +236,11 @@ def test_what_is_wrong_is_one_line_without_the_password(
         (f"mysql://reader:{ENCODED}@127.0.0.1", "typed", "not a valid URL"),
         (server.url("reader", ENCODED, more="&init_command=x"), "typed", "the option 'init_command' is not known"),
         (server.url("reader", ENCODED, more="&ssl_mode=VERIFY_IDENTITI"), "typed", "'VERIFY_IDENTITY'"),
-        (server.url("reader", ENCODED, more="&ssl_mode=REQUIRED"), "typed", "not encrypted"),  # this server has no certificate
+        (
+            server.url("reader", ENCODED, more="&ssl_mode=REQUIRED"),
+            "typed",
+            "not encrypted",
+        ),  # this server has no certificate
         (good, None, "say which `table`"),
         (good, "type", "there is no such table (did you mean 'typed'?)"),
         (good, "typed", "column 'y': there is no such column"),

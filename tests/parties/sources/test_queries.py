@@ -445,7 +445,7 @@ def test_conditions_agree_with_sqlite(files: Any, joined: pandas.DataFrame, sign
 
 
 def test_databases_that_are_not_read() -> None:
-    for scheme, name in [("mysql", "MySQL"), ("mariadb", "MySQL"), ("mssql", "SQL Server"), ("bigquery", "BigQuery")]:
+    for scheme, name in [("mssql", "SQL Server"), ("oracle", "Oracle"), ("bigquery", "BigQuery")]:
         told = refused(source=f"{scheme}://me:secret@host/db", query="SELECT 1")
         assert told == f"{scheme}://host/db: {name} is not read yet: export the table as Parquet"
 
