@@ -46,10 +46,10 @@ def compare_command(
 
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
     files.check_outputs(outputs, [original, synthetic, schema_file, config_file])
-    own = place(str(original), None)
-    choose(own, config_file)
+    at = place(str(original), None)
+    choose(at, config_file)
     with console.progress("reading") as status:
-        pair = read(own, synthetic, schema_file, target)
+        pair = read(at, synthetic, schema_file, target)
         try:
             report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:

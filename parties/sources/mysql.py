@@ -80,9 +80,9 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
     """Return what a URL says of the connection. `InputError`, which never quotes it, if it is none."""
     try:
         url = urlsplit(settings.source)
-        port, asked = url.port, parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query))
+        port, pairs = url.port, parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query))
     except ValueError:
-        asked, port, url = [], None, urlsplit("")
+        pairs, port, url = [], None, urlsplit("")
     user, colon, password = (url.netloc.rpartition("@")[0]).partition(":")
     database = unquote(url.path.removeprefix("/"))
     if not database or "/" in database or "@" in password or url.fragment:
@@ -92,7 +92,7 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
         )
     options: dict[str, Any] = {"database": database, "connect_timeout": CONNECT_SECONDS, "charset": "utf8mb4"}
     options |= {"autocommit": True, "local_infile": 0}  # a server may ask a client that allows it for any file
-    for key, value in asked:
+    for key, value in pairs:
         if key not in OPTIONS:
             raise InputError(f"{settings.label}: the option {quoted(key)} is not known{instead(key, OPTIONS)}")
         if key == "ssl_mode" and value not in MODES:
@@ -108,6 +108,6 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
     if "unix_socket" not in options:
         # To a client "localhost" is a socket at a place that was chosen when it was built; here it is what it says.
         options |= {"host": "127.0.0.1" if url.hostname in (None, "localhost") else url.hostname, "port": port or 3306}
-    if (own := Path("~/.my.cnf").expanduser()).exists():
-        options |= {"read_default_file": str(own), "read_default_group": "client"}
+    if (client_file := Path("~/.my.cnf").expanduser()).exists():
+        options |= {"read_default_file": str(client_file), "read_default_group": "client"}
     return options

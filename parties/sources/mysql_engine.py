@@ -186,11 +186,20 @@ class _Written(MySQLGenerator):
         """Compare; with NaN, which the database does not know, it would be with 0."""
         return "FALSE" if equal.expression == NAN else self.binary(equal, "=")
 
+    def _part(self, part: exp.Extract) -> str:
+        """Take a part of a time; the hour of what is no time of the day is NULL: else -00:00:01 would be one."""
+        text = self.extract_sql(part)
+        if part.name != "HOUR":
+            return text
+        time = f"TIME({self.sql(part, 'expression')})"
+        return f"CASE WHEN {time} BETWEEN '00:00:00' AND '23:59:59.999999' THEN {text} END"
+
     TRANSFORMS: ClassVar[dict[Any, Any]] = {
         **MySQLGenerator.TRANSFORMS,
         exp.Trim: lambda self, e: self._trim(e),
         exp.RegexpLike: lambda self, e: self._matches(e),
         exp.EQ: lambda self, e: self._equal(e),
+        exp.Extract: lambda self, e: self._part(e),
     }
 
 

@@ -315,8 +315,8 @@ class TableSettings(PlaceSettings):
     @property
     def state(self) -> str:
         """Which rows the table has and how they are counted, for this party alone; empty if `version` says nothing."""
-        kept = {"query", "files", "where", "consent", "columns", "format"}
-        chosen = self.model_dump(mode="json", include=kept, exclude_defaults=True)
+        keys = {"query", "files", "where", "consent", "columns", "format"}
+        chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
         return f"{self.version} {job_digest(chosen)}" if self.version and chosen else self.version
 
     @property
@@ -368,7 +368,7 @@ def public_place(source: str) -> str:
     return f"{scheme}://{place.rpartition('@')[2]}"
 
 
-def same_place(one: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
+def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
     """Return whether both have one source; `whole`: and there one table."""
-    places = [place.source if "://" in place.source else str(Path(place.source).resolve()) for place in (one, other)]
-    return places[0] == places[1] and bool(one.source) and (not whole or one.table == other.table)
+    sources = [at.source if "://" in at.source else str(Path(at.source).resolve()) for at in (place, other)]
+    return sources[0] == sources[1] and bool(place.source) and (not whole or place.table == other.table)

@@ -59,7 +59,7 @@ def names(path: str) -> set[str]:
     [
         (PLAN, ["publish", "anonymise", "--plan", "plan.toml", "--out", "out.csv"]),
         (PLAN, ["publish", "mask", "--plan", "plan.toml", "--out", "out.csv"]),
-        ("", ["publish", "table", "own.csv", "--by", "name", "--base", "5", "--out", "out.csv"]),
+        ("", ["publish", "table", "--data", "own.csv", "--by", "name", "--base", "5", "--out", "out.csv"]),
         (BLUR, ["blur", "--plan", "plan.toml", "--data", "own.csv", "--out", "out.csv"]),
     ],
 )
@@ -79,7 +79,7 @@ def test_no_opt_out_is_published(plan: str, words: list[str], capsys: Any) -> No
 def test_a_comparison_and_a_score(capsys: Any) -> None:
     party(CHOSEN)
     Path("synthetic.csv").write_text("name,age\n" + "kept,30\n" * 20)
-    words = ["compare", "own.csv", "synthetic.csv", "--schema", "schema.toml", "--json"]
+    words = ["compare", "--data", "own.csv", "--synthetic", "synthetic.csv", "--schema", "schema.toml", "--json"]
     assert run([*words, "--config", "party.toml"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["rows"]["own"] == 15
@@ -87,7 +87,7 @@ def test_a_comparison_and_a_score(capsys: Any) -> None:
 
 
 def test_what_is_not_clear_is_refused(capsys: Any) -> None:
-    words = ["publish", "table", "own.csv", "--by", "name", "--out", "out.csv", "--config", "party.toml"]
+    words = ["publish", "table", "--data", "own.csv", "--by", "name", "--out", "out.csv", "--config", "party.toml"]
     party('query = "SELECT * FROM people WHERE agreed = \'yes\'"\n[tables.people.files]\npeople = "own.csv"\n')
     assert run(words) == 2
     assert "tables.people asks for it by a `query`" in capsys.readouterr().err

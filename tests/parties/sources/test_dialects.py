@@ -31,7 +31,8 @@ class Through(DuckDb):
     def sql(self, query: exp.Expr) -> str:
         text = query.sql(self.dialect, unsupported_level=ErrorLevel.RAISE)
         (read,) = sqlglot.transpile(text, read=self.dialect, write="duckdb", unsupported_level=ErrorLevel.RAISE)
-        return read.replace("(MAX)", "")  # of a text in SQL Server
+        # Types of SQL Server whose names are read otherwise: its FLOAT has 53 bits.
+        return read.replace("(MAX)", "").replace("AS FLOAT)", "AS DOUBLE)").replace("AS REAL)", "AS DOUBLE)")
 
 
 def is_finite(cell: object) -> bool:
