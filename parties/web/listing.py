@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, urlencode
 
 from parties.operator.interface import ENDED, OPEN, JobView, Operator, State
-from parties.web.words import nearness
+from parties.web.words import nearness, title
 
 PAGE = 25  # jobs
 LOOKED_AT = 5000  # jobs that a search looks through
@@ -61,7 +61,7 @@ class Choice:
         """Return whether a job is one of these: every word stands somewhere in it, or its number begins so."""
         if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
             return False
-        about = (job.purpose, job.title, job.question, job.table, job.peer_table, job.target, job.peer, job.why)
+        about = (job.purpose, title(job), job.question, job.table, job.peer_table, job.target, job.peer, job.why)
         text = "\n".join((*about, *job.columns)).casefold()
         words = self.words.casefold().split()
         return all(word in text or (len(word) >= NUMBER and job.id.startswith(word)) for word in words)

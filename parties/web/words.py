@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from parties.base.console import size
 from parties.base.text import visible
 from parties.jobs import kinds
+from parties.jobs.sentences import heading
 from parties.jobs.settings import public_parameters
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
@@ -45,7 +46,7 @@ def state(job: JobView) -> str:
 
 def outcome(job: JobView) -> str:
     """Return what a decision of ours has made of a job, in a line."""
-    about = f"“{shown(job.purpose or job.title, 80)}”"
+    about = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
     if job.state == "cancelled" and job.ended_by != "peer":
         return f"You cancelled {about}."
     if job.state == "refused" and job.ours.verdict == "refused":
@@ -63,9 +64,9 @@ def nearness(job: JobView) -> int:
     return ("running", "interrupted", "queued", "waiting").index(job.state)
 
 
-def title(job: JobView) -> str:
-    """Return a job in a few words."""
-    return f"{shown(job.title, 40)}{' for ' if job.target else ''}{shown(job.target, 60)}"
+def title(job: JobView, limit: int = LONGEST) -> str:
+    """Return a job's question in a few words."""
+    return shown(heading(job.title, job.target, job.parameters), limit)
 
 
 def features(job: JobView) -> list[str]:

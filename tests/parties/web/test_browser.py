@@ -50,7 +50,7 @@ def test_approving_and_refusing(site: Site) -> None:
     page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
     page.locator("#under-way").get_by_text("both agree").wait_for()
     assert site.node.job(first.id).state == "queued"
-    assert page.locator("#said").inner_text() == "You approved “first”: both agree: it starts next."
+    assert page.locator("#said").inner_text() == "You approved “Decision tree for readmitted” (first): both agree: it starts next."
     assert page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}", "where one goes on"
     page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)
@@ -256,7 +256,7 @@ def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
     page.keyboard.press("Enter")
     tab_to(f"#job-{second.id} button.good")
     page.keyboard.press("Enter")
-    page.locator("#said", has_text="You approved “second”").wait_for()
+    page.locator("#said", has_text="You approved “Decision tree for readmitted” (second)").wait_for()
     until(lambda: page.evaluate("document.activeElement.innerText") == "first")  # where one goes on
     tab_to(f"#look-{first.id} > summary")
     page.keyboard.press("Enter")
@@ -266,7 +266,7 @@ def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
     page.keyboard.type("no vote")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("#said", has_text="You refused “first”.").wait_for()
+    page.locator("#said", has_text="You refused “Decision tree for readmitted” (first).").wait_for()
     assert [site.node.job(job.id).state for job in (first, second)] == ["refused", "queued"]
 
 

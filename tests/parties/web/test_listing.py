@@ -81,7 +81,7 @@ def test_a_decision_leads_back_to_the_same_choice_and_says_what_happened(node: F
     answer = browser.send_form(f"/jobs/{job.id}/refuse", page="overview", query="q=ward&state=ours", why="no")
     assert answer.headers["location"] == f"/?q=ward&state=ours&decided={job.id}"
     page = browser.get(answer.headers["location"]).text
-    assert f">You refused “{job.purpose}”.</p>" in page
+    assert f">You refused “Decision tree for readmitted” ({job.purpose}).</p>" in page
     assert job.id not in rows(page)
     assert 'value="ours" selected' in page
 
