@@ -15,7 +15,7 @@ from parties.operator.entries import fields_in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.connection import ENDLESS
-from parties.web.listing import PAGE, STATES, Choice, listing
+from parties.web.listing import PAGE, SORTS, STATES, Choice, listing
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
@@ -49,6 +49,7 @@ class Pages:
             "listing": listed,
             "query": choice.query(),
             "states": STATES,
+            "sorts": SORTS,
             "page_size": PAGE,
         }
         return self._show(visit, "overview.html", problem, context, more)

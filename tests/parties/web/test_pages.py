@@ -97,7 +97,7 @@ def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
     assert "Nothing has happened yet" in browser.get("/audit").text
     assert not any('class="paging"' in browser.get(path).text for path in ("/", "/audit"))
     node.tables = []
-    assert "[tables.NAME]" in browser.get("/propose").text
+    assert "[tables.NAME]" in browser.get("/propose?kind=id3").text
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_our_tables_with_their_columns_and_ways_on(node: FakeNode, browser: Brow
     assert page.count("<section") == len(columns) > 0
     for name, of in columns.items():
         assert all(f"<bdi>{column}</bdi>" in page for column in of)
-        form = browser.get(f"/propose?table={name}").text
+        form = browser.get(f"/propose?kind=id3&table={name}").text
         assert f'href="/propose?table={name}"' in page
         assert re.search(rf'<option[^>]*value="{name}"[^>]* selected|<option value="{name}" selected', form)
 
@@ -270,7 +270,7 @@ def test_rules_come_with_a_picture_of_whom_they_are_against(
     browser = Browser(node)
     pictures = [tag for tag in Elements(browser.get(f"/jobs/{job.id}").text).tags if tag[0] == "img"]
     assert [tag[1]["src"] for tag in pictures] == (["/static/against.svg"] if shown else [])
-    assert "against.svg" in browser.get("/propose").text
+    assert "against.svg" in browser.get("/propose?kind=id3").text
     answer = browser.get("/static/against.svg")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
 
