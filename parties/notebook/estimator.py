@@ -56,11 +56,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way to the
     other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
-    After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)` writes
-    `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
-    was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned; `schema_`
-    (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job (None
-    otherwise).
+    After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
+    writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
+    unless X was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned;
+    `schema_` (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job
+    (None otherwise).
     """
 
     classes_: NDArray[Any]

@@ -236,7 +236,7 @@ class Release(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        about: Document = {"question": self.name.removeprefix("release-")}
+        about: Document = {"question": self.name.removeprefix("release ")}
         if self.settings.where is not None:
             about["where"] = self.settings.where
         if self.exact:

@@ -25,7 +25,7 @@ class Median(Release):
     likely. No number of rows is opened. Groups (--by) cost nothing more. Missing values do not count.
     """
 
-    name = "release-median"
+    name = "release median"
     title = "Noisy median"
     example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --column visits --epsilon 1 "

@@ -32,7 +32,7 @@ class Sum(Release):
     the scale of the greatest of them, divided by epsilon. Groups (--by) cost nothing more. Missing values count as 0.
     """
 
-    name = "release-sum"
+    name = "release sum"
     title = "Noisy sum"
     example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --column visits --epsilon 1 "

@@ -41,7 +41,7 @@ class Top(Release):
     where rows are replaced. Groups (--by) cost nothing more.
     """
 
-    name = "release-top"
+    name = "release top"
     title = "Most frequent values"
     Settings = TopSettings
     example = "--data mine.csv --schema schema.toml --column diagnosis --first 5 --epsilon 1 --config party.toml"

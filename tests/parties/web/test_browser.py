@@ -244,8 +244,8 @@ def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: st
 
 def test_a_table_and_its_picture_keep_their_shape_on_a_phone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """They move in a frame of their own: no line of the table is broken, and the page is no wider than the phone."""
-    done = site.node.finish(site.node.add(protocol="release-count").id)
-    result = site.node.result(done.id).model_copy(update={"protocol": "release-count", "document": COUNT})
+    done = site.node.finish(site.node.add(protocol="release count").id)
+    result = site.node.result(done.id).model_copy(update={"protocol": "release count", "document": COUNT})
     monkeypatch.setattr(site.node, "result", lambda identifier: result)
     page = site.signed_in(f"/jobs/{done.id}", viewport={"width": 320, "height": 800})
     until(lambda: page.evaluate("document.querySelector('.drawn img').naturalWidth > 0"))

@@ -91,7 +91,7 @@ def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> 
     with registered(("overlap", "examples.overlap:Overlap")):
         for kind, named in (
             ("overlap", {"column"}),
-            ("publish-joint-table", {"by", "across", "sum"}),
+            ("publish joint-table", {"by", "across", "sum"}),
             ("circuit", set()),
         ):
             fields = [
@@ -197,15 +197,15 @@ def test_folded_settings_open_when_something_is_typed_or_wrong(browser: Browser)
 
 
 def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, browser: Browser) -> None:
-    page = browser.send_form("/propose", protocol="release-sum", table="patients", by="ward", max_rows="few").text
+    page = browser.send_form("/propose", protocol="release sum", table="patients", by="ward", max_rows="few").text
     wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
     assert wrong == {"column", "epsilon", "by", "max_rows"}
     page = browser.send_form(
-        "/propose", protocol="release-sum", table="patients", column="age", exact="yes", by="ward"
+        "/propose", protocol="release sum", table="patients", column="age", exact="yes", by="ward"
     ).text
     assert "aria-invalid" not in page, "without noise there is no epsilon; the node knows its columns"
     assert node.submitted == [
-        {"protocol": "release-sum", "table": "patients", "column": "age", "exact": True, "by": ["ward"]}
+        {"protocol": "release sum", "table": "patients", "column": "age", "exact": True, "by": ["ward"]}
     ]
 
 

@@ -98,6 +98,4 @@ def test_every_question_has_a_title_and_a_line() -> None:
         if kinds.group(name) == "release":
             assert kinds.find(name).example.endswith("--config party.toml")
             assert kinds.line(name)
-    assert kinds.command("release-naive-bayes") == "release naive-bayes"
-    assert kinds.command("id3") == "id3"
     assert "outcome" in SCHEMA.attributes

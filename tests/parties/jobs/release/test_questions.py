@@ -29,7 +29,7 @@ ROWS = st.lists(
 )
 WHERE = st.sampled_from([None, "sex = male", "age in [old, young] and visits in [0, 2, 3.5, -1]", "outcome = bad"])
 BY = st.sampled_from([None, ("sex",), ("outcome", "age")])
-NAMES = sorted(name.removeprefix("release-") for name in kinds.BUILT_IN if name.startswith("release-"))
+NAMES = sorted(name.removeprefix("release ") for name in kinds.BUILT_IN if name.startswith("release "))
 
 
 def meant(rows: Sequence[Row], where: str | None) -> list[Row]:
@@ -97,7 +97,7 @@ def test_exact_answers_are_those_of_counting(
         return sorted(candidates, key=lambda value: -found[value])[: len(candidates) - 1]
 
     if len(candidates) > 1:
-        first = answer("top", of=of, first=len(candidates) - 1, **groups)
+        first = answer("top", column=of, first=len(candidates) - 1, **groups)
         assert told(first, "first") == by_group(rows, where, by, most)
 
 

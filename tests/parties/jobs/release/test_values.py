@@ -74,7 +74,7 @@ def test_what_one_row_changes(categories: list[str], groups: int) -> None:
 def test_a_column_without_bounds(categories: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message) as failed:
         read("c", categories, "a mean")
-    assert str(failed.value).startswith("of: ")
+    assert str(failed.value).startswith("column: ")
     assert "\n" not in str(failed.value)
 
 
