@@ -13,7 +13,7 @@ from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, find_party_file, out_option
 from parties.jobs.spending import EXACT
-from parties.operator.budget import Simulation, TableBudget, Totals
+from parties.operator.budget import Simulation, TableBudget, Totals, enough_for
 from parties.party_file import files_of
 from smc.errors import InputError
 
@@ -102,6 +102,7 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     else:
         yield f"  budget      epsilon {budget.budget:.6g}{window} at delta {budget.delta:.3g}, {budget.adjacency}{rows}"
         yield f"  spent       epsilon {_number(budget.spent)}   left {_number(budget.left)}   {_bar(budget)}"
+        yield f"  enough for  {enough_for(budget.enough_for)}"
     yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
     yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
     for peer in budget.peers:
@@ -147,7 +148,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     if simulation.price is not None:
         yield from (f"  {use}" for use in simulation.price.uses)
     if simulation.after is not None:
-        yield f"would be left: {simulation.after:.4g}"
+        then = f", enough for {enough_for(simulation.enough_for)}" if simulation.enough_for else ""
+        yield f"would be left: {simulation.after:.4g}{then}"
     if simulation.earlier:
         again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
         yield f"job {simulation.earlier[:8]} asked the same: {again}"

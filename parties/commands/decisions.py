@@ -32,6 +32,10 @@ def approve(
     """
     node = node_of(config_file, state)
     view = node.job(job)
+    for remark in view.remarks:
+        console.err.print(job_text.shown(remark))
+    if view.price is not None and view.price.effect:
+        console.err.print(job_text.shown(view.price.effect))
     if not yes and (more := more_than_usual(node, view)):
         _ask_once_more(question(view), more)
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)

@@ -6,6 +6,7 @@ what could make a line read differently than it is written.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -103,6 +104,24 @@ def ruled(job: JobView) -> bool:
     return "against" in rules and not weak
 
 
+ENGINES = {  # the first word of a profile, for people
+    "yao": "encrypted circuits",
+    "gmw": "shared bits",
+    "mixed": "shared numbers and encrypted circuits",
+}
+
+
+def profile_words(profile: str) -> str:
+    """Return how a job is computed, for people first, then as files and commands name it."""
+    plain = ENGINES.get(profile.partition(" ")[0])
+    return f"{plain} ({shown(profile)})" if plain else shown(profile)
+
+
+def note(why: str) -> str:
+    """Return what a node says of a job, without the commands of a terminal: the page has a field or a button for it."""
+    return re.sub(r": (smc approve [0-9a-f]+ )?--input \w+=VALUE", ": type it below", shown(why, 1000))
+
+
 def when(at: str) -> str:
     """Return a moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
     moment = _moment(at)
@@ -153,6 +172,8 @@ FILTERS: dict[str, Any] = {
     "features": features,
     "ruled": ruled,
     "parameters": parameters,
+    "profile_words": profile_words,
+    "note": note,
     "when": when,
     "ago": ago,
     "duration": duration,

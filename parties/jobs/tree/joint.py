@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.settings import merge
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
@@ -110,7 +110,31 @@ class JointTree(BySchema):
             remarks.append(KEPT_BY_NODES)
         elif leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.own_rows(counts, Inputs().secret), remarks
+        return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
+
+    @override
+    def remarks(self, inputs: Inputs) -> list[str]:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            return self.leaks(source)
+
+    def leaks(self, source: Rows) -> list[str]:
+        """Return which columns almost decide the target by own rows alone, a line each: for this party's operator.
+
+        Nothing that the peer sees depends on it.
+        """
+        from parties.alone.preparing.leaks import leak
+        from protocols.tree import Open
+
+        lines = []
+        classes = self.schema.attributes[self.target]
+        tables = source.level(Open(), attributes=True).values
+        for name, table in zip(self.schema.features(self.target), tables, strict=True):
+            rows = {str(value): dict(zip(classes, of, strict=True)) for value, of in enumerate(table[0].tolist())}
+            known = leak(rows)
+            if known.is_one:
+                what = f"{quoted(name)} alone tells {self.target} = {quoted(known.label)} right for {known.right:.0%}"
+                lines.append(f"{what} of your rows: is it known only after the outcome?")
+        return lines
 
     @staticmethod
     def _in_specifications() -> set[str]:
