@@ -146,6 +146,7 @@ def in_page(page: str) -> list[str]:
     ],
 )
 def test_jobs_are_sorted_by_what_the_address_says(node: FakeNode, browser: Browser, sort: str, order: str) -> None:
+    node.clear()
     kinds, states = {"a": "Zeta", "b": "Alpha", "c": "Beta"}, {"a": "failed", "b": "done", "c": "refused"}
     for day, peer in enumerate("abc", 1):
         cost = None if COSTS[peer] == 5 else job_view("0" * 32).cost.model_copy(update={"bytes": COSTS[peer]})
@@ -156,12 +157,13 @@ def test_jobs_are_sorted_by_what_the_address_says(node: FakeNode, browser: Brows
             title=kinds[peer],
             state=states[peer],
             cost=cost,
-            ended_at=f"2026-03-0{day}T12:00:00+00:00",
+            ended_at=ended,
         )
     assert "".join(in_page(browser.get(f"/?sort={sort}").text)) == order
 
 
 def test_sorted_jobs_are_paged_and_the_order_is_kept(node: FakeNode, browser: Browser) -> None:
+    node.clear()
     for number in range(60):
         node.add(f"{number:032x}", peer=f"p{(7 * number) % 60:02}", state="done", ended_at="2026-03-01T12:00:00+00:00")
     address, seen = "/?sort=peer&state=done", []

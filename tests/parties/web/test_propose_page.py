@@ -169,7 +169,7 @@ def test_a_question_comes_before_its_form(browser: Browser) -> None:
     page = browser.get("/propose?table=visits&purpose=audit").text
     links = [html.unescape(str(fields["href"])) for tag, fields in Elements(page).tags if tag == "a"]
     asked = [link for link in links if link.startswith("/propose?")]
-    assert sorted(link.rpartition("kind=")[2] for link in asked) == sorted(kinds.names())
+    assert sorted(link.rpartition("kind=")[2].replace("+", " ") for link in asked) == sorted(kinds.names())
     assert all("table=visits" in link and "purpose=audit" in link for link in asked)
     assert "How many rows meet a condition?" in page
     with registered(("overlap", "examples.overlap:Overlap")):
