@@ -19,6 +19,7 @@ from parties.jobs.settings import Parameter, private_parameters, public_paramete
 from parties.jobs.tabular_settings import check_names
 from parties.operator.interface import MAX_PURPOSE, JobView, Operator
 from parties.web import questions
+from parties.web.own_tables import OwnTables
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
@@ -37,8 +38,8 @@ LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with 
 class Proposals:
     """The form for a proposal, and what takes it."""
 
-    def __init__(self, operator: Operator, renderer: Renderer) -> None:
-        self._operator, self._renderer = operator, renderer
+    def __init__(self, operator: Operator, renderer: Renderer, own: OwnTables) -> None:
+        self._operator, self._renderer, self._own = operator, renderer, own
 
     def form(self, visit: Visit) -> Response:
         """Show the questions that can be asked; of one an empty form, or one like the job that `like` names."""
@@ -108,6 +109,7 @@ class Proposals:
             "by_field": bool(_by_field(problem, values)),
             "focus": next((name for name in (*HEAD, *(field.key for field in asked), *values) if name in wrong), ""),
             "columns": columns,
+            "own": [(name, self._own.quality(name)) for name in columns if name in self._own],
             "ticked": {
                 field.key: _ticked(values[field.key], values["table"], columns) for field in fields if field.column
             },
