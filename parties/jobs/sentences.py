@@ -21,8 +21,10 @@ def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
 
 
 def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
-    """Return a job's question as a title, such as "Noisy count of rows where age = old": of its kind's title, what it is
-    about, and its public parameters."""
+    """Return a job's question as a title, such as "Noisy count of rows where age = old".
+
+    It is made of the title of its kind, what it is about, and its public parameters.
+    """
     of, by = parameters.get("column"), _names(parameters.get("by"))
     across = _names(parameters.get("across"))
     counted = parameters.get("of")  # "rows", or those with COLUMN=VALUE

@@ -35,7 +35,8 @@ def make_app(
 ) -> Starlette:
     """Return the page of a node, and what else is served at its address.
 
-    `tables` are those of this node, for their operator alone. `extra_routes` see to their own authentication; the checks of `Guard` hold for them as well.
+    `tables` are those of this node, for their operator alone. `extra_routes` see to their own authentication; the
+    checks of `Guard` hold for them as well.
     """
     renderer = Renderer(operator)
     own = tables or OwnTables()

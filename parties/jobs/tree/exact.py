@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
@@ -34,7 +34,15 @@ LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole 
 class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
-    specified = ("tolerance", "min_rows", "max_depth", "max_rows", "most_bytes", "plain", *leaf_rules.KEYS)
+    specified: ClassVar[tuple[str, ...]] = (
+        "tolerance",
+        "min_rows",
+        "max_depth",
+        "max_rows",
+        "most_bytes",
+        "plain",
+        *leaf_rules.KEYS,
+    )
 
     @override
     def completed(self) -> Id3Settings:

@@ -106,9 +106,9 @@ class JointTree(BySchema):
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
-        if settings.epsilon is not None:
+        if task.spends:
             remarks.append(KEPT_BY_NODES)
-        elif leaf_rules.may_speak_of_one(task.settings):
+        if settings.epsilon is None and leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
         return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
 

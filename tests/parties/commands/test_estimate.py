@@ -132,7 +132,8 @@ def test_a_tree_has_a_typical_cost_and_a_bound(
 
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
-    wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
+    wide, few = (schema.Schema({**{f"a{i}": values for i in range(n)}, "class": ["no", "yes"]}) for n in (60, 7))
     assert not ExactTree(Id3Settings(max_rows=2_000_000, plain=True), wide, "class").is_countable
-    small = ExactTree(Id3Settings(max_rows=2000), wide, "class")
+    assert ExactTree(Id3Settings(max_rows=2_000_000, plain=True), few, "class").is_countable, "in parts"
+    small = ExactTree(Id3Settings(max_rows=2000), few, "class")
     assert small.most(Profile("mixed")) is not None

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from parties.operator.budget import Price
+from parties.operator.budget import LeftFor, Price
 from parties.operator.interface import Asked, Verdict
 from parties.web import listing, words
 from tests.support.elements import Elements
@@ -301,3 +302,19 @@ def test_the_audit_says_how_many_entries_it_hides(
     assert (said is None) == ('id="hidden"' not in page)
     assert said is None or said in page
     assert ("Older entries are like that" in browser.get("/audit?q=tick").text) == (entries > 50)
+
+
+def test_rules_without_bounds_and_what_would_be_left_are_shown(node: FakeNode, browser: Browser) -> None:
+    node.unbounded = ["rule 'all' permits without a bound: it lacks epsilon.at_most"]
+    assert "permits without a bound" in browser.get("/").text
+    left = [LeftFor(what="noisy count", epsilon=0.1, times=7)]
+    price = Price(
+        epsilon=1, at=0, rho=0.5, delta=0, adjacency="add-remove", uses=[], left=3.0, after=2.0, enough_for=left
+    )
+    job = node.add(price=price)
+    for path in ("/", f"/jobs/{job.id}"):
+        form = re.search(r'action="/jobs/[0-9a-f]+/approve".*?</form>', browser.get(path).text, re.DOTALL)
+        assert form is not None
+        assert "epsilon 3 is left, after it 2, enough for 7 noisy counts of epsilon 0.1" in form[0]
+    node.change(job.id, price=price.model_copy(update={"left": None}))
+    assert "is left" not in browser.get("/").text
