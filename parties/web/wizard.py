@@ -78,7 +78,7 @@ class Wizard:
 
     def _show(self, visit: Visit, target: str, wishes: dict[str, Wish], problem: str = "", said: str = "") -> Response:
         name = self._name(visit)
-        context = {"table": name, "problem": problem, "said": said, "types": TYPES, "target": target}
+        context: dict[str, object] = {"table": name, "problem": problem, "said": said, "types": TYPES, "target": target}
         try:
             table, before = self._proposal(name, target)
         except InputError as error:
