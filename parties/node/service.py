@@ -96,9 +96,7 @@ class Node:
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
             lambda: list(offers.stale().values()),
-            unbounded(
-                file.policy, {name: offer.settings.budget is not None for name, offer in offers.tables.items()}
-            ),
+            unbounded(file.policy, {name: offer.settings.budget is not None for name, offer in offers.tables.items()}),
         )
         self._watches = (
             Watch(

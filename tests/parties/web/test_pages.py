@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from parties.operator.budget import Price
 from parties.operator.budget import LeftFor, Price
 from parties.operator.interface import Asked, Verdict
 from parties.web import listing, words
