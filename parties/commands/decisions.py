@@ -9,7 +9,8 @@ import click
 from parties.base import console
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.operator import input_options, job_argument, read_inputs, tell
+from parties.commands.operator import job_argument, tell
+from parties.commands.proposed import input_options, read_inputs
 from parties.operator.cautions import more_than_usual, question
 from smc.errors import InputError
 

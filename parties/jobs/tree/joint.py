@@ -71,12 +71,9 @@ class JointTree(BySchema):
         assert isinstance(settings, Id3Settings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
-        if settings.columns is not None:
-            if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
-                raise InputError("columns: name each column once, and one at least besides the target")
-            schema = schema.only([*settings.columns, target])
         fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
-        return cls.checked(merge(Id3Settings(), {"max_rows": table.max_rows, **fields}), schema, target)
+        settled = merge(Id3Settings(), {"max_rows": table.max_rows, **fields})
+        return cls.checked(settled, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -91,7 +88,8 @@ class JointTree(BySchema):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> JointTree:
-        return cls.checked(settings, schema, schema.choose_target(settings.target))
+        target = schema.choose_target(settings.target)
+        return cls.checked(settings, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -274,3 +272,13 @@ class JointTree(BySchema):
     @override
     def files(cls) -> tuple[File, ...]:
         return (*super().files(), *result.FILES)
+
+
+def _of_columns(settings: Id3Settings, schema: Schema, target: str) -> Schema:
+    """Return the schema of the columns that the settings name alone. `InputError` if they are none to predict from."""
+    columns = settings.columns
+    if columns is None:
+        return schema
+    if set(columns) <= {target} or len(set(columns)) < len(columns):
+        raise InputError("columns: name each column once, and one at least besides the target")
+    return schema.only([*columns, target])

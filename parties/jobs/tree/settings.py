@@ -22,12 +22,7 @@ class Id3Settings(TabularSettings):
 
     target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
-        None,
-        "Columns",
-        "The columns to predict from, with commas between them",
-        none="all of the schema",
-        node=True,
-        column=True,
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
     )
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
         0.001,

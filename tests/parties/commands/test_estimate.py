@@ -71,6 +71,22 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     assert mixed["at_most"] is None
 
 
+def test_a_table_says_schema_and_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Also one with a budget, which no command reads; a flag wins, and columns are chosen."""
+    config = tmp_path / "party.toml"
+    place = f'source = "{DEMO.clinic_a}"\nschema = "{DEMO.schema}"\nmax_rows = 30\n'
+    config.write_text(f"[tables.a]\n{place}[tables.a.budget]\nepsilon = 1\n[tables.b]\n{place}")
+    code, _, error = run(capsys, "estimate", "id3", "--config", config)
+    assert (code, "several tables, 'a', 'b'" in error) == (2, True)
+    for name in (["id3"], ["release", "count", "--epsilon", "1"]):
+        flags = ["--schema", DEMO.schema, "--max-rows", 30]
+        assert estimates(capsys, *name, "--config", config, "--table", "a") == estimates(capsys, *name, *flags)
+    two = estimates(capsys, "id3", "--config", config, "--table", "b", "--columns", "outlook,wind", "--max-rows", 20)
+    kept = [line for line in DEMO.schema.read_text().splitlines() if not line.startswith(("temperature", "humidity"))]
+    (tmp_path / "two.toml").write_text("\n".join(kept))
+    assert two == estimates(capsys, "id3", "--schema", tmp_path / "two.toml", "--max-rows", 20)
+
+
 def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     rows = estimates(capsys, "millionaires", "--batch", 100_000, "--link", "20mbit,1ms")
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
