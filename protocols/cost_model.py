@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from protocols.counts import RowCounts
+from protocols.edges import Runs
 from protocols.id3 import Problem, Tree, id3
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Open, Split
@@ -38,7 +39,7 @@ def typical(engine: CountingEngine, problem: Problem) -> None:
     """Count the run that ends with a tree of typical shape, split by attributes with a typical number of values."""
     mean = _mean(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered = replace(problem, domains=domains)
+    ordered = replace(problem, domains=domains, runs=_single(problem))
     _count(engine, ordered, _full_answers(ordered, typical_splits(problem)))
 
 
@@ -100,7 +101,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
     """Count a level of so many nodes at this depth in a session of its own."""
     left = (max(problem.domains),) * (len(problem.domains) - depth)
     last = not left or depth == problem.max_depth
-    alone = replace(problem, domains=(nodes, *left), max_depth=1 if last else 2)
+    alone = replace(problem, domains=(nodes, *left), max_depth=1 if last else 2, runs=((0, 1),) if problem.runs else ())
 
     def level(engine: CountingEngine) -> None:
         answers = _full_answers(alone, [1, 0 if last else splits], nodes, len(left), 1)
@@ -121,7 +122,12 @@ def _mean(problem: Problem) -> float:
 
 
 def _widest(problem: Problem) -> Problem:
-    return replace(problem, domains=(max(problem.domains, default=1),) * len(problem.domains))
+    return replace(problem, domains=(max(problem.domains, default=1),) * len(problem.domains), runs=_single(problem))
+
+
+def _single(problem: Problem) -> Runs:
+    """Return runs of one question each, if there are any: of more, a node has fewer questions left."""
+    return tuple((i, i + 1) for i in range(len(problem.domains))) if problem.runs else ()
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
@@ -152,7 +158,7 @@ def _count(engine: CountingEngine, problem: Problem, answers: Answers, start: Tr
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
     """Yield what `id3` opens, in order, when it finds `tree`."""
-    for level in levels(problem.domains, problem.classes, tree):
+    for level in levels(problem.domains, problem.classes, tree, problem.runs):
         yield [level.decisions.bits(problem.classes)]
         if level.choices is not None:
             yield [choice_bits(level.choices, level.left)]

@@ -25,10 +25,15 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """An inner node: the index of its attribute and one child per value."""
+    """An inner node: the index of its attribute and one child per value.
+
+    With an `edge`, which only sources of counts see (`protocols.edges`), there are two children: for the values below
+    it, and for the others.
+    """
 
     attribute: int
     children: tuple[Tree, ...]
+    edge: int = 0
 
 
 Tree = Open | Leaf | Split

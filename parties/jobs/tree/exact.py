@@ -29,7 +29,7 @@ LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole 
 class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
-    specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
+    specified = ("delta", "min_rows", "max_depth", "max_rows", "splits", "plain", *leaf_rules.KEYS)
 
     @override
     def completed(self) -> Id3Settings:
@@ -40,7 +40,7 @@ class ExactTree(JointTree):
         if settings.k is None:
             settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
         if settings.max_depth is None and not settings.plain:
-            depth = usual_depth(leaf_rules.rules_of(settings), self.domains, settings.max_rows)
+            depth = usual_depth(leaf_rules.rules_of(settings), self.questions.domains, settings.max_rows)
             settings = settings.model_copy(update={"max_depth": depth})
         return settings
 
@@ -50,7 +50,8 @@ class ExactTree(JointTree):
         from protocols import id3
 
         return id3.Problem(
-            domains=self.domains,
+            domains=self.questions.domains,
+            runs=self.questions.runs,
             classes=self.classes,
             max_rows=self.settings.max_rows,
             delta=self.settings.delta,
@@ -88,7 +89,7 @@ class ExactTree(JointTree):
         """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
-        return opened(self.problem.domains, self.problem.classes, state, step)
+        return opened(self.problem.domains, self.problem.classes, state, step, self.problem.runs)
 
     # What it costs, and how it is run.
 
@@ -100,7 +101,7 @@ class ExactTree(JointTree):
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
-        return max(self.domains, default=1) if computed else 1
+        return max(self.questions.domains, default=1) if computed else 1
 
     @override
     def program(self, inputs: Inputs) -> Program:
@@ -195,11 +196,11 @@ class ExactTree(JointTree):
     def tree_file(self, state: State) -> TreeFile:
         from parties.models.trees.tree import TreeFile
 
-        tree = named(state, self.schema, self.target)
+        tree = named(state, self.schema, self.target, self.questions)
         return TreeFile(self.schema.digest(), self.target, self.settings.delta, tree)
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None:
             raise InputError("the tree was made with noise: give epsilon")
-        return indexed(tree_file.tree, self.schema, self.target)
+        return indexed(tree_file.tree, self.schema, self.target, self.questions)

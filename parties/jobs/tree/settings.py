@@ -39,6 +39,11 @@ class Id3Settings(TabularSettings):
         left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
+    splits: Literal["multiway", "binary"] = public(
+        "multiway",
+        "Splits of ordered columns",
+        "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
+    )
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
     )
