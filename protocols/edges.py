@@ -77,21 +77,21 @@ class Questions:
         column, edge = self.asked[tree.attribute]
         return Split(column, tuple(map(self.of_columns, tree.children)), edge)
 
-    def counts(self, own: LevelCounts) -> LevelCounts:
+    def counts(self, tables: LevelCounts) -> LevelCounts:
         """Return counts by columns as counts by questions."""
-        if not own.values:
-            return own
+        if not tables.values:
+            return tables
         sums = [
             values.cumsum(axis=1) if by_edge else values
-            for values, by_edge in zip(own.values, self.ordered, strict=True)
+            for values, by_edge in zip(tables.values, self.ordered, strict=True)
         ]
-        tables = [
-            np.stack([sums[column][:, edge - 1], own.classes - sums[column][:, edge - 1]], axis=1)
+        by_question = [
+            np.stack([sums[column][:, edge - 1], tables.classes - sums[column][:, edge - 1]], axis=1)
             if edge
             else sums[column]
             for column, edge in self.asked
         ]
-        return LevelCounts(own.classes, tuple(tables))
+        return LevelCounts(tables.classes, tuple(by_question))
 
 
 class Asked:
@@ -102,8 +102,8 @@ class Asked:
         self._source = source
         self._questions = questions
 
-    def level(self, asked: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
+    def level(self, trees: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
         """See `Counts.level` and `ForestCounts.level`."""
         of_columns = self._questions.of_columns
-        trees = tuple(map(of_columns, asked)) if isinstance(asked, tuple) else of_columns(asked)
-        return self._questions.counts(self._source.level(trees, attributes))
+        by_columns = tuple(map(of_columns, trees)) if isinstance(trees, tuple) else of_columns(trees)
+        return self._questions.counts(self._source.level(by_columns, attributes))

@@ -7,7 +7,7 @@ order in which every count, circuit and message of a level lists them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -33,7 +33,7 @@ class Split:
 
     attribute: int
     children: tuple[Tree, ...]
-    edge: int = 0
+    edge: int = field(default=0, repr=False)
 
 
 Tree = Open | Leaf | Split

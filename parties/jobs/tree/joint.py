@@ -129,9 +129,13 @@ class JointTree(BySchema):
         """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
 
     def check_depth(self) -> None:
-        """`InputError` for a tree that could be written but not be read back."""
+        """`InputError` for a tree that could be written but not be read back, or without any edge to ask for."""
         from parties.models.trees.tree import MAX_DEPTH
 
+        if self.settings.splits == "binary" and not self.questions.runs:
+            raise InputError(
+                "splits: no column of the schema has ranges to ask by edges; give multiway, or leave it out"
+            )
         depth = len(self.questions.domains) if self.settings.max_depth is None else self.settings.max_depth
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
