@@ -101,7 +101,7 @@ class Edges(Release):
         rows = self.settings.max_rows
         if noise is None:
             return Question(
-                learnt, sum(sizes), own_rows, lambda engine, own: _exact(engine, own, sizes, parts, rows),
+                learnt, sum(sizes), own_rows, lambda engine, numbers: _exact(engine, numbers, sizes, parts, rows),
                 lambda state: show(np.array(state).reshape(len(columns), -1).tolist()),
                 opens="group where an edge is", subject=columns[0], target=columns[0],
             )  # fmt: skip
@@ -148,16 +148,16 @@ def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
     return builder.build()
 
 
-def _exact(engine: Engine, own: Numbers, sizes: Sequence[int], parts: int, rows: int) -> list[int]:
+def _exact(engine: Engine, numbers: Numbers, sizes: Sequence[int], parts: int, rows: int) -> list[int]:
     """Open the group that starts at each edge, column by column; the number of groups where it is beyond all."""
     from protocols.inputs import checked
     from protocols.opened import index_below
     from smc.primitives import bits
 
     width, of_edges = rows.bit_length(), []
-    for numbers in np.split(own, np.cumsum(sizes)[:-1]):
-        below = checked(numbers.cumsum(), width, "the number of rows")
+    for of_column in np.split(numbers, np.cumsum(sizes)[:-1]):
+        below = checked(of_column.cumsum(), width, "the number of rows")
         own_bits = np.concatenate([bits.from_integers([int(number)], width) for number in below])
-        opened = engine.reveal(*engine.run(_netlist(len(numbers), parts, width, engine.form), *engine.both(own_bits)))
-        of_edges += [int(index_below(number, len(numbers) + 1, "an edge")[0]) for number in opened]
+        opened = engine.reveal(*engine.run(_netlist(len(of_column), parts, width, engine.form), *engine.both(own_bits)))
+        of_edges += [int(index_below(number, len(of_column) + 1, "an edge")[0]) for number in opened]
     return of_edges
