@@ -143,7 +143,7 @@ def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
     scaled = [number * parts for number in below[:-1]]
     for k in range(1, parts):
         least = below[-1] * k
-        too_few = [any_of(below[-1]), *(number < least for number in scaled)]  # none is below the first group
+        too_few = [any_of(below[-1].wires), *(number < least for number in scaled)]  # none is below the first group
         builder.output(total([builder.integer([wire]) for wire in too_few], size.bit_length()))
     return builder.build()
 
