@@ -143,8 +143,13 @@ def _fingerprint(value: str) -> str:
 
 
 def _date_form(value: str) -> str:
-    """Return a check that a form names the day, the month and the year, each once."""
-    if sorted(re.findall(r"%(.)", value)) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"]):
+    """Return a check that a form names the day, the month and the year, each once; and maybe the time of the day."""
+    day, clock = re.fullmatch(r"(.*?)(%H.*)?", value, re.DOTALL).groups("")  # type: ignore[union-attr]
+    codes = [re.findall(r"%(.)", part) for part in (day, clock)]
+    if (
+        sorted(codes[0]) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"])
+        or codes[1] != ["H", "M", "S"][: len(codes[1])]
+    ):
         raise ValueError(f'must be a form such as "%d.%m.%Y", not {quoted(value)}')
     return value
 

@@ -376,8 +376,8 @@ class DateType(OrderedType):
             return Cuts(labels, tuple(reversed(days)), falling=True)
         assert self.low is not None
         assert self.high is not None
-        starts = [start := _start(self.low, self.granularity)]
-        while (start := _start(start + timedelta(days=STRIDE[self.granularity]), self.granularity)) <= self.high:
+        starts = [start := period_start(self.low, self.granularity)]
+        while (start := period_start(start + timedelta(days=STRIDE[self.granularity]), self.granularity)) <= self.high:
             starts.append(start)
         return Cuts(
             tuple(_period(start, self.granularity) for start in starts), tuple(days_of(start) for start in starts[1:])
@@ -534,7 +534,7 @@ def _years_before(day: date, years: int) -> date:
         return date(day.year - years, 2, 28)
 
 
-def _start(day: date, granularity: Granularity) -> date:
+def period_start(day: date, granularity: Granularity) -> date:
     """Return the first day of the period that a day is in."""
     match granularity:
         case "day":

@@ -182,7 +182,7 @@ def test_no_tree_costs_more_than_the_most(profile: Profile, case: tuple[Question
     for largest in (10**9, 200):
         most = most_bytes(problem, profile, largest)
         assert forecast(lambda engine: with_tree(engine, problem, tree), profile).bytes <= most
-        assert forecast(lambda engine: typical(engine, problem), profile).bytes <= most
+        assert forecast(lambda engine: typical(engine, problem, 10**6), profile).bytes <= most
 
 
 def test_engines_agree_and_a_run_can_be_taken_up() -> None:

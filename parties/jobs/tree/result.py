@@ -11,25 +11,30 @@ from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.models.trees.tree import Node, TreeFile
+    from collections.abc import Iterator
+
+    from parties.models.trees.tree import Node, Support, TreeFile
     from protocols.edges import Questions
     from protocols.tree import Tree
 
 
-def named(tree: Tree, schema: Schema, target: str, questions: Questions) -> Node:
-    """Return the protocol's tree of questions with the schema's names."""
+def named(
+    tree: Tree, schema: Schema, target: str, questions: Questions, supports: Iterator[Support] | None = None
+) -> Node:
+    """Return the protocol's tree of questions with the schema's names; with the support of each leaf in reading
+    order."""
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
 
     if isinstance(tree, indices.Leaf):
-        return Leaf(schema.attributes[target][tree.label])
+        return Leaf(schema.attributes[target][tree.label], None if supports is None else next(supports))
     if isinstance(tree, indices.Open):
         raise ValueError("the tree is not finished")
     column, edge = questions.asked[tree.attribute]
     attribute = schema.features(target)[column]
     values = schema.attributes[attribute]
     words = sides(values, edge) if edge else values
-    children = (named(child, schema, target, questions) for child in tree.children)
+    children = [named(child, schema, target, questions, supports) for child in tree.children]
     return Split(attribute, dict(zip(words, children, strict=True)), tuple(values) if edge else (), edge)
 
 
@@ -64,6 +69,21 @@ def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tr
         return indices.Split(questions.asked.index((features.index(tree.attribute), tree.edge)), children)
     except (ValueError, KeyError):
         raise InputError("the tree does not fit the schema") from None
+
+
+def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, ...], ...]:
+    """Return the counts of the leaves in reading order, by class. `InputError` if a leaf has none, or of others."""
+    from parties.models.trees.tree import Leaf, places
+
+    classes = schema.attributes[target]
+    rows = []
+    for place in places(tree):
+        if isinstance(place.node, Leaf):
+            support = place.node.support
+            if support is None or set(support.counts) != set(classes):
+                raise InputError("the tree has no counts of its leaves for these classes: leave out support_epsilon")
+            rows.append(tuple(support.counts[label] for label in classes))
+    return tuple(rows)
 
 
 def text(document: Document) -> str:

@@ -108,7 +108,15 @@ def test_a_table_with_a_budget_is_a_nodes(table: TableSettings) -> None:
         on_table(kinds.find("id3").Settings(), None, False, {"t": kept})  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("more", [{"plain": True}, {"epsilon": 500.0, "max_depth": 1}, {"epsilon": 900.0, "trees": 2}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"plain": True},
+        {"plain": True, "support_epsilon": 9.0},
+        {"epsilon": 500.0, "max_depth": 1},
+        {"epsilon": 900.0, "trees": 2},
+    ],
+)
 def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: TableSettings) -> None:
     assert table.schema_file is not None
     table.schema_file.write_text("".join(line for line in SCHEMA.splitlines(True) if "group" not in line))
@@ -121,7 +129,9 @@ def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: T
 
     state = run_local(program)[0]  # each row twice: once at each party
     document = task.document(state)
-    if "trees" not in more:
+    if "support_epsilon" in more:
+        assert kind.text(document, 0).startswith("├── weight < 70: a (")
+    elif "trees" not in more:
         assert kind.text(document, 0) == "├── weight < 70: a\n└── weight >= 70: b\n"
         assert document["ordered"] == {"weight": ["under 70", "70 and over"]}
     assert task.state_of(TreeFile.parse(document)) == state  # type: ignore[attr-defined]
