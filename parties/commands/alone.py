@@ -34,8 +34,9 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
 @click.option("--data", type=FILE, help="Own rows, a CSV or Parquet file.")
-@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge.")
+@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge or --edges.")
 @click.option("--merge", "their_file", type=FILE, help="The peer's proposal: what both together need.")
+@click.option("--edges", "edges_file", type=FILE, help="Edges for --schema: the result of `smc release edges`.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
@@ -52,6 +53,7 @@ def schema_command(
     data: Path | None,
     own_file: Path | None,
     their_file: Path | None,
+    edges_file: Path | None,
     target: str | None,
     exclude: tuple[str, ...],
     numbers: tuple[str, ...],
@@ -63,13 +65,14 @@ def schema_command(
 
     The proposal shows which values occur in this file, never how often. With --merge it is what both parties'
     proposals need: the columns that both have, with the values of either, the wider bounds and the edges of both; what
-    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests.
+    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests. With
+    --edges columns of numbers are counted between the edges that both parties' rows have been found to have.
     """
     if (data is None) == (own_file is None):
-        raise InputError("give --data, or with --merge --schema: one of the two")
-    if own_file is not None and (their_file is None or exclude or numbers):
-        raise InputError("--schema is for --merge, and nothing can be excluded from it, or added")
-    files.check_outputs({"--out": out}, [data, own_file, their_file])
+        raise InputError("give --data, or with --merge or --edges --schema: one of the two")
+    if own_file is not None and ((their_file is None and edges_file is None) or exclude or numbers):
+        raise InputError("--schema is for --merge and --edges, and nothing can be excluded from it, or added")
+    files.check_outputs({"--out": out}, [data, own_file, their_file, edges_file])
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
@@ -89,9 +92,20 @@ def schema_command(
             console.err.print("all that differs, column by column: --verbose")
         agreed = merged.schema
         remarks |= {"merging": [vars(note) for note in merged.notes]}
+    if edges_file is not None:
+        agreed = agreed.with_edges(_edges(edges_file))
     agreed.save(out)
     text = f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}"
     console.tell(as_json, {"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks}, text + "\n")
+
+
+def _edges(path: Path) -> dict[str, list[object]]:
+    """Return the edges of each column in a result of `smc release edges`. `InputError` for another file."""
+    result = files.read_json(path)
+    try:
+        return {str(entry["column"]): list(entry["edges"]) for entry in result["edges"]}
+    except (TypeError, KeyError):
+        raise InputError(f"{path}: it has no edges: it is no result of smc release edges") from None
 
 
 def _bounded(text: str) -> tuple[str, range]:

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.base import files
-from parties.base.settings import at_key
+from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns
 from parties.tables.toml_text import toml_lines
@@ -118,6 +118,22 @@ class Schema:
             if isinstance(column := type_of(attributes.get(name, ())), NumberType):
                 with at_key(f"schema: {name}"):
                     attributes[name] = Domain(column.numeric())
+        return Schema(attributes, self.target, self.keys)
+
+    def with_edges(self, edges: Mapping[str, Sequence[object]]) -> Schema:
+        """Return the schema with these columns of numbers counted between these edges. `InputError` if they do not
+        fit."""
+        self.only([*edges])  # all are there
+        attributes = dict(self.attributes)
+        for name, numbers in edges.items():
+            column = type_of(attributes[name])
+            if not isinstance(column, NumberType):
+                raise InputError(f"{quoted(name)} is no integer or real in the schema, so it has no edges")
+            if not numbers:
+                raise InputError(f"{quoted(name)} has no edge: its rows are too much alike")
+            fields = column.model_dump(exclude_unset=True, exclude={"edges", "width"})
+            with at_key(f"schema: {name}"):
+                attributes[name] = Domain(validated(type(column), {**fields, "edges": list(numbers)}))
         return Schema(attributes, self.target, self.keys)
 
     def misfit(self, wanted: Schema) -> str | None:

@@ -66,7 +66,7 @@ def test_what_is_overruled_is_in_the_files(table: TableSettings, tmp_path: Path)
     assert known.attributes["age"][:2] == ("under 20", "20 to 39")
     assert known.target == "outcome"
     code, lines = page.post("mapping", **wishes)
-    assert (code, "separator" in lines, "[tables.patients]" in lines) == (200, True, True)
+    assert (code, "separator" in lines, "[tables.patients.format]" in lines) == (200, True, True)
     code, text = page.post("write", **wishes)
     assert (code, "Written: " in text) == (200, True)
     assert schemas.load(tmp_path / "patients-schema.toml").digest() == known.digest()
