@@ -19,6 +19,7 @@ from parties.base.address import parse_address
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
 from parties.commands.options import Between, find_party_file, json_option, party_config
+from parties.commands.rows import words_of
 from parties.link import tls
 from parties.link.identity import (
     SOON,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.operator.interface import NodeView
     from parties.sources.settings import TableSettings
-    from parties.sources.source import LeftOut
 
 ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
@@ -157,19 +157,10 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()
-            text = (
-                f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(left_out)}{_people(table)}"
-            )
+            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
-
-
-def _left_out(rows: LeftOut) -> str:
-    """Return in words how many rows are not counted, for the eyes of their owner."""
-    words = ("by `where`", "without consent", "that are no person's", "beyond those of a person that take part")
-    parts = [f"{number:,} {why}" for number, why in zip(rows, words, strict=True) if number]
-    return f"; left out: {', '.join(parts)}" if parts else ""
 
 
 def _people(table: TableSettings) -> str:

@@ -60,8 +60,12 @@ class LinearModel:
 
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """
+        return [self.classes[score > 0] for score in self.scores(rows)]
+
+    def scores(self, rows: Columns) -> list[float]:
+        """Return the score of every row; see `predict`."""
         rows.require(list(self.columns))
-        return [self.classes[self.score(rows, row) > 0] for row in range(len(rows.lines))]
+        return [self.score(rows, row) for row in range(len(rows.lines))]
 
     def score(self, rows: Columns, row: int) -> float:
         """Return the intercept and what the cells of a row add."""

@@ -274,9 +274,9 @@ class Release(BySchema):
         drawn = File(
             f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
-        return (*super().files(), drawn)
+        return (*super().files(), drawn, File(f"{cls.noun}.csv", "text/csv", presenting.numbers_as_csv, "csv"))
 
 
 def _numbers(settings: Any) -> tuple[str, ...]:
-    """Return the column of which numbers are asked, if one is."""
-    return tuple(names_in(getattr(settings, "column", None)))
+    """Return the columns of which numbers are asked, if one is."""
+    return (*names_in(getattr(settings, "column", None)), *names_in(getattr(settings, "numeric", None)))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
 from parties.base.settings import merge
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
@@ -19,11 +20,13 @@ from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import Id3Extra, Id3Settings
 from parties.tables.schema import Schema
+from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
+    from protocols.edges import Questions
     from smc.counting import Program
 
 BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
@@ -71,12 +74,9 @@ class JointTree(BySchema):
         assert isinstance(settings, Id3Settings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
-        if settings.columns is not None:
-            if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
-                raise InputError("columns: name each column once, and one at least besides the target")
-            schema = schema.only([*settings.columns, target])
         fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
-        return cls.checked(merge(Id3Settings(), {"max_rows": table.max_rows, **fields}), schema, target)
+        settled = merge(Id3Settings(), {"max_rows": table.max_rows, **fields})
+        return cls.checked(settled, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -91,7 +91,8 @@ class JointTree(BySchema):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> JointTree:
-        return cls.checked(settings, schema, schema.choose_target(settings.target))
+        target = schema.choose_target(settings.target)
+        return cls.checked(settings, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -106,11 +107,35 @@ class JointTree(BySchema):
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
-        if settings.epsilon is not None:
+        if task.spends:
             remarks.append(KEPT_BY_NODES)
-        elif leaf_rules.may_speak_of_one(task.settings):
+        if settings.epsilon is None and leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.own_rows(counts, Inputs().secret), remarks
+        return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
+
+    @override
+    def remarks(self, inputs: Inputs) -> list[str]:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            return self.leaks(source)
+
+    def leaks(self, source: Rows) -> list[str]:
+        """Return which columns almost decide the target by own rows alone, a line each: for this party's operator.
+
+        Nothing that the peer sees depends on it.
+        """
+        from parties.alone.preparing.leaks import leak
+        from protocols.tree import Open
+
+        lines = []
+        classes = self.schema.attributes[self.target]
+        tables = source.level(Open(), attributes=True).values
+        for name, table in zip(self.schema.features(self.target), tables, strict=True):
+            rows = {str(value): dict(zip(classes, of, strict=True)) for value, of in enumerate(table[0].tolist())}
+            known = leak(rows)
+            if known.is_one:
+                what = f"{quoted(name)} alone tells {self.target} = {quoted(known.label)} right for {known.right:.0%}"
+                lines.append(f"{what} of your rows: is it known only after the outcome?")
+        return lines
 
     @staticmethod
     def _in_specifications() -> set[str]:
@@ -126,10 +151,14 @@ class JointTree(BySchema):
         """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
 
     def check_depth(self) -> None:
-        """`InputError` for a tree that could be written but not be read back."""
+        """`InputError` for a tree that could be written but not be read back, or without any edge to ask for."""
         from parties.models.trees.tree import MAX_DEPTH
 
-        depth = len(self.domains) if self.settings.max_depth is None else self.settings.max_depth
+        if self.settings.splits == "binary" and not self.questions.runs:
+            raise InputError(
+                "splits: no column of the schema has ranges to ask by edges; give multiway, or leave it out"
+            )
+        depth = len(self.questions.domains) if self.settings.max_depth is None else self.settings.max_depth
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
 
@@ -150,6 +179,15 @@ class JointTree(BySchema):
     def domains(self) -> tuple[int, ...]:
         """The number of values of each attribute to predict from."""
         return tuple(len(self.schema.attributes[name]) for name in self.schema.features(self.target))
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What a node can ask: each column, or each edge of an ordered one."""
+        from protocols.edges import Questions
+
+        types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
+        by_edge = self.settings.splits == "binary"
+        return Questions(self.domains, tuple(by_edge and isinstance(column, OrderedType) for column in types))
 
     @property
     def classes(self) -> int:
@@ -203,7 +241,13 @@ class JointTree(BySchema):
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """See `BySchema.own_rows`; `secret` is the key of this party's random choices."""
         del secret
-        return source
+        return self.by_questions(source)
+
+    def by_questions(self, source: Any) -> Any:
+        """Return a source of counts by columns as one by what a node can ask."""
+        from protocols.edges import Asked
+
+        return Asked(source, self.questions) if self.questions.runs else source
 
     @contextmanager
     @override
@@ -251,3 +295,13 @@ class JointTree(BySchema):
     @override
     def files(cls) -> tuple[File, ...]:
         return (*super().files(), *result.FILES)
+
+
+def _of_columns(settings: Id3Settings, schema: Schema, target: str) -> Schema:
+    """Return the schema of the columns that the settings name alone. `InputError` if they are none to predict from."""
+    columns = settings.columns
+    if columns is None:
+        return schema
+    if set(columns) <= {target} or len(set(columns)) < len(columns):
+        raise InputError("columns: name each column once, and one at least besides the target")
+    return schema.only([*columns, target])

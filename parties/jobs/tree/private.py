@@ -34,7 +34,7 @@ TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when
 class PrivateTree(JointTree):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
-    specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+    specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
 
     @property
     def epsilon(self) -> Fraction:
@@ -54,10 +54,11 @@ class PrivateTree(JointTree):
 
         settings = self.settings
         assert settings.max_depth is not None  # it has been chosen
-        levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
+        levels = max(0, min(settings.max_depth, len(self.questions.domains) - (settings.stop == "off")))
         share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
-            domains=self.domains,
+            domains=self.questions.domains,
+            runs=self.questions.runs,
             classes=self.classes,
             max_rows=settings.max_rows,
             max_depth=settings.max_depth,
@@ -79,9 +80,8 @@ class PrivateTree(JointTree):
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
-        tree = chosen(
-            rows, self.epsilon / (settings.together * (1 + self.replaced)), self.domains, self.classes, settings.quality
-        )
+        epsilon = self.epsilon / (settings.together * (1 + self.replaced))
+        tree = chosen(rows, epsilon, self.questions.domains, self.classes, settings.quality)
         return settings.model_copy(update={"max_depth": tree.depth})
 
     @override
@@ -90,6 +90,10 @@ class PrivateTree(JointTree):
 
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
+        if self.settings.support_epsilon is not None:
+            raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.most_bytes is not None:
+            raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)
@@ -145,8 +149,8 @@ class PrivateTree(JointTree):
         from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:
-            return Unpartitioned(source)
-        return Partitioned(self.domains, self.classes, source, self.settings.trees, secret)
+            return self.by_questions(Unpartitioned(source))
+        return self.by_questions(Partitioned(self.domains, self.classes, source, self.settings.trees, secret))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -180,10 +184,10 @@ class PrivateTree(JointTree):
     @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
-        width, depth = len(self.domains), self.settings.max_depth
+        width, depth = len(self.questions.domains), self.settings.max_depth
         levels = width if depth is None else min(depth, width)
         candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
-        logarithms = candidates * max(self.domains, default=1) * (self.classes + 1)
+        logarithms = candidates * max(self.questions.domains, default=1) * (self.classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
     @property
@@ -229,7 +233,7 @@ class PrivateTree(JointTree):
 
         settings = self.settings
         assert settings.epsilon is not None
-        first, *others = (named(tree, self.schema, self.target) for tree in state)
+        first, *others = (named(tree, self.schema, self.target, self.questions) for tree in state)
         noise = Noise(settings.epsilon, settings.adjacency, settings.quality, settings.at_most)
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
@@ -237,4 +241,4 @@ class PrivateTree(JointTree):
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is None or len(tree_file.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
-        return tuple(indexed(tree, self.schema, self.target) for tree in tree_file.trees)
+        return tuple(indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)

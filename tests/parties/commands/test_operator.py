@@ -89,7 +89,7 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert lines[0] == [
         "!",
         "a1b20000",
-        *["for", "our", "consent", "university", "id3,", "readmitted", "patients"],
+        *["for", "our", "consent", "university", "Decision", "tree", "for", "readmitted", "patients"],
         *["research", "on", "readmissions", "2026-03-01", "12:00"],
     ]
     assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]
@@ -116,7 +116,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "state  waiting for our consent",
         "proposed  by the peer, university, 2026-03-01 12:00 UTC",
         "purpose  research on readmissions",
-        "computes  id3, target readmitted",
+        "computes  Decision tree for readmitted (id3)",
         "a decision tree that predicts readmitted",
         "our table  patients (the peer's: patienten)",
         "columns  age, sex, smoker, blood_pressure, readmitted",
@@ -188,6 +188,46 @@ def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     wanted = {"table": "patients", "purpose": "research", "tolerance": 0.01, "columns": ["a"], "since": "2026-01-01"}
     assert party.node.submitted == [wanted]
     assert party.json("submit", job)["id"].startswith("00000002")
+
+
+def test_submit_proposes_a_kind_with_flags(party: Party) -> None:
+    """The job is the one that a file with the same keys says."""
+    words = [
+        "id3",
+        "--table",
+        "patients",
+        "--purpose",
+        "research",
+        "--tolerance",
+        "0.01",
+        "--columns",
+        "a,b",
+        "--plain",
+    ]
+    assert party("submit", *words) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
+    wanted = {"protocol": "id3", "table": "patients", "purpose": "research", "tolerance": 0.01, "columns": ["a", "b"]}
+    assert party.node.submitted == [wanted | {"plain": True}]
+    party.node.submitted.clear()
+    assert (
+        party("submit", "release", "mean", "--column", "age", "--epsilon", "1", "--peer", "lab", "--table", "patients")[
+            0
+        ]
+        == 0
+    )
+    assert party.node.submitted == [
+        {"protocol": "release mean", "column": "age", "epsilon": 1.0, "peer": "lab", "table": "patients"}
+    ]
+    party.node.submitted.clear()
+    assert party("submit", "millionaires", "--value", "7")[0] == 0
+    assert party.node.submitted == [{"protocol": "millionaires", "value": 7}]
+
+
+@pytest.mark.parametrize("command", [["submit"], ["budget", "simulate"]])
+def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str]) -> None:
+    assert party(*command, "id4") == (2, "", "smc: there is no kind of job 'id4' (did you mean 'id3'?)\n")
+    assert party(*command, "release")[2].startswith(
+        "smc: 'release' is a group of kinds of jobs: name one of 'release co"
+    )
 
 
 def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:

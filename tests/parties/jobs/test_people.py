@@ -36,6 +36,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release triangles": {"columns": ("age", "visits"), "delta": 1e-6},
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
+    "release edges": {"columns": ("visits",)},
     "cluster": {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "in-process", "iterations": 3},
     "regress joint": {"target": "outcome", "delta": 1e-6},
     "synthesise": {"delta": 1e-6, "columns": ("age", "sex")},
@@ -49,6 +50,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ("regress joint", {"target": "outcome", "method": "choice", "columns": ("visits",), "numeric": ("visits",)}),
     ("synthesise", {"delta": 1e-6, "columns": ("age", "sex"), "select": "mst"}),
     ("publish joint-table", {"by": "age", "sum": "visits"}),
+    ("id3", {"target": "outcome", "max_depth": 1, "epsilon": None, "support_epsilon": EPSILON}),
     ("id3", {"target": "outcome", "max_depth": 1, "quality": "gini", "trees": 2}),
 ]
 
@@ -63,6 +65,8 @@ def task_of(name: str, **said: Any) -> Any:
 def noises(task: Any) -> list[Fraction]:
     """The scale of all noise that a task takes, whatever it is; of what depends on the rows, for rows that may be."""
     match task.name:
+        case "id3" if task.settings.support_epsilon is not None:
+            return [task.noise.scale]
         case "id3":
             problem = task.problem
             return [problem.class_law().scale, *(problem.attribute_law(left).scale for left in (1, 2))]

@@ -68,7 +68,7 @@ PUBLIC = {
     "id3": fields(
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
-            "delta": st.floats(0.001, 1),
+            "tolerance": st.floats(0.001, 1),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
@@ -103,6 +103,7 @@ PUBLIC = {
         {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},
         column="hours",
     ),
+    "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
     "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
