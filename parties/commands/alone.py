@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
+from parties.commands.rows import tell_left_out
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
@@ -194,10 +195,10 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
             "table": None,
             "query": None,
             "files": {},
-            "where": None,
-            "consent": None,
         }
         table = table.model_copy(update=elsewhere)
+    if table.is_chosen:
+        tell_left_out(table)
     columns = dict.fromkeys(_columns(model))
     numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
     agreed = schema.load(table.schema_file).numeric(numbers)

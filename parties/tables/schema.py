@@ -150,12 +150,16 @@ class Schema:
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def save(self, path: Path) -> None:
-        """Write the schema as TOML. `InputError` if the file cannot be written."""
+    def text(self) -> str:
+        """Return the schema as the content of a schema file."""
         head = "" if self.target is None else toml_lines({"target": self.target}) + "\n"
         attributes = {name: _saved(values) for name, values in self.attributes.items()}
         keys = {name: {"type": "key"} for name in self.keys}
-        files.write_text(path, f"{head}[attributes]\n{toml_lines(attributes | keys)}")
+        return f"{head}[attributes]\n{toml_lines(attributes | keys)}"
+
+    def save(self, path: Path) -> None:
+        """Write the schema as TOML. `InputError` if the file cannot be written."""
+        files.write_text(path, self.text())
 
 
 def load(path: Path) -> Schema:
