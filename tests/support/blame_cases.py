@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parties.jobs import kinds
 from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
@@ -97,9 +98,16 @@ TYPED: dict[str, tuple[dict[str, Any], tuple[dict[str, Any], dict[str, Any]]]] =
     "majority typed": ({"classes": ("p", "q", "r"), "bits": 8}, ({"counts": "1,2,3"}, {"counts": "3,2,1"})),
     "circuit": ({"circuit": "adder"}, ({"input": "0x7"}, {"input": "0x9"})),
 }
+
+
+def _kind(case: str) -> str:
+    """The kind of a case, which has its words first."""
+    return max((name for name in kinds.BUILT_IN if f"{case} ".startswith(f"{name} ")), key=len)
+
+
 CASES: dict[str, Case] = {}
 for _name, _fields in TABLE.items():
-    CASES[_name] = Case({"protocol": _name.split()[0], "table": "days", **_fields}, SCHEMA, ROWS)
+    CASES[_name] = Case({"protocol": _kind(_name), "table": "days", **_fields}, SCHEMA, ROWS)
 for _name, (_fields, _values) in TYPED.items():
     _circuits = {"adder": ADDER} if _name == "circuit" else {}
-    CASES[_name] = Case({"protocol": _name.split()[0], **_fields}, SCHEMA, ROWS, _values, _circuits)
+    CASES[_name] = Case({"protocol": _kind(_name), **_fields}, SCHEMA, ROWS, _values, _circuits)

@@ -17,6 +17,7 @@ from parties.jobs.kind import Kind
 from parties.models.trees.tree import TreeFile
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
+from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.engines import make_engine
 from smc.errors import InputError
@@ -124,13 +125,17 @@ def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: T
     settings = merge(on_table(kind.Settings(), None, False, {"t": table}), {"target": "y", "splits": "binary", **more})  # type: ignore[type-var]
     task, rows, _ = kind.alone(settings, 0)
 
-    def program(session: Session) -> Any:
-        return task.run(make_engine(session, "clear"), rows, task.beginning, lambda step: None)
+    sizes = task.domains  # type: ignore[attr-defined]
+    empty = RowCounts(sizes, 2, np.zeros((0, len(sizes)), dtype=int), np.zeros(0, dtype=int))
+    nobody = task.own_rows(empty)  # type: ignore[attr-defined]
 
-    state = run_local(program)[0]  # each row twice: once at each party
+    def program(session: Session) -> Any:
+        return task.run(make_engine(session, "clear"), (rows, nobody)[session.party], task.beginning, lambda step: None)
+
+    state = run_local(program)[0]
     document = task.document(state)
     if "support_epsilon" in more:
-        assert kind.text(document, 0).startswith("├── weight < 70: a (")
+        assert kind.text(document, 0).startswith("├── weight < 70: a, about 2 rows")
     elif "trees" not in more:
         assert kind.text(document, 0) == "├── weight < 70: a\n└── weight >= 70: b\n"
         assert document["ordered"] == {"weight": ["under 70", "70 and over"]}
