@@ -68,6 +68,10 @@ class PlainSource(Source):
         return self._counted().distinct()
 
     @override
+    def _pieces(self) -> Iterator[Indices]:
+        return self._counted().batches()
+
+    @override
     def close(self) -> None:
         """See `Source.close`: nothing is open between questions."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import ibis.expr.datatypes as dt
 import numpy as np
@@ -19,11 +20,15 @@ from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError
 
+FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
+
 
 class QueriedSource(Source):
     """Counts by queries: nothing is written to the party's database.
 
     Files and Spark tables are read once, by the first question; PostgreSQL counts the rows that it has when asked.
+    But rows that are `streamed` are read by each pass, unless their columns have few values: then nothing grows with
+    the number of rows but time.
     """
 
     def __init__(
@@ -35,9 +40,10 @@ class QueriedSource(Source):
         max_rows: int,
         least_rows: int = 0,
         left_out: exp.Select | None = None,
+        streamed: bool = False,
     ) -> None:
         """Take a `table` with columns of the given types; the last of the rules is the target's. For `left_out` see
-        `opened.RowQuery`.
+        `opened.RowQuery`. Rows are `streamed` if they are asked for by `batches`.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """
@@ -47,6 +53,8 @@ class QueriedSource(Source):
         self._left_out = left_out
         self._cells = [self._cell(rule, types) for rule in rules]
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
+        self._sizes = [*self._domains, self._classes]
+        self._streamed = streamed and math.prod(self._sizes) > FEW
         self._kept: exp.Select | None = None
         self._checked = False
 
@@ -91,6 +99,20 @@ class QueriedSource(Source):
         return lines
 
     @override
+    def _pieces(self) -> Iterator[Indices]:
+        if not self._checked:
+            self.check()
+        columns = [exp.Coalesce(this=exp.column(name), expressions=[exp.convert(-1)]).as_(name) for name in self._names]
+        query = exp.Select().select(*columns, exp.column("n")).from_(self._rows().subquery("t"))
+        for batch in self._engine.batches(query):
+            lines = np.empty((batch.num_rows, batch.num_columns), dtype=np.int64, order="F")
+            for place, column in enumerate(batch.columns):
+                lines[:, place] = column.to_numpy()
+            if lines.size and lines.min() < 0:
+                raise InputError(f"{self._place}: the rows changed while they were read")
+            yield lines
+
+    @override
     def left_out(self) -> tuple[int, int]:
         if self._left_out is None:
             return 0, 0
@@ -102,17 +124,21 @@ class QueriedSource(Source):
         self._engine.close()
 
     def _rows(self) -> exp.Select:
-        """Return the query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema
-        lacks.
+        """Return the query for the rows as indices, see `levels`; NULL stands for a value that the schema lacks.
 
-        Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
+        Unless they are streamed, equal rows are counted first: what follows, here and in the engine, is work on
+        distinct rows only.
         """
         if self._kept is None:
-            sizes = [*self._domains, self._classes]
             indices = [
                 exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
-                for cell, name, size in zip(self._cells, self._names, sizes, strict=True)
+                for cell, name, size in zip(self._cells, self._names, self._sizes, strict=True)
             ]
+            if self._streamed:
+                once = exp.cast(exp.convert(1), "SMALLINT").as_("n")
+                rows = exp.Select().select(*indices, once).from_(self._table.subquery("t"))
+                self._kept = self._engine.keep(rows) if self._engine.reads_slowly else rows
+                return self._kept
             rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
             columns = [exp.column(name) for name in self._names]
             grouped = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).from_(rows.subquery("rows"))

@@ -6,14 +6,19 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
+
+HELD = 1 << 28  # bytes of rows that are read once and kept in memory, see `Source.batches`
 
 
 class Source(ABC):
@@ -31,6 +36,7 @@ class Source(ABC):
         self._least_rows = least_rows
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
+        self._held: list[Indices] | None = None
 
     @abstractmethod
     def check(self) -> int:
@@ -46,6 +52,32 @@ class Source(ABC):
     @abstractmethod
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
+
+    def batches(self) -> Iterator[Indices]:
+        """See `protocols.counts.Rows.batches`. What takes little memory is read once; all else again by each pass.
+
+        `InputError` after the last piece if there are too many rows now, or too few.
+        """
+        if self._held is not None:
+            yield from self._held
+            return
+        held: list[Indices] = []
+        total, size = 0, 0
+        for lines in self._pieces():
+            total += int(lines[:, -1].sum())
+            size += lines.nbytes
+            if size <= HELD:
+                held.append(lines)
+            else:
+                held.clear()
+            yield lines
+        self._check_rows(total)
+        if size <= HELD:
+            self._held = held
+
+    @abstractmethod
+    def _pieces(self) -> Iterator[Indices]:
+        """Yield the pieces of `batches`, checked row by row."""
 
     def left_out(self) -> tuple[int, int]:
         """Return how many rows `where` left out, and how many of the rest had no consent: for this party's operator
@@ -64,6 +96,26 @@ class Source(ABC):
         for part in (schema.encode(), *(table.astype("<i8").tobytes() for table in (counts.classes, *counts.values))):
             state.update(len(part).to_bytes(8, "little") + part)
         return state.digest()
+
+    def fingerprint_of_rows(self, key: bytes) -> bytes:
+        """Return the same as `fingerprint`, but of the rows themselves: any row that is another makes it differ.
+
+        One pass over `batches`. A row is a sum modulo 2^64 of a keyed number for each of its values, mixed; of a table,
+        the sum of these, so neither the order of rows nor an engine matters. Two tables that differ collide with a
+        chance of about 2^-64.
+        """
+        sizes = [*self._domains, self._classes]
+        numbers = [_numbers(key, place, size) for place, size in enumerate(sizes)]
+        total, digest = 0, 0
+        for lines in self.batches():
+            row = np.zeros(len(lines), dtype=np.uint64)
+            for place, number in enumerate(numbers):
+                row += number[lines[:, place]]
+            digest += int((_mixed(row) * lines[:, -1].astype(np.uint64)).sum())
+            total += int(lines[:, -1].sum())
+        schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
+        data = schema.encode() + total.to_bytes(8, "little") + (digest % (1 << 64)).to_bytes(8, "little")
+        return hmac.new(key, b"smc rows 1\0" + data, hashlib.sha256).digest()
 
     @abstractmethod
     def close(self) -> None:
@@ -100,3 +152,16 @@ class Source(ABC):
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
         return f"{self._place}, column {quoted(rule.column)}{attribute}"
+
+
+def _numbers(key: bytes, place: int, size: int) -> NDArray[np.uint64]:
+    """Return a pseudorandom number for each value of a column."""
+    digest = hashlib.shake_256(key + b"smc values 1\0" + place.to_bytes(4, "little")).digest(8 * size)
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+
+
+def _mixed(row: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a permutation of the 64-bit numbers that is far from linear (Steele, Lea, Flood, OOPSLA 2014)."""
+    row = (row ^ (row >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    row = (row ^ (row >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return row ^ (row >> np.uint64(31))

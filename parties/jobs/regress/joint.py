@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
@@ -16,9 +15,8 @@ from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Open
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import METHODS
-from parties.jobs.regress.reading import classes_of, features_of, rows_of
+from parties.jobs.regress.reading import classes_of, features_of, rows_of, stream_of
 from parties.jobs.regress.settings import RegressSettings, completed
-from parties.jobs.release import reading
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
@@ -26,7 +24,7 @@ from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
-    from parties.alone.regression.rows import TrainingRows
+    from parties.alone.regression.rows import OwnRows
     from protocols.counts import Rows as Source
     from smc.counting import Program
     from smc.engines import Engine
@@ -188,9 +186,14 @@ class RegressJoint(BySchema):
 
     # How it is run.
 
-    def own_rows(self, source: Source) -> TrainingRows:
+    @property
+    @override
+    def streamed(self) -> bool:
+        return self.method.streamed
+
+    def own_rows(self, source: Source) -> OwnRows:
         """Return this party's rows. `InputError` if there are fewer than was agreed on."""
-        rows = rows_of(source, self.schema, self.target, self.features)
+        rows = stream_of(source, self.features) if self.streamed else rows_of(source, self.features)
         least = self.settings.least_rows or 0
         if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"
@@ -203,10 +206,8 @@ class RegressJoint(BySchema):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            rows = self.own_rows(source)
-            known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
-            yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+            yield Opened(self.method.own(self.own_rows(source)), source.fingerprint_of_rows)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

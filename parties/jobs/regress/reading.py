@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parties.alone.regression.features import Column, Features
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.tabular_settings import check_names
@@ -17,6 +17,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from protocols.counts import Indices
     from protocols.counts import Rows as Source
 
 MOST_FEATURES = 10_000
@@ -52,11 +53,20 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
     return classes[0], classes[1]
 
 
-def rows_of(source: Source, schema: Schema, target: str, features: Features) -> TrainingRows:
-    """Return a party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in
+def rows_of(source: Source, features: Features) -> TrainingRows:
+    """Return a party's distinct rows, in an order that depends on them alone. `source` has the features' columns in
     order."""
     lines = source.distinct()
-    lines = lines[np.lexsort(lines.T)]
+    return _rows(lines[np.lexsort(lines.T)], features)
+
+
+def stream_of(source: Source, features: Features) -> RowStream:
+    """Return a party's rows in pieces. `source` has the features' columns in order."""
+    total = sum(int(lines[:, -1].sum()) for lines in source.batches())
+    return RowStream(features, lambda: (_rows(lines, features) for lines in source.batches()), total)
+
+
+def _rows(lines: Indices, features: Features) -> TrainingRows:
     assert lines.shape[1] == len(features.columns) + 2
     signs = np.where(lines[:, -2] == 1, 1.0, -1.0)
     return TrainingRows(features, lines[:, :-2], signs, lines[:, -1])

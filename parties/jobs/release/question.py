@@ -16,13 +16,13 @@ from parties.jobs.release.noise import Noise
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.circuit import Form, Netlist
     from smc.circuit.wire import Wire
     from smc.counting import Program
     from smc.engines import Engine
 
-Count: TypeAlias = "Callable[[Counts], Numbers]"
+Count: TypeAlias = "Callable[[Rows], Any]"
 Show: TypeAlias = Callable[[Any], Mapping[str, Any]]
 
 
@@ -64,7 +64,7 @@ class Question:
 
     learnt: str  # by both parties, a phrase
     numbers: int  # that each party brings
-    count: Count  # them, int64[numbers], in own rows
+    count: Count  # them, int64[numbers], in own rows; or what `run` takes in their place
     open: Callable[[Engine, Numbers], Any]  # the protocol, from them to what both see
     show: Show  # the result, of what both saw
     mechanisms: tuple[Noise, ...] = ()  # that make it private; none if it is exact, or a decision
