@@ -67,6 +67,13 @@ class Cell:
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
+    def number(self) -> exp.Expr | None:
+        """The cell as the number that `ColumnRule.indices` takes; None unless it is one, and the rule takes numbers."""
+        if not (self._is_number and self._rule.is_grid):
+            return None
+        return self._column.copy() if self._type.is_floating() else exp.cast(self._column.copy(), "DOUBLE")
+
+    @property
     def _is_number(self) -> bool:
         return self._type.is_integer() or self._type.is_floating() or self._type.is_decimal()
 

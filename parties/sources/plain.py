@@ -57,6 +57,7 @@ class PlainSource(Source):
             if codes.unknown:
                 (text,) = codes.unknown
                 raise self._unfit(rule, text, rule.complaint(text))
+        self._checked = True
         return self._total
 
     @override
@@ -68,7 +69,7 @@ class PlainSource(Source):
         return self._counted().distinct()
 
     @override
-    def _pieces(self) -> Iterator[Indices]:
+    def _read_pieces(self) -> Iterator[Indices]:
         return self._counted().batches()
 
     @override

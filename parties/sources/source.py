@@ -17,6 +17,7 @@ from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
+from smc.errors import InputError
 
 HELD = 1 << 28  # bytes of rows that are read once and kept in memory, see `Source.batches`
 
@@ -36,6 +37,7 @@ class Source(ABC):
         self._least_rows = least_rows
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
+        self._checked = False
         self._held: list[Indices] | None = None
 
     @abstractmethod
@@ -56,28 +58,38 @@ class Source(ABC):
     def batches(self) -> Iterator[Indices]:
         """See `protocols.counts.Rows.batches`. What takes little memory is read once; all else again by each pass.
 
-        `InputError` after the last piece if there are too many rows now, or too few.
+        The first call checks the table before, see `check`. `InputError` if rows have changed so that they are not fit.
         """
+        if not self._checked:
+            self.check()
+        total = 0
+        for lines in self._pieces():
+            if lines.size and lines.min() < 0:
+                raise InputError(f"{self._place}: the rows changed while they were read")
+            total += int(lines[:, -1].sum())
+            yield lines
+        self._check_rows(total)
+
+    def _pieces(self) -> Iterator[Indices]:
+        """Yield the pieces of `batches`, as they are: -1 stands for a value that is not in the schema."""
         if self._held is not None:
             yield from self._held
             return
         held: list[Indices] = []
-        total, size = 0, 0
-        for lines in self._pieces():
-            total += int(lines[:, -1].sum())
+        size = 0
+        for lines in self._read_pieces():
             size += lines.nbytes
             if size <= HELD:
                 held.append(lines)
             else:
                 held.clear()
             yield lines
-        self._check_rows(total)
         if size <= HELD:
             self._held = held
 
     @abstractmethod
-    def _pieces(self) -> Iterator[Indices]:
-        """Yield the pieces of `batches`, checked row by row."""
+    def _read_pieces(self) -> Iterator[Indices]:
+        """Yield the pieces, read from where they are."""
 
     def left_out(self) -> tuple[int, int]:
         """Return how many rows `where` left out, and how many of the rest had no consent: for this party's operator

@@ -155,7 +155,7 @@ class OwnPoints:
                 kept &= meant[lines[:, place]]
             lines = lines if kept.all() else lines[kept]
             columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, places, strict=True)]
-            yield np.stack(columns, axis=1), lines[:, -1]
+            yield np.array(columns).T, lines[:, -1]
 
     def sums(self, centroids: Points) -> Points:
         """Return the sums of the points nearest to each centroid, see `cluster_sums`."""
