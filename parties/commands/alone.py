@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
+from parties.models import linear
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
@@ -127,7 +128,11 @@ def predict(
         model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
-    score = prediction.score(labels, rows.values[model.target]) if model.target in rows.values else None
+    known = rows.values.get(model.target)
+    if isinstance(model, LinearModel) and model.classes is None:
+        _show_numbers(labels, model, known, only_score, as_json)
+        return
+    score = None if known is None else prediction.score(labels, known)
     if only_score and (score is None or score.accuracy is None):
         raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
     if as_json:
@@ -142,6 +147,25 @@ def predict(
         screen = console.out if only_score else console.err
         console.show(_confusion_table(score), screen)
         screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+
+
+def _show_numbers(
+    numbers: list[str], model: LinearModel, actual: list[str] | None, only_score: bool, as_json: bool
+) -> None:
+    """Show what a model of numbers says, and how far it is from rows whose number is known."""
+    score = None if actual is None else linear.score(numbers, actual)
+    if only_score and score is None:
+        raise InputError(f"--score: the rows have no column {quoted(model.target)} with numbers to compare with")
+    if as_json:
+        result: dict[str, Any] = {} if only_score else {"predictions": list(map(float, numbers))}
+        console.print_json(result if score is None else result | score)
+        return
+    for number in [] if only_score else numbers:
+        print(number)
+    if score is not None:
+        screen = console.out if only_score else console.err
+        about = f"root of the mean square error {score['rmse']:.6g}, R2 {score['r2']:.4f}"
+        screen.print(f"{about}: {score['rows']} rows")
 
 
 def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
@@ -166,7 +190,8 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         table = table.model_copy(update=elsewhere)
     columns = dict.fromkeys(_columns(model))
     numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
-    agreed = schema.load(table.schema_file).numeric(numbers)
+    of_numbers = [model.target] if isinstance(model, LinearModel) and model.classes is None else []
+    agreed = schema.load(table.schema_file).numeric([*numbers, *of_numbers])
     if lacking := [name for name in columns if name not in agreed.attributes]:
         raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")
     from parties.sources.labels import labelled

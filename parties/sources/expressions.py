@@ -56,7 +56,9 @@ class Cell:
         """The cell's text; NULL of NULL."""
         text = exp.cast(self._column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
-            digits = exp.cast(exp.cast(self._column.copy(), "BIGINT"), "TEXT")
+            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB may compute it of a NaN that is not whole, too
+            number = whole(this=self._column.copy(), to=exp.DataType.build("BIGINT"))
+            digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
         return exp.Trim(this=text, expression=exp.Literal.string(SPACE)) if self._is_text else text
 

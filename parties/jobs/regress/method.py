@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from parties.alone.regression.features import Features
+from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
@@ -28,6 +28,8 @@ class Method(ABC):
 
     settings: RegressSettings
     features: Features
+    target: Column | None = None  # of numbers, for least squares
+    present: tuple[bool, ...] | None = None  # which values of the target are numbers
 
     steps = 1
     streamed = False  # whether rows are read in pieces; else all distinct ones are in memory

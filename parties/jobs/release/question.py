@@ -65,7 +65,7 @@ class Question:
     learnt: str  # by both parties, a phrase
     numbers: int  # that each party brings
     count: Count  # them, int64[numbers], in own rows; or what `run` takes in their place
-    open: Callable[[Engine, Numbers], Any]  # the protocol, from them to what both see
+    open: Callable[[Engine, Any], Any]  # the protocol, from them to what both see
     show: Show  # the result, of what both saw
     mechanisms: tuple[Noise, ...] = ()  # that make it private; none if it is exact, or a decision
     opens: str = "number with noise"  # what is opened
