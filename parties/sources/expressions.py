@@ -56,7 +56,7 @@ class Cell:
         """The cell's text; NULL of NULL."""
         text = exp.cast(self._column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
-            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB may compute it of a NaN that is not whole, too
+            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
             number = whole(this=self._column.copy(), to=exp.DataType.build("BIGINT"))
             digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
@@ -91,7 +91,12 @@ class Cell:
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is none; in SQL one NaN equals another."""
+        """True if a floating-point number is none; in SQL one NaN equals another.
+
+        But DuckDB compares by a Parquet file's bounds of a column, which leave NaN out.
+        """
+        if self._lists:
+            return exp.IsNan(this=self._column.copy())
         return self._column.copy().eq(exp.cast(exp.Literal.string("NaN"), "DOUBLE"))
 
     def _looked_up(self) -> list[exp.Expr]:

@@ -176,7 +176,7 @@ def test_whole_cells_are_looked_up_before_their_beginnings(tmp_path: Path) -> No
 
 
 def test_a_missing_code_beside_no_number_in_a_column_of_numbers(tmp_path: Path) -> None:
-    """DuckDB computes some digits of a NaN that nobody asks for."""
+    """NaN is no value, though the bounds that a Parquet file has of its columns leave it out."""
     import pyarrow
     import pyarrow.parquet
 
