@@ -74,7 +74,8 @@ def scan(what: str, path: Path, memory: str, threads: int | None) -> dict[str, A
         least = f"least({', '.join(f'd{i}' for i in range(CLUSTERS))})"
         chosen = " ".join(f"WHEN d{i} = {least} THEN {i}" for i in range(CLUSTERS))
         distances = ", ".join(f"{distance} d{i}" for i, distance in enumerate(apart))
-        query = f"SELECT c, count(*), {sums} FROM (SELECT *, CASE {chosen} END c FROM (SELECT *, {distances} FROM rows)) GROUP BY c"
+        places = f"SELECT *, CASE {chosen} END c FROM (SELECT *, {distances} FROM rows)"
+        query = f"SELECT c, count(*), {sums} FROM ({places}) GROUP BY c"
     elif what == "pairs":
         sets = ", ".join(f"({a}, {b})" for a, b in pairs)
         places = ", ".join(f"least(floor({name}), 9)::TINYINT {name}" for name in NAMES)
