@@ -54,7 +54,7 @@ def released(name: str, numbers: int) -> float:
     kind, schema = kinds.find(name), schema_of(numbers)
 
     def party(session: Session) -> None:
-        settings = kind.Settings.model_validate({"of": "x", "epsilon": 1.0, "max_rows": ROWS})
+        settings = kind.Settings.model_validate({"column": "x", "epsilon": 1.0, "max_rows": ROWS})
         task: Any = kind.agreed(kind(settings, schema).specification())  # type: ignore[call-arg]
         values = np.random.default_rng(session.party).integers(0, numbers, ROWS)
         own = task.own_numbers(RowCounts([], numbers, np.zeros((ROWS, 0), dtype=np.int64), values))
@@ -80,7 +80,7 @@ class Node:
     def propose(self, jobs: int) -> None:
         """So many questions about the column."""
         for _ in range(jobs):
-            self._ledger.propose({"protocol": "release-mean", "table": "rows", "of": "x", "epsilon": 1.0})
+            self._ledger.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
 
     def measured(self, what: str, call: Callable[[], object]) -> Row:
         """Views that a call makes, and its seconds."""
@@ -121,9 +121,9 @@ def view(numbers: int) -> float:
 @click.option("--jobs", type=click.IntRange(1), default=300, show_default=True, help="That have not ended.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the figures there, as JSON.")
 def main(numbers: int, jobs: int, out: Path | None) -> None:
-    released("release-mean", 10)  # what is compiled and loaded once
-    seconds = {name: round(released(name, numbers), 3) for name in ("release-sum", "release-mean")}
-    seconds["view of release-mean"] = round(view(numbers), 3)
+    released("release mean", 10)  # what is compiled and loaded once
+    seconds = {name: round(released(name, numbers), 3) for name in ("release sum", "release mean")}
+    seconds["view of release mean"] = round(view(numbers), 3)
     rows = page(jobs)
     for name, value in seconds.items():
         click.echo(f"{name:30}{numbers:9,} numbers{value:12.3f} s")

@@ -257,7 +257,7 @@ def wide(rows: int, columns: int, directory: Path) -> Row:
     plan, out = directory / "publish.toml", directory / "out.csv"
     found: Row = {"rows": rows, "columns": columns}
     commands = {
-        "plan": ["plan", str(directory / "raw.csv"), "--out", str(plan), "--json"],
+        "plan": ["plan", "--data", str(directory / "raw.csv"), "--out", str(plan), "--json"],
         "anonymise": ["anonymise", "--plan", str(plan), "--out", str(out), "--json"],
     }
     for name, arguments in commands.items():

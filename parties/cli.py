@@ -119,7 +119,7 @@ class _Lazy(click.Group):
 
     def _kinds(self) -> dict[str, str]:
         """Return the kinds of jobs that have their command here, by its name."""
-        return {kinds.command(name).split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
+        return {name.split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
 
     def _others(self) -> dict[str, tuple[str, str]]:
         """Return all other commands, by name: where each is, and its line in the list."""
@@ -208,9 +208,6 @@ def run(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "smc"
-        if isinstance(error, click.NoSuchOption) and (meant := _named_by(error)):
-            hint = f"No such option '{error.option_name}'. Did you mean {' or '.join(meant)}?"
-            return _fail(f"{hint} (see {path} --help)", error.exit_code)
         return _fail(f"{error.format_message()} (see {path} --help)", error.exit_code)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
@@ -234,13 +231,6 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
             return _fail(f"this {line}", 2)
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
-
-
-def _named_by(error: click.NoSuchOption) -> list[str]:
-    """Return the options whose value is called what was typed as an option: for `--column` that of `--of COLUMN`."""
-    word = error.option_name.lstrip("-").removesuffix("s").upper()
-    known = [] if error.ctx is None else error.ctx.command.params
-    return [one.opts[0] for one in known if isinstance(one, click.Option) and one.metavar == word]
 
 
 def _check_text(arguments: list[str]) -> None:

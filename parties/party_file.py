@@ -78,13 +78,27 @@ def load(path: Path | None) -> PartyFile:
 
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
-    content = files.read_toml(path)
+    content = _by_kind(files.read_toml(path))
     whole = _with_kinds(model, frozenset(content))
     try:
         return cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
     except ValidationError as error:
         known = _with_kinds(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
-        raise InputError(f"{path}: {explained(error, known, content)}") from None
+        key, colon, problem = explained(error, known, content).partition(":")
+        raise InputError(f"{path}: {_as_written(key)}{colon}{problem}") from None
+
+
+def _by_kind(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file with those of kinds in a group, as [release.sum], by the kinds' names."""
+    grouped = {name: content[name] for name in kinds.GROUPS if isinstance(content.get(name), dict)}
+    inner = {f"{group} {kind}": table for group, tables in grouped.items() for kind, table in tables.items()}
+    return {name: table for name, table in content.items() if name not in grouped} | inner
+
+
+def _as_written(key: str) -> str:
+    """Return a key as a file has it: release.sum.epsilon for "release sum.epsilon"."""
+    group, blank, rest = key.partition(" ")
+    return f"{group}.{rest}" if blank and group in kinds.GROUPS else key
 
 
 @cache

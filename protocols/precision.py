@@ -144,8 +144,8 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
         candidates += _smallest_scale(candidate, target)
     if not candidates:
         raise InputError(
-            f"delta {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
-            "choose a greater --delta or a smaller --max-rows"
+            f"tolerance {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
+            "choose a greater --tolerance or a smaller --max-rows"
         )
     return min(candidates, key=lambda precision: (precision.cost(prices), precision.sum_width))
 

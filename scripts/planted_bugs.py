@@ -473,7 +473,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)",
                 "choice_law(self.epsilon, self.BEST, True, POINTS)",
             ),
-            ("np.clip((1 - lost / worst) * self.BEST, 0, self.BEST)", "((1 - lost / worst) * self.BEST)"),
         ],
     ),
     (
@@ -513,7 +512,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "replace(noise.loss, mechanism=name)",
                 "replace(noise.loss, mechanism=name, rho=noise.loss.amount / 2)",
             ),
-            ("exact(self.settings.delta), 1, self", "exact(self.settings.delta), 4, self"),
         ],
     ),
     (

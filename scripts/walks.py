@@ -78,7 +78,7 @@ def command(kind: str, *flags: str) -> Callable[[Path], None]:
             + ["--config", str(file), *flags]
             for file in furnish(directory)
         ]
-        listening = [sys.executable, "-m", "parties.cli", *kind.split("-"), *args[0]]
+        listening = [sys.executable, "-m", "parties.cli", *kind.split(), *args[0]]
         with subprocess.Popen(listening, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as peer:
             try:
                 command_of(kind).main(args[1], standalone_mode=False)
@@ -180,7 +180,7 @@ WALKS = (
             Point("protocols/release/geometric.py", "DigitLaw.__post_init__", "the scale of a law"),
             Point("protocols/release/laplace.py", "DiscreteLaplace.draw", "the circuit of a sample"),
         ),
-        command("release-count", "--epsilon", "1"),
+        command("release count", "--epsilon", "1"),
     ),
     Walk(
         "A proposal",

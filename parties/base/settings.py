@@ -82,7 +82,9 @@ def required(value: Given | None, key: str) -> Given:
     """Return the value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
     if value is None:
         table, name = key.split(".")
-        raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
+        raise InputError(
+            f"{_flag(name)} is missing: give the flag, or set {name} under [{table.replace(' ', '.')}] in --config"
+        )
     return value
 
 

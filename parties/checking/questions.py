@@ -43,7 +43,7 @@ Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
 def median(promise: Promise) -> Mechanism:
     """Return the joint median of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 0 less likely."""
-    task = _task(Median, promise, _schema(x=2), of="x")
+    task = _task(Median, promise, _schema(x=2), column="x")
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -55,7 +55,7 @@ def median(promise: Promise) -> Mechanism:
 
 def top(promise: Promise) -> Mechanism:
     """Return the most frequent of three values and the next: the third gets a row, and the first two stay."""
-    task = _task(Top, promise, _schema(x=3), of="x", first=FIRST)
+    task = _task(Top, promise, _schema(x=3), column="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -74,7 +74,7 @@ def naive_bayes(promise: Promise) -> Mechanism:
 
 def mean(promise: Promise) -> Mechanism:
     """Release means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
-    task = _task(Mean, promise, _schema(g=2, x=3), of="x", by=("g",))
+    task = _task(Mean, promise, _schema(g=2, x=3), column="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
     return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), weighted(task.query.parts)))
 

@@ -39,7 +39,8 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
-    "--numbers",
+    "--numeric",
+    "numbers",
     metavar="COLUMN=LOW:HIGH",
     multiple=True,
     help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
@@ -89,10 +90,10 @@ def _bounded(text: str) -> tuple[str, range]:
     if match is None or not low < high <= low + MOST_NUMBERS:
         if re.fullmatch(r".+=-?[0-9]+:-?[0-9]+", text) and re.search(r"[=:]-?0[0-9]+(:|$)", text):
             raise InputError(
-                f"--numbers: {quoted(text)}: write it without leading zeros; a cell 007 is no number, but a code"
+                f"--numeric: {quoted(text)}: write it without leading zeros; a cell 007 is no number, but a code"
             )
         raise InputError(
-            f"--numbers: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
+            f"--numeric: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
             "age=0:120 for example"
         )
     return match[1], range(low, high + 1)

@@ -11,9 +11,12 @@ from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
 
-@click.command("compare", epilog="Example:  smc compare mine.csv synthetic.csv --schema schema.toml --page report.html")
-@click.argument("original", metavar="OWN", type=FILE)
-@click.argument("synthetic", type=FILE)
+@click.command(
+    "compare",
+    epilog="Example:  smc compare --data mine.csv --synthetic made.csv --schema schema.toml --page report.html",
+)
+@click.option("--data", "original", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
+@click.option("--synthetic", type=FILE, required=True, help="The table to hold against them.")
 @click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
 @click.option("--target", metavar="COLUMN", help="The class that models shall find  [as in the schema]")
 @click.option("--report", "report_file", type=FILE, help="Write the report as JSON; keep it to yourself.")

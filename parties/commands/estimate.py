@@ -28,6 +28,14 @@ _LINK = click.option(
 class _Estimates(click.Group):
     """A group with an estimate for each kind of job, and for any program."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take the two words of a kind in a group as one name: `smc estimate release sum`."""
+        if kinds.is_known(" ".join(args[:2])):
+            args = [" ".join(args[:2]), *args[2:]]
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*kinds.names(), *super().list_commands(ctx)]
 

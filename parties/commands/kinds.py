@@ -64,7 +64,7 @@ def command_of(name: str) -> click.Command:
             outputs.tell(kind.text(document, party), report)
 
     secret = f"\n\n{SEEN}" if any(option.role == "private" for option in options) else ""
-    example = f"Example:  smc {kinds.command(name)} {kind.example or '--config party.toml'}"
+    example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
     command = options_of(options)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(command)
 

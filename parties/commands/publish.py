@@ -39,8 +39,8 @@ group.add_command(table_command)
 group.add_command(open_command)
 
 
-@group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
-@click.argument("source")
+@group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
+@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
 @TABLE
 @proposal_option
 @json_option

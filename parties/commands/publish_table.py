@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 DOMINANCE = click.Tuple([int, float])
 
 
-@click.command("table", epilog="Example:  smc publish table people.csv --by county --across benefit --out table.csv")
-@click.argument("source")
+@click.command(
+    "table", epilog="Example:  smc publish table --data people.csv --by county --across benefit --out table.csv"
+)
+@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
 @TABLE
 @click.option("--by", required=True, metavar="COLUMN", help="A row of the table for each of its values.")
 @click.option("--across", metavar="COLUMN", help="A column of the table for each of its values.")

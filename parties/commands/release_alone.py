@@ -91,7 +91,7 @@ def alone(
     about = {name: flags[name] for name in WAYS[way] if name != "delta"}
     document = {
         "question": "median" if way != "blocks" else flags["function"],
-        "of": column,
+        "column": column,
         "way": way,
         **about,
         "epsilon": flags["epsilon"],
@@ -175,7 +175,7 @@ def _text(document: Mapping[str, Any]) -> str:
         else f"{document['question']}, the median of {document['blocks']} blocks"
     )
     interval = f"   95 %: {document['low']} to {document['high']}" if "low" in document else ""
-    return f"{what} of {document['of']}   {document['value']}{interval}\n{_cost(document)}\n"
+    return f"{what} of {document['column']}   {document['value']}{interval}\n{_cost(document)}\n"
 
 
 def _cost(document: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GROUP = "smc.kinds"
 WHAT = "kind of job"
-_NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9-]+)"', re.MULTILINE)
+_NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9 -]+)"', re.MULTILINE)
 DEFAULT = "id3"  # of a job file that names no protocol
 
 BUILT_IN = {  # where each is, and its line in the list of commands
@@ -33,30 +33,30 @@ BUILT_IN = {  # where each is, and its line in the list of commands
     "equality": ("parties.jobs.small.equality:Equality", "Do both have the same number?"),
     "majority": ("parties.jobs.small.majority:Majority", "Which class do most rows of both parties have?"),
     "circuit": ("parties.jobs.small.circuit:Circuit", "Evaluate a Bristol circuit."),
-    "release-count": ("parties.jobs.release.count:Count", "How many rows of both parties are such, with noise?"),
-    "release-histogram": (
+    "release count": ("parties.jobs.release.count:Count", "How many rows of both parties are such, with noise?"),
+    "release histogram": (
         "parties.jobs.release.histogram:Histogram",
         "How many have each value of a column, with noise?",
     ),
-    "release-table": ("parties.jobs.release.table:Table", "How many have each combination of values, with noise?"),
-    "release-sum": ("parties.jobs.release.sum:Sum", "What do a column's numbers add up to, with noise?"),
-    "release-mean": ("parties.jobs.release.mean:Mean", "What is the mean of a column's numbers, with noise?"),
-    "release-median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
-    "release-top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
-    "release-triangles": (
+    "release table": ("parties.jobs.release.table:Table", "How many have each combination of values, with noise?"),
+    "release sum": ("parties.jobs.release.sum:Sum", "What do a column's numbers add up to, with noise?"),
+    "release mean": ("parties.jobs.release.mean:Mean", "What is the mean of a column's numbers, with noise?"),
+    "release median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
+    "release top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
+    "release triangles": (
         "parties.jobs.release.triangles:Triangles",
         "How many triangles does the graph of both parties' edges have, with noise?",
     ),
-    "release-naive-bayes": (
+    "release naive-bayes": (
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
     "cluster": ("parties.jobs.cluster.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
-    "regress-joint": (
+    "regress joint": (
         "parties.jobs.regress.joint:RegressJoint",
         "Learn a linear classifier of both parties' rows, with noise.",
     ),
-    "release-marginals": (
+    "release marginals": (
         "parties.jobs.release.marginals:Marginals",
         "Count the values of columns together, for synthetic tables, with noise.",
     ),
@@ -64,12 +64,12 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.synthesise.synthesise:Synthesise",
         "Make rows that are like those of both parties, with noise.",
     ),
-    "publish-joint": ("parties.jobs.publish.joint:PublishJoint", "Find one recoding for the rows of both parties."),
-    "publish-joint-table": (
+    "publish joint": ("parties.jobs.publish.joint:PublishJoint", "Find one recoding for the rows of both parties."),
+    "publish joint-table": (
         "parties.jobs.publish.table:JointTable",
         "Make a table of both parties' rows, small cells hidden.",
     ),
-    "publish-lattice": (
+    "publish lattice": (
         "parties.jobs.publish.lattice:PublishLattice",
         "Find one level of public hierarchies for the rows of both parties.",
     ),
@@ -99,7 +99,7 @@ def _in_files() -> dict[str, tuple[str, str]]:
 
 
 BUILT_IN |= _in_files()
-GROUPS = {  # a kind GROUP-X is `smc GROUP X`
+GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [release.sum] in party.toml
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
@@ -113,13 +113,7 @@ def names() -> tuple[str, ...]:
 
 def group(name: str) -> str | None:
     """Return the group of commands that the kind's command stands in."""
-    return next((group for group in GROUPS if name.startswith(f"{group}-")), None)
-
-
-def command(name: str) -> str:
-    """Return the command of a kind, as it is typed behind `smc`."""
-    parent = group(name)
-    return name if parent is None else f"{parent} {name.removeprefix(parent + '-')}"
+    return next((group for group in GROUPS if name.startswith(f"{group} ")), None)
 
 
 def is_known(name: str) -> bool:

@@ -272,7 +272,7 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
     if len(distinct) > limit:
         return (
             f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "
-            "(--numbers lists whole numbers between public bounds; others can be grouped into ranges)"
+            "(--numeric lists whole numbers between public bounds; others can be grouped into ranges)"
         )
     for text in (name, *distinct):
         if problem := unusable(text):

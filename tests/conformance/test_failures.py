@@ -34,10 +34,10 @@ def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
         (["id3", "--schema", DEMO.schema], "--data is missing"),
         (["id3", "--data", "nowhere.csv", "--schema", DEMO.schema, *LINK], "nowhere.csv: there is no such file"),
         (id3(DEMO.clinic_a, "--target", "plai", *LINK), "did you mean 'play'"),
-        (id3(DEMO.clinic_a, "--delta", "0", *LINK), "--delta"),
+        (id3(DEMO.clinic_a, "--tolerance", "0", *LINK), "--tolerance"),
         (
-            id3(DEMO.clinic_a, "--delta", "1e-9", "--max-rows", "100000", *LINK),
-            "greater --delta or a smaller --max-rows",
+            id3(DEMO.clinic_a, "--tolerance", "1e-9", "--max-rows", "100000", *LINK),
+            "greater --tolerance or a smaller --max-rows",
         ),
         (id3(DEMO.clinic_a, "--max-rows", "6", *LINK), "line 8: more than 6 rows"),
         (id3(DEMO.clinic_a, "--min-rows", "-1", *LINK), "--min-rows"),
@@ -87,12 +87,12 @@ def test_a_bad_table_is_refused_before_any_connection(processes, text: str, mess
 
 def test_a_different_job_is_exit_4_on_both_sides_with_both_values(processes) -> None:
     done = processes.pair(
-        id3(DEMO.clinic_a, "--delta", "0.01", "--out", "a.json"),
+        id3(DEMO.clinic_a, "--tolerance", "0.01", "--out", "a.json"),
         id3(DEMO.clinic_b, "--min-rows", "2", "--out", "b.json"),
     )
     for one in done:
         assert one.code == 4
-        assert "delta" in one.message
+        assert "tolerance" in one.message
         assert "0.01" in one.message
         assert "0.001" in one.message
         assert "min_rows" in one.message
@@ -237,7 +237,7 @@ def test_no_output_overwrites_an_input_or_another_output(processes, arguments: l
     assert rows.read_bytes() == DEMO.clinic_a.read_bytes()
 
 
-WRONG = [["--nonsense"], ["id3", "--delta", "abc"], ["id3", "--engine", "x"], ["predict"]]
+WRONG = [["--nonsense"], ["id3", "--tolerance", "abc"], ["id3", "--engine", "x"], ["predict"]]
 
 
 @pytest.mark.parametrize("arguments", WRONG)
@@ -250,7 +250,7 @@ def test_wrong_usage_is_one_line_that_points_to_help(processes, arguments: list[
 
 
 def test_output_that_cannot_be_written_is_exit_2(processes) -> None:
-    tree = '{"schema_digest": "' + "0" * 64 + '", "target": "play", "delta": 0.1, "tree": {"class": "yes"}}'
+    tree = '{"schema_digest": "' + "0" * 64 + '", "target": "play", "tolerance": 0.1, "tree": {"class": "yes"}}'
     (processes.directory / "tree.json").write_text(tree)
     command = [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)]
     common = {"cwd": processes.directory, "env": ENVIRONMENT, "stderr": subprocess.PIPE, "text": True}
@@ -270,7 +270,7 @@ def test_output_that_cannot_be_written_is_exit_2(processes) -> None:
 
 def test_a_terminal_without_our_letters_still_shows_the_tree(processes) -> None:
     (processes.directory / "tree.json").write_text(
-        '{"schema_digest": "' + "0" * 64 + '", "target": "play", "delta": 0.1, "tree": {"class": "größer"}}'
+        '{"schema_digest": "' + "0" * 64 + '", "target": "play", "tolerance": 0.1, "tree": {"class": "größer"}}'
     )
     process = subprocess.run(
         [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)],

@@ -16,7 +16,7 @@ from tests.support.processes import Processes
 from tests.support.waiting import eventually
 
 TELLS = "whoever holds the analyst's key and one party's rows has the other's numbers"
-RULE = '[[policy]]\nname = "the office"\neffect = "permit"\nexact = true\nprotocol = "publish-joint-table"\n'
+RULE = '[[policy]]\nname = "the office"\neffect = "permit"\nexact = true\nprotocol = "publish joint-table"\n'
 COUNTIES = {"A": (9, 1, 8), "B": (7, 12, 6), "C": (8, 9, 30)}
 BENEFITS = ("low", "middle", "high")
 SCHEMA = f"[attributes]\ncounty = {list(COUNTIES)}\nbenefit = {list(BENEFITS)}\n"
@@ -55,7 +55,7 @@ def test_an_analyst_reads_what_neither_party_can(processes: Processes) -> None:
     assert (place / "a.sealed").read_bytes() == (place / "b.sealed").read_bytes()
     cost = json.loads((place / "a.cost").read_text())["total"]
     hidden = str("".join(json.loads((place / "a.sealed").read_text())["hidden"]).count("1"))
-    estimate = processes.here(*["estimate", "publish-joint-table", *QUESTION, "--hidden", hidden, "--json"])
+    estimate = processes.here(*["estimate", "publish joint-table", *QUESTION, "--hidden", hidden, "--json"])
     assert estimate.code == 0, estimate.err
     assert f"{cost['bytes_sent']}" in estimate.out
     opened = processes.here("publish", "open", "a.sealed", "b.sealed", "--key", "analyst.key", "--out", "t.csv")
@@ -74,7 +74,7 @@ def test_two_nodes_make_one_as_a_job(tmp_path: Path) -> None:
     nodes.furnish((table(0), table(1)), SCHEMA, ("", ""))
     try:
         nodes.start()
-        asked = {"protocol": "publish-joint-table", "table": "rows", "by": "county", "against": "public", "epsilon": 1}
+        asked = {"protocol": "publish joint-table", "table": "rows", "by": "county", "against": "public", "epsilon": 1}
         identifier = nodes.a.client.submit(asked).id
         assert "with noise that neither knows" in " ".join(job(nodes.b, identifier).reveals)
         nodes.b.client.approve(identifier)
@@ -98,7 +98,7 @@ def test_two_nodes_seal_one_to_whom_both_name(tmp_path: Path) -> None:
     nodes.furnish((table(0), table(1)), SCHEMA, (named + RULE, theirs + RULE))
     try:
         nodes.start()
-        asked = {"protocol": "publish-joint-table", "table": "rows", "by": "county", "against": "public"}
+        asked = {"protocol": "publish joint-table", "table": "rows", "by": "county", "against": "public"}
         refused = nodes.b.client.submit({**asked, "analyst": office}).id
         eventually(lambda: job(nodes.b, refused).state == "refused")  # a answers, and keeps nothing of it
         assert f"sealed to nobody with the fingerprint {analyst.of(office)}" in job(nodes.b, refused).why

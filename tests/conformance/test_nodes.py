@@ -128,7 +128,7 @@ def test_what_a_proposal_may_not_be(days: Nodes) -> None:
     for fields, message in (
         ({"table": "row"}, "no table 'row'"),
         ({"table": "rows", "columns": ["winde"]}, "did you mean 'wind'"),
-        ({"table": "rows", "delta": 0}, "delta"),
+        ({"table": "rows", "tolerance": 0}, "tolerance"),
         ({"table": "rows", "colums": ["wind"]}, "colums"),
         ({"table": "rows", "data": "x.csv"}, "data"),
         ({"table": "rows", "target": "nobody"}, "nobody"),

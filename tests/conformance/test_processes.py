@@ -49,7 +49,7 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     trees = [json.loads((directory / f"{name}.json").read_text()) for name in "ab"]
     assert trees[0] == trees[1]
     assert trees[0]["tree"] == TENNIS_TREE
-    assert (trees[0]["target"], trees[0]["delta"]) == ("play", 0.001)
+    assert (trees[0]["target"], trees[0]["tolerance"]) == ("play", 0.001)
     costs = [json.loads((directory / f"{name}-cost.json").read_text()) for name in "ab"]
     for cost in costs:
         assert set(cost["total"]) == COST_KEYS

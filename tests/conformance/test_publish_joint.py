@@ -88,7 +88,7 @@ def test_each_party_publishes_its_own_rows_under_one_recoding(processes: Process
     if against == "peer":
         assert min(min(own.values()) for own in sizes) >= K
     estimate = processes.here(
-        "estimate", "publish-joint", *QUESTION, "--against", against, "--recoding", "a.json", "--json"
+        "estimate", "publish joint", *QUESTION, "--against", against, "--recoding", "a.json", "--json"
     )
     assert estimate.code == 0, estimate.err
     cost = json.loads((place / "a.cost").read_text())["total"]
@@ -122,7 +122,7 @@ def test_each_party_publishes_its_own_rows_at_the_same_levels(processes: Process
         )
         assert done.code == 0, done.err
         assert len(list(csv.DictReader((place / f"{name}-out.csv").open()))) == len(own)
-    estimate = processes.here("estimate", "publish-lattice", *lattice, "--recoding", "a.json", "--json")
+    estimate = processes.here("estimate", "publish lattice", *lattice, "--recoding", "a.json", "--json")
     assert estimate.code == 0, estimate.err
     assert f"{json.loads((place / 'a.cost').read_text())['total']['bytes_sent']}" in estimate.out
 
@@ -150,7 +150,7 @@ def test_two_nodes_find_it_as_a_job(tmp_path: Path) -> None:
     nodes.furnish((table(rows(1)), table(rows(2))), SCHEMA, ("", ""))
     try:
         nodes.start()
-        asked = {"protocol": "publish-joint", "table": "rows", "recode": ["age", "town"], "keep": ["end"], "k": K}
+        asked = {"protocol": "publish joint", "table": "rows", "recode": ["age", "town"], "keep": ["end"], "k": K}
         identifier = nodes.a.client.submit(asked).id
         view = job(nodes.b, identifier)
         assert "No class has fewer than 4 rows of" in view.reveals[-1]

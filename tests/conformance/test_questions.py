@@ -40,17 +40,17 @@ MISSED = 50  # a noisy count at epsilon 1 or more is further off with probabilit
 EPSILON = 8.0
 
 ASKED: dict[str, dict[str, Any]] = {
-    "release-count": {"where": "age in [young, middle]; age = old and outcome = good"},
-    "release-histogram": {"by": "age"},
-    "release-table": {"by": ["age", "outcome"]},
-    "release-sum": {"of": "visits"},
-    "release-mean": {"of": "visits", "by": ["outcome"]},
-    "release-median": {"of": "visits", "where": "visits != 0"},
-    "release-top": {"of": "age", "first": 2},
+    "release count": {"where": "age in [young, middle]; age = old and outcome = good"},
+    "release histogram": {"by": "age"},
+    "release table": {"by": ["age", "outcome"]},
+    "release sum": {"column": "visits"},
+    "release mean": {"column": "visits", "by": ["outcome"]},
+    "release median": {"column": "visits", "where": "visits != 0"},
+    "release top": {"column": "age", "first": 2},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
-    "release-marginals": {"sets": "age; age,outcome", "delta": 1e-9},
-    "release-triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
-    "release-naive-bayes": {"columns": ["age"], "delta": 1e-9},
+    "release marginals": {"sets": "age; age,outcome", "delta": 1e-9},
+    "release triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
+    "release naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
 
 
@@ -61,30 +61,30 @@ def near(name: str, document: dict[str, Any]) -> None:
         return [one["value"] for one in lines]
 
     found = document.get("numbers", [])
-    if name == "release-count":
+    if name == "release count":
         assert values(found) == [pytest.approx(600, abs=MISSED), pytest.approx(0, abs=MISSED)]
-    elif name == "release-histogram":
+    elif name == "release histogram":
         assert {one["cell"]["age"]: one["value"] for one in found} == pytest.approx(TRUE, abs=MISSED)
-    elif name == "release-table":
+    elif name == "release table":
         assert values(found) == pytest.approx([600, 0, 0, 0, 0, 1200], abs=MISSED)
         assert sum(values(document["margins"])) == 2 * document["total"]["value"]
-    elif name == "release-sum":
+    elif name == "release sum":
         assert values(found) == [pytest.approx(900 * 2.5, abs=3 * MISSED)]
-    elif name == "release-mean":
+    elif name == "release mean":
         assert values(found) == pytest.approx([1.25, 1.25], abs=0.5)
         assert all(one["low"] <= one["value"] <= one["high"] for one in found)
-    elif name == "release-median":
+    elif name == "release median":
         assert values(found) == [2.5]
     elif name == "cluster":
         assert [one["rows"] for one in found_clusters(document)] == [pytest.approx(900, abs=MISSED)] * 2
         assert [one["centroid"][0] for one in found_clusters(document)] == pytest.approx([0, 2.5], abs=0.1)
-    elif name == "release-top":
+    elif name == "release top":
         assert [one["first"] for one in found] == [["old", "young"]]
-    elif name == "release-marginals":
+    elif name == "release marginals":
         assert [one["columns"] for one in document["marginals"]] == [["age"], ["age", "outcome"]]
         flat = [count for one in document["marginals"] for count in np.array(one["counts"]).reshape(-1).tolist()]
         assert flat == pytest.approx([600, 0, 1200, 600, 0, 0, 0, 0, 1200], abs=MISSED)
-    elif name == "release-triangles":  # an edge from young to good, one from old to bad
+    elif name == "release triangles":  # an edge from young to good, one from old to bad
         assert values(found) == [pytest.approx(0, abs=MISSED)]
         assert (document["vertices"], document["sensitivity"]) == (5, 3)
     else:
@@ -167,15 +167,18 @@ def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:
 def test_what_a_node_refuses(pair: Nodes) -> None:
     """One line that names what is wrong, before anything is told to the peer."""
     for fields, message in (
-        ({"protocol": "release-mean", "of": "age", "epsilon": 1}, "of: a mean needs bounds"),
-        ({"protocol": "release-count", "epsilon": 0}, "epsilon: must be >= "),
-        ({"protocol": "release-count", "epsilon": -1}, "epsilon: must be >= "),
-        ({"protocol": "release-count"}, "epsilon: is missing"),
-        ({"protocol": "release-count", "epsilon": 1, "exact": True}, "exact: without noise there is no epsilon"),
-        ({"protocol": "release-count", "epsilon": 1, "delta": 0.001}, "delta: must be less than one over"),
-        ({"protocol": "release-count", "epsilon": 1, "where": "aeg = old"}, "did you mean 'age'"),
-        ({"protocol": "release-histogram", "epsilon": 1}, "by"),
-        ({"protocol": "release-top", "of": "age", "first": 4, "epsilon": 1}, "first: there are 3 values of 'age' only"),
+        ({"protocol": "release mean", "column": "age", "epsilon": 1}, "column: a mean needs bounds"),
+        ({"protocol": "release count", "epsilon": 0}, "epsilon: must be >= "),
+        ({"protocol": "release count", "epsilon": -1}, "epsilon: must be >= "),
+        ({"protocol": "release count"}, "epsilon: is missing"),
+        ({"protocol": "release count", "epsilon": 1, "exact": True}, "exact: without noise there is no epsilon"),
+        ({"protocol": "release count", "epsilon": 1, "delta": 0.001}, "delta: must be less than one over"),
+        ({"protocol": "release count", "epsilon": 1, "where": "aeg = old"}, "did you mean 'age'"),
+        ({"protocol": "release histogram", "epsilon": 1}, "by"),
+        (
+            {"protocol": "release top", "column": "age", "first": 4, "epsilon": 1},
+            "first: there are 3 values of 'age' only",
+        ),
     ):
         with pytest.raises(Exception, match=message) as failed:
             pair.a.client.submit({"table": "rows", **fields})
@@ -206,7 +209,7 @@ def test_a_histogram_between_two_processes(processes: Processes) -> None:
     )
     assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
     found = json.loads(done[0].out)
-    near("release-histogram", found)
+    near("release histogram", found)
     assert f"old     {found['numbers'][2]['value']:,}" in done[1].out
     assert "no budget is kept by this command" in done[1].err
     assert "Rows by age" in (processes.directory / "ages.svg").read_text()

@@ -91,7 +91,7 @@ source = "days.csv"
 schema = "schema.toml"
 max_rows = 100
 [id3]
-delta = 0.1
+tolerance = 0.1
 [[policy]]
 name = "all"
 effect = "permit"
@@ -118,14 +118,21 @@ SEALED = {
 TREE = {
     "schema_digest": DIGEST,
     "target": "play",
-    "delta": 0.1,
+    "tolerance": 0.1,
     "tree": {"attribute": "wind", "branches": {"weak": {"class": "yes"}, "strong": {"class": "no"}}},
 }
 BAYES = {"target": "play", "classes": {"yes": 3, "no": 2}, "columns": {"wind": {"weak": [1, 2], "strong": [2, 0]}}}
 LINEAR = {"target": "d", "classes": ["a", "b"], "intercept": 1.5, "weights": {"sex": {"m": 0.5, "f": 1}, "age": 2.5}}
 JOINT = {"joint": {"schema": DIGEST, "cuts": []}, "columns": {"age": {"role": "quasi-identifier"}}}
 SCHEMA = 'target = "play"\n[attributes]\nwind = ["weak", "strong"]\nplay = ["yes", "no"]\n'
-JOB = {"protocol": "id3", "table": "weather", "peer_table": "weather", "target": "play", "max_depth": 3, "delta": 0.1}
+JOB = {
+    "protocol": "id3",
+    "table": "weather",
+    "peer_table": "weather",
+    "target": "play",
+    "max_depth": 3,
+    "tolerance": 0.1,
+}
 ENTRY = {"number": 1, "previous": "", "kind": "x", "at": "2026", "job": None, "fields": {"a": 1}, "hash": DIGEST}
 
 

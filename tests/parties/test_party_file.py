@@ -38,7 +38,7 @@ def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
 def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
     for loaded in (load(None), load(write(tmp_path, "")), load(write(tmp_path, "[id3]"))):
         tree, more, circuit = (loaded.of_kind(name) for name in ("id3", "millionaires", "circuit"))
-        assert (tree.delta, tree.min_rows, tree.max_depth) == (0.001, 0, None)
+        assert (tree.tolerance, tree.min_rows, tree.max_depth) == (0.001, 0, None)
         assert (tree.max_rows, tree.engine, tree.ot) == (65535, "mixed", "extension")
         assert (more.bits, more.engine, circuit.engine) == (32, "yao", "yao")
         assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (180.0, 120.0, None)
@@ -61,9 +61,9 @@ def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
         ("[link]\npeer = 7", "link.peer: must be a path in quotes, not 7"),
         ("[link]\nlisten = 'a:1'\nconnect = 'b:2'", "link: listen and connect exclude each other: one party listens,"
          " the other connects"),
-        ("[id3]\ndelta = 0", "id3.delta: must be > 0, not 0"),
-        ("[id3]\ndelta = 1.5", "id3.delta: must be <= 1, not 1.5"),
-        ("[id3]\ndelta = nan", "id3.delta: must be a finite number, not nan"),
+        ("[id3]\ntolerance = 0", "id3.tolerance: must be > 0, not 0"),
+        ("[id3]\ntolerance = 1.5", "id3.tolerance: must be <= 1, not 1.5"),
+        ("[id3]\ntolerance = nan", "id3.tolerance: must be a finite number, not nan"),
         ("[id3]\nmax_rows = 2147483649", "id3.max_rows: must be <= 2147483648, not 2147483649"),
         ("[id3]\nmax_rows = true", "id3.max_rows: must be a whole number, not True"),
         ("[id3]\nmin_rows = -1", "id3.min_rows: must be >= 0, not -1"),

@@ -61,6 +61,8 @@ def test_the_tables_of_twelve_patients() -> None:
     assert kept(right, l=2.83, diversity="entropy") == [False] * 3  # e^H = 2.8284
     assert kept(right, l=3, diversity="entropy") == [False] * 3
     assert kept(left, l=1.99, diversity="entropy") == [True, True, False]
+    assert kept(np.array([[5, 5, 0]]), l=2, diversity="entropy") == [False]  # ln 2 itself is in doubt: to the safe side
+    assert kept(np.array([[5, 5, 0]]), l=2 - 1e-8, diversity="entropy") == [True]
 
 
 def test_the_distances_of_nine_salaries() -> None:

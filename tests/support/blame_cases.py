@@ -41,18 +41,18 @@ TABLE: dict[str, dict[str, Any]] = {
     "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
     "millionaires": {"of": "rows"},
     "majority": {},
-    "release-count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},
-    "release-count exact": {"exact": True, "where": "wind = weak"},
-    "release-histogram": {"epsilon": 1.0, "by": "rain"},
-    "release-table": {"epsilon": 1.0, "by": ("wind", "rain")},
-    "release-sum": {"epsilon": 1.0, "of": "hours"},
-    "release-mean": {"epsilon": 1.0, "of": "hours", "by": ("rain",)},
-    "release-median": {"epsilon": 1.0, "of": "hours"},
-    "release-median exact": {"exact": True, "of": "hours"},
-    "release-top": {"epsilon": 1.0, "of": "hours", "first": 2},
-    "release-top exact": {"exact": True, "of": "hours", "first": 2},
-    "release-naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
-    "variance": {"of": "hours", "above": 1.25},
+    "release count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},
+    "release count exact": {"exact": True, "where": "wind = weak"},
+    "release histogram": {"epsilon": 1.0, "by": "rain"},
+    "release table": {"epsilon": 1.0, "by": ("wind", "rain")},
+    "release sum": {"epsilon": 1.0, "column": "hours"},
+    "release mean": {"epsilon": 1.0, "column": "hours", "by": ("rain",)},
+    "release median": {"epsilon": 1.0, "column": "hours"},
+    "release median exact": {"exact": True, "column": "hours"},
+    "release top": {"epsilon": 1.0, "column": "hours", "first": 2},
+    "release top exact": {"exact": True, "column": "hours", "first": 2},
+    "release naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
+    "variance": {"column": "hours", "above": 1.25},
     "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},
     "cluster in-process": {
         "epsilon": 1.0,
@@ -62,32 +62,32 @@ TABLE: dict[str, dict[str, Any]] = {
         "method": "in-process",
         "iterations": 2,
     },
-    "regress-joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
+    "regress joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
     | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01},
-    "regress-joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
+    "regress joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
     | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01, "steps": 3, "rate": 2.5, "clip": 0.5},
-    "release-marginals": {"epsilon": 1.0, "delta": 1e-9, "ways": 2, "columns": ("rain", "play")},
-    "release-triangles": {"epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play")},
-    "release-triangles exact": {"exact": True, "columns": ("rain", "play")},
+    "release marginals": {"epsilon": 1.0, "delta": 1e-9, "ways": 2, "columns": ("rain", "play")},
+    "release triangles": {"epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play")},
+    "release triangles exact": {"exact": True, "columns": ("rain", "play")},
     "synthesise aim": {"select": "aim", "epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play"), "rows": 20},
     "synthesise mst": {"select": "mst", "epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play", "wind"), "rows": 20},
-    "publish-joint": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)},
-    "publish-joint public": {
+    "publish joint": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)},
+    "publish joint public": {
         "recode": ("wind", "rain"),
         "k": 5,
         "keep": ("play",),
         "against": "public",
         "score": "ncp",
     },
-    "publish-lattice": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)}
+    "publish lattice": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)}
     | {"rules": "rain tree no < dry < *, some < wet < *, much < wet < *"},
-    "publish-lattice public": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",), "against": "public"}
+    "publish lattice public": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",), "against": "public"}
     | {"max_suppressed_rows": 10},
-    "publish-joint-table": {"by": "rain", "across": "play", "threshold": 3, "analyst": office()},
-    "publish-joint-table public": {"by": "rain", "across": "play", "threshold": 3, "against": "public"}
+    "publish joint-table": {"by": "rain", "across": "play", "threshold": 3, "analyst": office()},
+    "publish joint-table public": {"by": "rain", "across": "play", "threshold": 3, "against": "public"}
     | {"zeros": "shown", "analyst": office()},
-    "publish-joint-table noise": {"by": "rain", "epsilon": 0.5},
-    "publish-joint-table sums": {"by": "rain", "sum": "hours", "threshold": 3, "max_rows": 200, "analyst": office()},
+    "publish joint-table noise": {"by": "rain", "epsilon": 0.5},
+    "publish joint-table sums": {"by": "rain", "sum": "hours", "threshold": 3, "max_rows": 200, "analyst": office()},
 }
 TYPED: dict[str, tuple[dict[str, Any], tuple[dict[str, Any], dict[str, Any]]]] = {
     "millionaires typed": ({"bits": 8}, ({"value": 7}, {"value": 9})),

@@ -103,7 +103,7 @@ def job_view(identifier: str, now: datetime = NOON, **changes: Any) -> JobView:
         "peer_table": "patienten",
         "target": "readmitted",
         "columns": COLUMNS,
-        "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
+        "parameters": {"tolerance": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
         "reveals": REVEALS,
         "cost": PredictedCost(
             estimate="typical",

@@ -18,7 +18,7 @@ from parties.link.options import LinkOptions
 from parties.link.transport import LABEL, METHOD
 from tests.support.waiting import PATIENCE
 
-JOB: dict[str, Any] = {"protocol": "test", "delta": 0.001}
+JOB: dict[str, Any] = {"protocol": "test", "tolerance": 0.001}
 Program = Callable[[Link], Any]
 
 

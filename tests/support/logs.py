@@ -31,7 +31,7 @@ def proposed(by: str, peer: Identity) -> dict[str, Any]:
         "peer_table": "patienten",
         "target": "outcome",
         "columns": ["age", "sex", "outcome"],
-        "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": None, "engine": "mixed"},
+        "parameters": {"tolerance": 0.001, "min_rows": 20, "max_depth": None, "engine": "mixed"},
     }
 
 

@@ -21,7 +21,7 @@ BASE: dict[str, Any] = {
     "protocol": "id3",
     "max_depth": 4,
     "min_rows": 20,
-    "delta": 0.001,
+    "tolerance": 0.001,
     "max_rows": 65535,
     "runs_today": 2,
     "purpose": "research",
@@ -31,7 +31,7 @@ BASE: dict[str, Any] = {
 }
 
 
-NUMBERS = ("max_depth", "min_rows", "delta", "max_rows")  # of the job; None: not known
+NUMBERS = ("max_depth", "min_rows", "tolerance", "max_rows")  # of the job; None: not known
 
 
 def request(**changes: Any) -> Request:

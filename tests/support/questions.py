@@ -51,7 +51,7 @@ class Known(Law):
 
 def asked(name: str, schema: Schema = SCHEMA, **settings: Any) -> Release:
     """A question of the kind `release-NAME`, with epsilon 1 unless it is exact."""
-    kind = kinds.find(f"release-{name}")
+    kind = kinds.find(f"release {name}")
     privacy = {} if settings.get("exact") else {"epsilon": 1.0}
     made = kind.Settings.model_validate({"max_rows": 1000, **privacy, **settings})
     task = kind.canonical(made, schema)  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ class PublishJoint(Recoded):
     Both learn the recoding and nothing else. Each then recodes and writes its own rows with smc publish apply.
     """
 
-    name = "publish-joint"
+    name = "publish joint"
     title = "Joint recoding"
     Settings = JointSettings
     example = "--data mine.csv --schema schema.toml --recode age,sex,zip --keep disease --k 10 --config party.toml"

@@ -59,7 +59,7 @@ class PublishLattice(Recoded):
     Both learn the levels and nothing else. Each then recodes and writes its own rows with smc publish apply.
     """
 
-    name = "publish-lattice"
+    name = "publish lattice"
     title = "Joint levels"
     Settings = LatticeSettings
     example = (

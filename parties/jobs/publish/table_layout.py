@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from protocols.counts import Counts
     from protocols.publish.small_cells import CellProblem
 
-NAME = "publish-joint-table"
+NAME = "publish joint-table"
 MOST_CELLS = 600  # some ten seconds of linear programmes at worst, while the peer waits
 
 

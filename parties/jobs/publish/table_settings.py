@@ -50,6 +50,6 @@ class JointTableSettings(BooleanSettings, TabularSettings):
 
 
 class JointTableExtra(Extra):
-    """`smc estimate publish-joint-table`."""
+    """`smc estimate publish joint-table`."""
 
     hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "So many cells will be hidden")

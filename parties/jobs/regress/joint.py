@@ -54,7 +54,7 @@ class RegressJoint(BySchema):
     By gradient descent, each party sums the gradients of its own rows, and both learn the sums of the two with noise.
     """
 
-    name = "regress-joint"
+    name = "regress joint"
     title = "Linear classifier"
     Settings = RegressSettings
     example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"

@@ -29,7 +29,7 @@ class Count(Release):
     is Gaussian and grows with the root of m only.
     """
 
-    name = "release-count"
+    name = "release count"
     title = "Noisy count"
     Settings = CountSettings
     example = "--data mine.csv --schema schema.toml --where 'age in [young, middle]' --epsilon 1 --config party.toml"

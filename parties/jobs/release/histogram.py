@@ -31,7 +31,7 @@ class Histogram(Release):
     1 / epsilon on each, or twice that if neighbours are rows replaced.
     """
 
-    name = "release-histogram"
+    name = "release histogram"
     title = "Noisy histogram"
     Settings: ClassVar[type[DrawnSettings]] = HistogramSettings
     example = "--data mine.csv --schema schema.toml --by outcome --epsilon 1 --config party.toml"

@@ -238,7 +238,7 @@ class Release(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        about: Document = {"question": self.name.removeprefix("release-")}
+        about: Document = {"question": self.name.removeprefix("release ")}
         if self.settings.where is not None:
             about["where"] = self.settings.where
         if self.exact:
@@ -277,4 +277,4 @@ class Release(BySchema):
 
 def _numbers(settings: Any) -> tuple[str, ...]:
     """Return the column of which numbers are asked, if one is."""
-    return tuple(names_in(getattr(settings, "of", None)))
+    return tuple(names_in(getattr(settings, "column", None)))

@@ -45,7 +45,7 @@ class Marginals(Release):
     m / epsilon. What is made of the counts afterwards costs nothing: synthetic rows, for one.
     """
 
-    name = "release-marginals"
+    name = "release marginals"
     title = "Noisy marginals"
     Settings = MarginalsSettings
     example = "--data mine.csv --schema schema.toml --ways 2 --epsilon 1 --delta 1e-7 --config party.toml"

@@ -26,10 +26,10 @@ class Mean(Release):
     public bounds, and the number of rows. Groups (--by) cost nothing more. Missing values do not count.
     """
 
-    name = "release-mean"
+    name = "release mean"
     title = "Noisy mean"
-    example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "mean"
     Settings = SumSettings
     draws = True

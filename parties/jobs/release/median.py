@@ -25,10 +25,10 @@ class Median(Release):
     likely. No number of rows is opened. Groups (--by) cost nothing more. Missing values do not count.
     """
 
-    name = "release-median"
+    name = "release median"
     title = "Noisy median"
-    example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "median"
     Settings = ChoiceSettings
 

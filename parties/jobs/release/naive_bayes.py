@@ -39,7 +39,7 @@ class NaiveBayes(Release):
     (d + 1) / epsilon; with --delta, it is Gaussian and grows with the root of d + 1 only.
     """
 
-    name = "release-naive-bayes"
+    name = "release naive-bayes"
     title = "Naive Bayes classifier"
     Settings = NaiveBayesSettings
     example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"

@@ -66,7 +66,7 @@ def _answers(document: Document) -> list[str]:
         return _crossed(document)
     places = [list(map(shown, by))] if by else [["of"]]
     places += [list(map(shown, answer["cell"].values())) if by else [label(answer)] for answer in numbers]
-    what = shown(document["of"]) if "of" in document else "rows"
+    what = shown(document["column"]) if "column" in document else "rows"
     title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}", "triangles": "triangles"}.get(
         document["question"], what
     )

@@ -100,7 +100,7 @@ class Cells:
 
     def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return a result with a number for each group."""
-        return {"of": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
+        return {"column": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
 
 
 def used(schema: Schema, columns: Sequence[str], target: str | None = None) -> Schema:

@@ -109,11 +109,11 @@ def check_privacy(settings: Any) -> None:
 
 def check_columns(settings: Any, schema: Schema) -> None:
     """`InputError` for a column that the schema does not have, or that one setting names twice."""
-    named = {key: names_in(getattr(settings, key, None)) for key in ("by", "of", "columns", "target")}
+    named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
-    if set(named["of"]) & set(named["by"]):
-        raise InputError("of: name another column than those of by")
+    if set(named["column"]) & set(named["by"]):
+        raise InputError("column: name another column than those of by")
 
 
 def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from parties.jobs.tabular_settings import Name
 class SumSettings(GroupSettings, DrawnSettings):
     """`smc release sum`."""
 
-    of: Name | None = public(
+    column: Name | None = public(
         None,
         "Column of numbers",
         "The column of numbers; the schema lists its values, so bounds are public",
@@ -32,10 +32,10 @@ class Sum(Release):
     the scale of the greatest of them, divided by epsilon. Groups (--by) cost nothing more. Missing values count as 0.
     """
 
-    name = "release-sum"
+    name = "release sum"
     title = "Noisy sum"
-    example = "--data mine.csv --schema schema.toml --of visits --by sex --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "sum"
     Settings = SumSettings
     draws = True

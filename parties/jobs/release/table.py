@@ -35,7 +35,7 @@ class Table(Histogram):
     the cells are made consistent: none below 0, and their sum that of the noisy ones.
     """
 
-    name = "release-table"
+    name = "release table"
     title = "Noisy table"
     Settings = TableSettings
     example = "--data mine.csv --schema schema.toml --by outcome,sex --epsilon 1 --config party.toml"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ChoiceSettings(GroupSettings):
     """Those of a choice among the values of a column."""
 
-    of: Name | None = public(None, "Column", "The column whose values are the candidates", column=True)
+    column: Name | None = public(None, "Column", "The column whose values are the candidates", column=True)
 
 
 class TopSettings(ChoiceSettings):
@@ -41,11 +41,11 @@ class Top(Release):
     where rows are replaced. Groups (--by) cost nothing more.
     """
 
-    name = "release-top"
+    name = "release top"
     title = "Most frequent values"
     Settings = TopSettings
-    example = "--data mine.csv --schema schema.toml --of diagnosis --first 5 --epsilon 1 --config party.toml"
-    estimate_example = "--schema schema.toml --of diagnosis --epsilon 1 "
+    example = "--data mine.csv --schema schema.toml --column diagnosis --first 5 --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column diagnosis --epsilon 1 "
     noun = "top"
 
     @override

@@ -52,7 +52,7 @@ class Triangles(Release):
     other half noise of that bound; both are told.
     """
 
-    name = "release-triangles"
+    name = "release triangles"
     title = "Noisy triangles"
     Settings = TrianglesSettings
     example = "--data mine.csv --schema schema.toml --columns from,to --epsilon 1 --delta 1e-7 --config party.toml"

@@ -109,7 +109,7 @@ def decimal(text: str) -> Fraction | None:
 
 
 @lru_cache(MOST_KEPT)
-def read(column: str, categories: tuple[str, ...], what: str, key: str = "of") -> Values:
+def read(column: str, categories: tuple[str, ...], what: str, key: str = "column") -> Values:
     """Return the numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no
     number."""
     values = Values(tuple(map(decimal, categories)))

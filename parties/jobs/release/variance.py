@@ -26,7 +26,7 @@ from smc.errors import InputError
 class VarianceSettings(DecisionSettings):
     """`smc variance`."""
 
-    of: Name | None = public(None, "Column of numbers", "The column; the schema lists its values", column=True)
+    column: Name | None = public(None, "Column of numbers", "The column; the schema lists its values", column=True)
     above: Annotated[float, Field(strict=True, ge=1e-6, le=1e12)] | None = public(None, "Bound", "Of the variance")
 
 
@@ -34,17 +34,19 @@ class Variance(Release):
     """Is the variance of a column's numbers, over the rows of both parties, above a bound? Both learn yes or no."""
 
     name, title, noun, Settings = "variance", "Variance above a bound", "answer", VarianceSettings
-    example = "--data mine.csv --schema schema.toml --of visits --above 2.5 --config party.toml"
-    estimate_example = "--schema schema.toml --of visits --above 2.5 "
+    example = "--data mine.csv --schema schema.toml --column visits --above 2.5 --config party.toml"
+    estimate_example = "--schema schema.toml --column visits --above 2.5 "
 
     @override
     def ask(self) -> Question:
-        of, above = self.settings.of, required(self.settings.above, "variance.above")
-        cells = self.cells(of)
-        values = read(of, cells.domains[0], "a variance").from_zero
+        column, above = self.settings.column, required(self.settings.above, "variance.above")
+        cells = self.cells(column)
+        values = read(column, cells.domains[0], "a variance").from_zero
         widths = [max(1, (self.settings.max_rows * max(values.whole) ** power).bit_length()) for power in range(3)]
         if widths[2] > 62:
-            raise InputError("of: a sum of squares could take more than 62 bits: round the values, or lower max_rows")
+            raise InputError(
+                "column: a sum of squares could take more than 62 bits: round the values, or lower max_rows"
+            )
         powers = np.array([[x is not None for x in values.numbers], values.vector, values.vector**2], dtype=np.int64)
         numerator, denominator = (exact(above) / values.unit**2).as_integer_ratio()
 
@@ -53,7 +55,7 @@ class Variance(Release):
             return (s * s * denominator).wide_add(n * n * numerator) < n * q * denominator
 
         return decision(
-            f"whether the variance of {of} over the rows of both tables{self.where.words()} is above {above:g}",
-            widths, lambda counts: powers @ cells.count(counts, of), is_above,
-            lambda state: {"of": of, "above": above, "answer": bool(state[0])}, subject=of, target=of,
+            f"whether the variance of {column} over the rows of both tables{self.where.words()} is above {above:g}",
+            widths, lambda counts: powers @ cells.count(counts, column), is_above,
+            lambda state: {"column": column, "above": above, "answer": bool(state[0])}, subject=column, target=column,
         )  # fmt: skip

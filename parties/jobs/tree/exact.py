@@ -29,7 +29,7 @@ LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole 
 class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
-    specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
+    specified = ("tolerance", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
 
     @override
     def completed(self) -> Id3Settings:
@@ -53,7 +53,7 @@ class ExactTree(JointTree):
             domains=self.domains,
             classes=self.classes,
             max_rows=self.settings.max_rows,
-            delta=self.settings.delta,
+            delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
@@ -61,7 +61,7 @@ class ExactTree(JointTree):
 
     @override
     def check(self) -> None:
-        """See `JointTree.check`: also if delta and bound do not fit the word size."""
+        """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
         defaults = Id3Settings()
         for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
@@ -196,7 +196,7 @@ class ExactTree(JointTree):
         from parties.models.trees.tree import TreeFile
 
         tree = named(state, self.schema, self.target)
-        return TreeFile(self.schema.digest(), self.target, self.settings.delta, tree)
+        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, tree)
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

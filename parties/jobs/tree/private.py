@@ -86,8 +86,8 @@ class PrivateTree(JointTree):
 
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
-        if self.settings.delta != Id3Settings().delta:
-            raise InputError("delta is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.tolerance != Id3Settings().tolerance:
+            raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()

@@ -27,8 +27,10 @@ class Id3Settings(TabularSettings):
         node=True,
         column=True,
     )
-    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.001, "Delta, a tolerance", "Attributes whose conditional entropy is so near the best are as good"
+    tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        0.001,
+        "Tolerance",
+        "Attributes whose conditional entropy is so near the best are as good: the delta of ID3-delta",
     )
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
     max_depth: Count | None = public(

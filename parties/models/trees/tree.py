@@ -1,9 +1,9 @@
 """Decision trees as results: the model, and its file.
 
-`tree.json` is {"schema_digest": ..., "target": ..., "delta": ..., "tree": NODE}, where a NODE is either
+`tree.json` is {"schema_digest": ..., "target": ..., "tolerance": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
-A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of delta; a forest, whose
-trees vote, has {"trees": [NODE, ...]} instead of one tree.
+A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance; a forest,
+whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class TreeFile:
-    """A tree with what it is the answer to: the schema (by digest), the target, and the delta or the noise agreed on.
+    """A tree with what it is the answer to: the schema (by digest), the target, and the tolerance or noise.
 
     A forest has `others` beside the first tree.
     """
 
     schema_digest: str
     target: str
-    delta: float | None
+    tolerance: float | None
     tree: Node
     noise: Noise | None = None
     others: tuple[Node, ...] = ()
@@ -79,7 +79,7 @@ class TreeFile:
 
     def fields(self) -> dict[str, Any]:
         """Return the content of `tree.json`."""
-        noise = {"delta": self.delta} if self.noise is None else asdict(self.noise)
+        noise = {"tolerance": self.tolerance} if self.noise is None else asdict(self.noise)
         trees = [to_json(tree) for tree in self.trees]
         what = {"trees": trees} if self.others else {"tree": trees[0]}
         return {"schema_digest": self.schema_digest, "target": self.target, **noise, **what}
@@ -153,22 +153,24 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tree_file(fields: object) -> TreeFile:
     """Check the outermost object of `tree.json`. `ValueError` names the place."""
-    privacy = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
+    privacy = (
+        ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("tolerance",)
+    )
     many = isinstance(fields, dict) and "trees" in fields
     known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
     digest, target, *how, content = _fields(fields, "$", known)
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
-    delta = None if noise else how[0]
-    if noise is None and (not isinstance(delta, float) or not 0 < delta <= 1):
-        raise ValueError("$.delta: must be a number > 0 and <= 1")
+    tolerance = None if noise else how[0]
+    if noise is None and (not isinstance(tolerance, float) or not 0 < tolerance <= 1):
+        raise ValueError("$.tolerance: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
     if many and (not isinstance(content, list) or len(content) < 2):
         raise ValueError("$.trees: must be a list of two trees or more")
     parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
     trees = [parser.node(tree, place, ()) for tree, place in zip(content if many else [content], places, strict=True)]
-    return TreeFile(digest, target, delta, trees[0], noise, tuple(trees[1:]))
+    return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]))
 
 
 def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:

@@ -20,7 +20,7 @@ from tests.support.blame_cases import CASES
 
 REFUSED = JointRefusalError.__name__
 # Their first reveal is no part of the result: what it was told wrongly may lead to the same one.
-NO_RESULT = ("release-triangles", "publish-joint-table")
+NO_RESULT = ("release triangles", "publish joint-table")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_a_reveal_turned_round_is_noticed(name: str, tmp_path: Path, identities:
         assert both[1 - liar].code == 3 or name.startswith(NO_RESULT), both[1 - liar]
 
 
-@pytest.mark.parametrize("name", ["millionaires typed", "release-count", "publish-joint"])
+@pytest.mark.parametrize("name", ["millionaires typed", "release count", "publish joint"])
 def test_a_message_of_another_length_or_label(name: str, tmp_path: Path, identities: dict[str, Identity]) -> None:
     true = endings(CASES[name], tmp_path, identities)
     for at in (0, len(true[1].sent) // 2, len(true[1].sent) - 1):

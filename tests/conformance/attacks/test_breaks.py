@@ -30,25 +30,25 @@ SCHEMA = Schema({"age": ("young", "old"), "visits": ("0", "1", "3"), "outcome": 
 ROWS = [f"{age},{visits},{outcome}" for age in ("young", "old") for visits in "013" for outcome in ("good", "bad")]
 FORMS: dict[str, list[dict[str, Any]]] = {
     "id3": [{"max_depth": 2, "trees": 2, "stop": "off", "quality": "max"}],
-    "release-count": [{"where": "age = old; visits = 1", "delta": 1e-9}],
-    "release-histogram": [{"by": "age"}],
-    "release-table": [{"by": ["age", "outcome"]}],
-    "release-sum": [{"of": "visits"}],
-    "release-mean": [{"of": "visits"}],
-    "release-median": [{"of": "visits"}],
-    "release-top": [{"of": "visits", "first": 2}],
-    "release-triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
-    "release-naive-bayes": [{"columns": ["age"]}],
-    "release-marginals": [{"sets": "age; age,outcome"}],
+    "release count": [{"where": "age = old; visits = 1", "delta": 1e-9}],
+    "release histogram": [{"by": "age"}],
+    "release table": [{"by": ["age", "outcome"]}],
+    "release sum": [{"column": "visits"}],
+    "release mean": [{"column": "visits"}],
+    "release median": [{"column": "visits"}],
+    "release top": [{"column": "visits", "first": 2}],
+    "release triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
+    "release naive-bayes": [{"columns": ["age"]}],
+    "release marginals": [{"sets": "age; age,outcome"}],
     "cluster": [
         {"columns": ["visits"], "bounds": ["0:3"], "k": 2, "method": method} for method in ("in-process", "grid")
     ],
-    "regress-joint": [
+    "regress joint": [
         {"columns": ["age", "visits"], "numeric": ["visits"], "delta": 1e-9, "method": "gradient", "steps": 3},
         {"columns": ["age"], "delta": 1e-9, "method": "output", "lambda": 0.1, "least_rows": 10},
     ],
     "synthesise": [{"columns": ["age", "outcome"], "delta": 1e-9, "select": select} for select in ("aim", "mst")],
-    "publish-joint-table": [{"by": "age", "across": "outcome", "threshold": 3, "max_rows": 100}],
+    "publish joint-table": [{"by": "age", "across": "outcome", "threshold": 3, "max_rows": 100}],
 }
 CASES = [pytest.param(name, form, id=f"{name} {number}") for name in FORMS for number, form in enumerate(FORMS[name])]
 

@@ -65,7 +65,7 @@ def orders(tmp_path: Path) -> tuple[Order, Order]:
         source.write_text("p,y\n" + "1,y\n" * rows)
         table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
         both.append(Inputs(party, TableSettings.model_validate(table), SCHEMA))
-    fields = {"protocol": "release-count", "table": "days", "epsilon": 0.1, "max_rows": 100, "where": "p = 1"}
+    fields = {"protocol": "release count", "table": "days", "epsilon": 0.1, "max_rows": 100, "where": "p = 1"}
     job = propose(read_job(fields | {"engine": "yao"}), both[0])
     left, right = (Order(job, inputs, None, "", "", own) for inputs, own in zip(both, identities, strict=True))
     return left, right

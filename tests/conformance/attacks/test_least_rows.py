@@ -18,7 +18,7 @@ from tests.support.outcomes import inputs, outcome, proposed
 
 HEADER = ",".join(SCHEMA.attributes) + "\n"
 ROW = "weak,no,yes\n"
-JOB = {"protocol": "regress-joint", "method": "output", "lambda": 0.1, "epsilon": 1.0}
+JOB = {"protocol": "regress joint", "method": "output", "lambda": 0.1, "epsilon": 1.0}
 MOST = 64
 
 
@@ -76,7 +76,7 @@ def test_more_rows_than_declared_are_not_bisected_by_max_rows(
     theirs = inputs(tmp_path / "peer", HEADER + ROW, SCHEMA, 1, max_rows=4)
     seen = []
     for most in (8, 16, 64):
-        job = proposed({"protocol": "release-count", "where": "wind = weak", "epsilon": 1.0, "max_rows": most}, theirs)
+        job = proposed({"protocol": "release count", "where": "wind = weak", "epsilon": 1.0, "max_rows": most}, theirs)
         ours = inputs(tmp_path / "own", HEADER + 10 * ROW, SCHEMA, max_rows=4)
         assert job.task.misfit(ours) is None
         seen.append(outcome(job, (ours, theirs), identities))

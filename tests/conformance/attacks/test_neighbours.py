@@ -38,38 +38,38 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "millionaires": [{"of": "rows", "bits": 5}, {"of": "rain=much", "bits": 5}],
     "equality": [{"of": "wind=weak", "bits": 8}],
     "majority": [{"target": "rain", "bits": 5}],
-    "release-count": [{"where": "wind = weak; rain = much", **NOISY}, {"where": "wind = weak", "exact": True}],
-    "release-histogram": [{"by": "rain", **NOISY}],
-    "release-table": [{"by": ["wind", "rain"], **NOISY}],
-    "release-sum": [{"of": "hours", **NOISY}],
-    "release-mean": [{"of": "hours", "by": ["rain"], **NOISY}],
-    "release-median": [{"of": "hours", **NOISY}],
-    "release-top": [{"of": "rain", "first": 2, **NOISY}],
-    "release-triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
-    "release-naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
+    "release count": [{"where": "wind = weak; rain = much", **NOISY}, {"where": "wind = weak", "exact": True}],
+    "release histogram": [{"by": "rain", **NOISY}],
+    "release table": [{"by": ["wind", "rain"], **NOISY}],
+    "release sum": [{"column": "hours", **NOISY}],
+    "release mean": [{"column": "hours", "by": ["rain"], **NOISY}],
+    "release median": [{"column": "hours", **NOISY}],
+    "release top": [{"column": "rain", "first": 2, **NOISY}],
+    "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
+    "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISY},
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", **NOISY},
     ],
-    "regress-joint": [
+    "regress joint": [
         {"numeric": ["hours"], "steps": 2, **NOISY},
         {"method": "output", "lambda": 1e-5, **NOISY},
         {"method": "output", "loss": "huber", "huber": 0.01, "lambda": 1e-5, **NOISY},
         {"method": "output", "least_rows": 1, **NOISY},
         {"method": "choice", "columns": ["hours"], "numeric": ["hours"], **NOISY},
     ],
-    "variance": [{"of": "hours", "above": 1.25}],
-    "release-marginals": [{"sets": "rain,play; wind", **NOISY}],
+    "variance": [{"column": "hours", "above": 1.25}],
+    "release marginals": [{"sets": "rain,play; wind", **NOISY}],
     "synthesise": [{"columns": ["rain", "play"], "delta": 1e-3, **NOISY}],
-    "publish-joint": [
+    "publish joint": [
         {"recode": ["wind", "rain"], "k": 2, "ot": "extension"},
         {"recode": ["wind"], "k": 2, "against": "public", "sensitive": "play", "l": 2, "ot": "extension"},
     ],
-    "publish-lattice": [
+    "publish lattice": [
         {"recode": ["wind", "rain"], "k": 2, "ot": "extension"},
         {"recode": ["wind", "rain"], "k": 2, "against": "public", "ot": "extension"},
     ],
-    "publish-joint-table": [
+    "publish joint-table": [
         {"by": "rain", "across": "play", **NOISY},
         {"by": "rain", "sum": "hours", **NOISY},
         {"by": "rain", "analyst": "ours"},

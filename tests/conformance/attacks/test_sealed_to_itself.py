@@ -34,7 +34,7 @@ from tests.support.policies import rule
 
 SCHEMA = Schema({"benefit": ("low", "high")})
 OURS, THEIRS = (300, 30), (25, 107)
-PLAIN = rule(protocol="publish-joint-table")
+PLAIN = rule(protocol="publish joint-table")
 AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
 
 
@@ -58,7 +58,7 @@ def rows(counts: tuple[int, int]) -> str:
 def job(directory: Path, office: str) -> Proposal:
     """As the peer, party 1, proposes it: its own file names the office."""
     named = {"max_rows": 1000, "analysts": [analyst.of(office)]}
-    asked = {"protocol": "publish-joint-table", "by": "benefit", "analyst": office, "against": "public"}
+    asked = {"protocol": "publish joint-table", "by": "benefit", "analyst": office, "against": "public"}
     return proposed(asked, inputs(directory / "peer", rows(THEIRS), SCHEMA, 1, **named))
 
 
@@ -105,7 +105,7 @@ def test_a_key_that_we_do_not_name_is_refused_before_data(keys: Path, tmp_path: 
 def test_a_key_that_we_name_takes_a_rule_for_what_is_exact(keys: Path, tmp_path: Path, office: str) -> None:
     asked, ours = job(tmp_path, office), {"analysts": [analyst.of(office).lower().replace(":", "")]}
     assert judged(keys, tmp_path, asked, (PLAIN,), **ours).verdict == "refused"
-    named = rule(protocol="publish-joint-table", exact=True, analyst=analyst.of(office))
+    named = rule(protocol="publish joint-table", exact=True, analyst=analyst.of(office))
     assert judged(keys, tmp_path, asked, (named,), **ours).verdict == "approved"
     other = rule(exact=True, analyst=analyst.of(analyst.in_file(keys / "peer.crt")))
     assert judged(keys, tmp_path, asked, (other,), **ours).verdict == "refused"

@@ -21,8 +21,8 @@ ENGINES = "'auto', 'yao', 'gmw', 'mixed' or 'lean'"
 
 def test_flags_win_over_the_file_and_absent_flags_do_not(tmp_path: Path) -> None:
     settings = load(write(tmp_path, FULL)).id3
-    merged = merge(settings, {"delta": 0.5, "engine": None, "schema": Path("here.toml"), "max_depth": 0})
-    assert (merged.delta, merged.engine, merged.max_depth) == (0.5, "gmw", 0)
+    merged = merge(settings, {"tolerance": 0.5, "engine": None, "schema": Path("here.toml"), "max_depth": 0})
+    assert (merged.tolerance, merged.engine, merged.max_depth) == (0.5, "gmw", 0)
     assert merged.schema_file == Path("here.toml")  # a flag is relative to where the command runs
     assert merged.data == tmp_path / "mine.csv"
     assert merge(settings, {}) == settings
@@ -89,4 +89,4 @@ def test_what_is_no_text_is_told_what_it_could_be(value: object) -> None:
 
 def test_a_job_whose_rows_are_not_said_in_text_is_told_how() -> None:
     with pytest.raises(InputError, match=r'^where: .*not 5; for example "age in \[young, middle\] and sex = male"$'):
-        validated(kinds.find("release-count").Settings, {"where": 5, "epsilon": 1.0})
+        validated(kinds.find("release count").Settings, {"where": 5, "epsilon": 1.0})

@@ -223,7 +223,19 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
         ["keys", *keys],
         ["anonymise", *plan, "--out", "out.csv", *config],
         ["pseudonyms", *plan, *keys, "--out", "rows.csv", *config],
-        ["table", "patients.csv", "--by", "age", "--out", "ages.csv", "--config", "party.toml", "--purpose", "gossip"],
+        [
+            "table",
+            "--data",
+            "patients.csv",
+            "--by",
+            "age",
+            "--out",
+            "ages.csv",
+            "--config",
+            "party.toml",
+            "--purpose",
+            "gossip",
+        ],
         ["forget", *keys, "--subject", "n7", *about],
     ):
         assert cli.run(["publish", *words]) == 0, words
@@ -259,7 +271,7 @@ def test_what_cannot_be_recorded_is_not_published(
     alice: Node, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("patients.csv").write_text("age,outcome\n20,good\n30,bad\n")
-    assert cli.run(["publish", "table", "patients.csv", "--by", "age", "--out", "ages.csv", *words]) == 2
+    assert cli.run(["publish", "table", "--data", "patients.csv", "--by", "age", "--out", "ages.csv", *words]) == 2
     assert problem in capsys.readouterr().err
     assert not Path("ages.csv").exists()
 

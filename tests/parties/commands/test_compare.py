@@ -21,7 +21,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-WORDS = ["compare", "own.csv", "synthetic.csv", "--schema", "schema.toml"]
+WORDS = ["compare", "--data", "own.csv", "--synthetic", "synthetic.csv", "--schema", "schema.toml"]
 
 
 @pytest.mark.usefixtures("files")

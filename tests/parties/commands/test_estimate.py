@@ -95,7 +95,7 @@ def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         (("millionaires", "--bits", 65), "--bits: must be <= 64, not 65"),
         (("circuit", "nothing.txt"), "nothing.txt"),
         (("id3", "--schema", "nothing.toml"), "nothing.toml"),
-        (("id3", "--schema", DEMO.schema, "--delta", 2), "--delta: must be <= 1"),
+        (("id3", "--schema", DEMO.schema, "--tolerance", 2), "--tolerance: must be <= 1"),
         (("id3", "--schema", DEMO.schema, "--tree", DEMO.schema), "not valid JSON"),
         (("run", "protocols.equality:equal", "5"), "protocols.equality:equal failed: TypeError"),
         (("run", "protocols.equality:equall", "5"), "did you mean 'equal'"),

@@ -27,9 +27,16 @@ def test_durations_are_for_people(seconds: float, text: str) -> None:
 
 def test_what_has_no_value_is_said_in_words() -> None:
     """No limit is what a limit's owner has to see, and not by its absence; of the engine only what was chosen."""
-    given = {"delta": 0.1, "max_depth": None, "epsilon": None, "with_classes": True, "form": None, "engine": "mixed"}
+    given = {
+        "tolerance": 0.1,
+        "max_depth": None,
+        "epsilon": None,
+        "with_classes": True,
+        "form": None,
+        "engine": "mixed",
+    }
     shown = next(line for line in job_text.sheet(job_view(A, parameters=given), None) if "parameters" in line)
-    words = "delta 0.1, max_depth no limit, epsilon no noise, with_classes yes, engine mixed"
+    words = "tolerance 0.1, max_depth no limit, epsilon no noise, with_classes yes, engine mixed"
     assert shown.split(None, 1)[1] == words
 
 

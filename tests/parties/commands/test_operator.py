@@ -120,7 +120,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "a decision tree that predicts readmitted",
         "our table  patients (the peer's: patienten)",
         "columns  age, sex, smoker, blood_pressure, readmitted",
-        "parameters  delta 0.001, min_rows 20, max_depth 4, max_rows 65535, engine mixed",
+        "parameters  tolerance 0.001, min_rows 20, max_depth 4, max_rows 65535, engine mixed",
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
         "cost  9.4 MB both ways (at most 61.0 MB), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
@@ -183,9 +183,9 @@ COSTS = "it will cost about 9.4 MB both ways (at most 61.0 MB)\n"
 
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     job = party.directory / "job.toml"
-    job.write_text('table = "patients"\npurpose = "research"\ndelta = 0.01\ncolumns = ["a"]\nsince = 2026-01-01\n')
+    job.write_text('table = "patients"\npurpose = "research"\ntolerance = 0.01\ncolumns = ["a"]\nsince = 2026-01-01\n')
     assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
-    wanted = {"table": "patients", "purpose": "research", "delta": 0.01, "columns": ["a"], "since": "2026-01-01"}
+    wanted = {"table": "patients", "purpose": "research", "tolerance": 0.01, "columns": ["a"], "since": "2026-01-01"}
     assert party.node.submitted == [wanted]
     assert party.json("submit", job)["id"].startswith("00000002")
 

@@ -145,13 +145,13 @@ def test_the_report_as_a_page(capsys: Any) -> None:
 
 
 def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -> None:
-    assert smc("plan", "patients.csv", "--out", "proposal.toml") == 0
+    assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 0
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
     assert "\ndisease: sensitive, by the name?" in printed
     proposed = Path("proposal.toml").read_text()
     Path("proposal.toml").write_text(f"{proposed}# completed\n")
-    assert smc("plan", "patients.csv", "--out", "proposal.toml") == 2
+    assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 2
     assert "--out: proposal.toml is there already" in capsys.readouterr().err
     assert Path("proposal.toml").read_text() == f"{proposed}# completed\n"
     widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
@@ -311,13 +311,13 @@ def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, caps
         yield SimpleNamespace(doing=said.append)
 
     monkeypatch.setattr(console, "progress", progress)
-    assert smc("plan", "patients.csv", "--out", "proposal.toml", "--json") == 0
+    assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml", "--json") == 0
     assert json.loads(capsys.readouterr().out)["notes"][0] == "300 rows, 6 columns"
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
     again = ["apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "again.csv"]
     assert smc(*again) == 0
     assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
-    assert smc("table", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
+    assert smc("table", "--data", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
     reading = ["reading", "reading", "looking for the recoding that loses least", "writing"]
     planning = ["counting distinct values", "looking for rules", "counting the rows that are alone"]
     assert said == [reading[0], *planning, *reading[1:], "recoding", "checking", "counting", "rounding cells"]

@@ -76,7 +76,7 @@ def test_every_plan_runs(
         with Path("raw.csv").open("w", newline="") as stream:
             csv.writer(stream, quoting=csv.QUOTE_ALL).writerows([names, *zip(*columns, strict=True)])
         capsys.readouterr()
-        if smc("plan", "raw.csv", "--out", "publish.toml") != 0:
+        if smc("plan", "--data", "raw.csv", "--out", "publish.toml") != 0:
             error = capsys.readouterr().err
             assert error.count("\n") == 1, error
             few, twins = len(columns[0]) < 5, {"a", "A"} <= set(names)
@@ -111,7 +111,7 @@ def test_uniqueness_is_counted_as_by_hand(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(planning, "SAMPLE", sample)
         monkeypatch.setattr(planning, "CHOSEN", planning.SHOWN)  # so that they are chosen right
         capsys.readouterr()
-        assert smc("plan", "raw.csv", "--out", f"{sample}.toml") == 0
+        assert smc("plan", "--data", "raw.csv", "--out", f"{sample}.toml") == 0
         notes = [line.split(": ") for line in capsys.readouterr().out.splitlines() if "alone" in line]
         found = {tuple(sorted(names.split(", "))): share.split("%")[0] for names, share in notes}
         assert {len(chosen) for chosen in found} >= {2, 3}
@@ -130,7 +130,7 @@ def test_wide_tables_go_to_mondrian(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     rows = [[draw.randrange(60) if i % 2 else draw.choice("abc") for i in range(40)] for _ in range(200)]
     with Path("raw.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([[f"c{i}" for i in range(40)], *rows])
-    assert smc("plan", "raw.csv", "--out", "publish.toml") == 0
+    assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
     capsys.readouterr()
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--page", "page.html", "--json") == 0
     printed = capsys.readouterr()
@@ -208,7 +208,7 @@ def test_the_bound_of_the_lattice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     with Path("raw.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["a", "b"], *([i % 3, i % 2] for i in range(60))])
-    assert smc("plan", "raw.csv", "--out", "publish.toml") == 0
+    assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
     for bound, chosen in (
         ({"NODES": 4, "WORK": 4 * 2 * 6}, "flash"),
         ({"NODES": 3, "WORK": 4 * 2 * 6}, "mondrian"),
@@ -225,7 +225,7 @@ def test_columns_without_text_are_dropped(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     columns: dict[str, list[Any]] = {"lists": [[i] for i in range(30)], "b": [i % 2 == 0 for i in range(30)]}
     pyarrow.parquet.write_table(pyarrow.table(columns), "raw.parquet")
-    assert smc("plan", "raw.parquet", "--out", "publish.toml") == 0
+    assert smc("plan", "--data", "raw.parquet", "--out", "publish.toml") == 0
     assert "lists: cells of type array<int64> cannot be generalised: it will be dropped" in capsys.readouterr().out
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
     assert Counter(row["b"] for row in written(Path("out.csv"))) == {"true": 15, "false": 15}
@@ -240,7 +240,7 @@ def test_values_that_fit_no_rule_are_told(tmp_path: Path, monkeypatch: pytest.Mo
     with Path("raw.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["code", "age", "far", "sex"], *rows])
     monkeypatch.setattr(planning, "_guesses", _first_of(planning._guesses))
-    assert smc("plan", "raw.csv", "--out", "publish.toml") == 0
+    assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
     assert "age: 1 of its rows are no numbers, so it has no rule: say one" in capsys.readouterr().out
     columns = tomllib.loads(Path("publish.toml").read_text())["columns"]
     assert columns["age"] == columns["far"] == {"role": "quasi-identifier"}  # ranges there would all be called alike

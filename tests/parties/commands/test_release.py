@@ -12,7 +12,7 @@ from parties.jobs import kinds
 from tests.support.refused import refused
 
 SCHEMA = '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2]\noutcome = ["good", "bad"]\n'
-NAMES = [name.removeprefix("release-") for name in kinds.BUILT_IN if kinds.group(name) == "release"]
+NAMES = [name.removeprefix("release ") for name in kinds.BUILT_IN if kinds.group(name) == "release"]
 
 WRONG = [
     ("count", "--epsilon: is missing: give the privacy loss"),
@@ -34,17 +34,20 @@ WRONG = [
     ("count --epsilon 1 --adjacency other", "Invalid value for '--adjacency'"),
     ("count --epsilon 1 --where age", "--where: it ends where"),
     ("count --epsilon 1 --where aeg=old", "--where: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
-    ("histogram --epsilon 1", "--by is missing: give the flag, or set by under [release-histogram]"),
+    ("histogram --epsilon 1", "--by is missing: give the flag, or set by under [release.histogram]"),
     ("histogram --epsilon 1 --by town", "--by: 'town' is not an attribute of the schema"),
     ("histogram --epsilon 1 --by age --where age=old;age=young", "--where: one predicate only"),
     ("table --epsilon 1 --by age,age", "--by: name each column once"),
-    ("sum --epsilon 1", "--of is missing"),
-    ("sum --epsilon 1 --of age", "--of: a sum needs bounds, which are public: the values that the schema gives 'age'"),
-    ("mean --epsilon 1 --of age", "--of: a mean needs bounds, which are public"),
-    ("median --epsilon 1 --of outcome", "--of: a median needs bounds, which are public"),
-    ("mean --epsilon 1 --of visits --by visits", "--of: name another column than those of by"),
-    ("top --epsilon 1 --of age --first 4", "--first: there are 3 values of 'age' only"),
-    ("top --epsilon 1 --of age --first 0", "--first: must be >= 1, not 0"),
+    ("sum --epsilon 1", "--column is missing"),
+    (
+        "sum --epsilon 1 --column age",
+        "--column: a sum needs bounds, which are public: the values that the schema gives 'age'",
+    ),
+    ("mean --epsilon 1 --column age", "--column: a mean needs bounds, which are public"),
+    ("median --epsilon 1 --column outcome", "--column: a median needs bounds, which are public"),
+    ("mean --epsilon 1 --column visits --by visits", "--column: name another column than those of by"),
+    ("top --epsilon 1 --column age --first 4", "--first: there are 3 values of 'age' only"),
+    ("top --epsilon 1 --column age --first 0", "--first: must be >= 1, not 0"),
     ("naive-bayes --epsilon 1", "no target: give --target COLUMN"),
     ("naive-bayes --epsilon 1 --target age --columns age", "--columns: name one at least, and not the target"),
     ("naive-bayes --epsilon 1 --target age --columns aeg", "--columns: 'aeg' is not an attribute"),
@@ -79,7 +82,7 @@ def test_the_questions_are_commands_of_a_group(capsys: pytest.CaptureFixture[str
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
     assert "  release " in shown
-    assert "release-count" not in shown
+    assert "release count" not in shown
     assert run(["release", "--help"]) == 0
     shown = capsys.readouterr().out
     for name in NAMES:
@@ -87,7 +90,7 @@ def test_the_questions_are_commands_of_a_group(capsys: pytest.CaptureFixture[str
         assert run(["release", name, "--help"]) == 0
         told = " ".join(capsys.readouterr().out.split())
         assert f"Example: smc release {name} --data mine.csv" in told
-    assert run(["release-count"]) == 2
+    assert run(["release count"]) == 2
     capsys.readouterr()
 
 
@@ -103,7 +106,7 @@ def test_a_plain_command_in_a_group(capsys: pytest.CaptureFixture[str], monkeypa
 def test_an_estimate(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     words = ["--schema", "schema.toml", "--by", "age", "--epsilon", "1", "--json"]
-    assert run(["estimate", "release-histogram", *words]) == 0
+    assert run(["estimate", "release", "histogram", *words]) == 0
     assert '"and_gates"' in capsys.readouterr().out
 
 
@@ -112,9 +115,9 @@ def test_a_table_of_the_party_file(
 ) -> None:
     """Settings of a question stand under its kind's name; a flag wins."""
     monkeypatch.chdir(place)
-    (place / "party.toml").write_text('[release-count]\nschema = "schema.toml"\ndata = "mine.csv"\nepsilon = 17\n')
+    (place / "party.toml").write_text('[release.count]\nschema = "schema.toml"\ndata = "mine.csv"\nepsilon = 17\n')
     assert run(["release", "count", "--config", "party.toml"]) == 2
-    assert "party.toml: release-count.epsilon: must be <= 16, not 17" in capsys.readouterr().err
-    (place / "party.toml").write_text('[release-count]\nschema = "schema.toml"\nexact = true\nwhere = "age = odl"\n')
+    assert "party.toml: release.count.epsilon: must be <= 16, not 17" in capsys.readouterr().err
+    (place / "party.toml").write_text('[release.count]\nschema = "schema.toml"\nexact = true\nwhere = "age = odl"\n')
     assert run(["release", "count", "--config", "party.toml"]) == 2
     assert "did you mean 'old'" in capsys.readouterr().err

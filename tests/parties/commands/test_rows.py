@@ -12,9 +12,9 @@ from tests.support.refused import refused
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("publish plan _ --out plan.toml", "SOURCE: must not be empty"),
-        ("publish plan rows.csv --out plan.toml --table _", "--table: must not be empty"),
-        ("publish table _ --by sex --out t.csv", "SOURCE: must not be empty"),
+        ("publish plan --data _ --out plan.toml", "--data: must not be empty"),
+        ("publish plan --data rows.csv --out plan.toml --table _", "--table: must not be empty"),
+        ("publish table --data _ --by sex --out t.csv", "--data: must not be empty"),
         ("publish apply --recoding no.json --out late.csv --data _", "--data: must not be empty"),
         ("publish apply --recoding no.json --out late.csv --data rows.csv --public _", "--public: must not be empty"),
         ("blur --plan blur.toml --data _ --out out.csv", "--data: must not be empty"),

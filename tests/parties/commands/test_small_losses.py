@@ -111,13 +111,10 @@ def test_a_name_that_is_refused_leaves_no_folder(command: list[str], capsys: pyt
     assert not Path("keys").exists()
 
 
-def test_an_option_is_found_by_the_name_of_its_value(capsys: pytest.CaptureFixture[str]) -> None:
-    for typed in ("--column", "--columns"):
-        assert run(["release", "mean", typed, "age"]) == 2
-        shown = capsys.readouterr().err
-        assert "Did you mean" in shown
-        assert "--of" in shown
-        assert "--config" not in shown
+def test_an_option_that_is_nearly_right_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["release", "mean", "--columns", "age"]) == 2
+    shown = capsys.readouterr().err
+    assert "--column?" in shown or "'--column'" in shown or "--column," in shown
     assert run(["release", "mean", "--confg", "x"]) == 2
     assert "--config" in capsys.readouterr().err
 
@@ -126,7 +123,7 @@ def test_an_option_is_found_by_the_name_of_its_value(capsys: pytest.CaptureFixtu
 def test_a_group_is_no_kind_and_its_members_are_named(group: str) -> None:
     with pytest.raises(InputError, match="is a group of kinds of jobs: name one of") as caught:
         kinds.find(group)
-    members = [name for name in kinds.BUILT_IN if name.startswith(f"{group}-")]
+    members = [name for name in kinds.BUILT_IN if name.startswith(f"{group} ")]
     assert members
     assert all(f"'{name}'" in str(caught.value) for name in members)
 
@@ -134,6 +131,6 @@ def test_a_group_is_no_kind_and_its_members_are_named(group: str) -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("numbers", ["007:120", "0:012", "-05:5"])
 def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["schema", "--data", "days.csv", "--numbers", f"wind={numbers}", "--out", "new.toml"]) == 2
+    assert run(["schema", "--data", "days.csv", "--numeric", f"wind={numbers}", "--out", "new.toml"]) == 2
     assert "without leading zeros" in capsys.readouterr().err
     assert not Path("new.toml").exists()

@@ -86,7 +86,7 @@ PUBLIC = {
         lambda classes: fields({"bits": st.integers(1, 62)}, classes=tuple(classes))
     ),
     "circuit": fields({}, circuit="adder"),
-    "release-count": noisy(
+    "release count": noisy(
         {
             "where": st.sampled_from(
                 ["wind = weak", "wind = weak; rain = much", "rain = no; rain in [no, much]; play = no"]
@@ -94,15 +94,16 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
-    "release-histogram": noisy(by="rain"),
-    "release-table": noisy(by=("wind", "rain")),
-    "release-sum": noisy(BY, of="hours"),
-    "release-mean": noisy(BY, of="hours"),
-    "release-median": noisy(BY, of="hours"),
-    "release-top": noisy(
-        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])}, of="hours"
+    "release histogram": noisy(by="rain"),
+    "release table": noisy(by=("wind", "rain")),
+    "release sum": noisy(BY, column="hours"),
+    "release mean": noisy(BY, column="hours"),
+    "release median": noisy(BY, column="hours"),
+    "release top": noisy(
+        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},
+        column="hours",
     ),
-    "release-naive-bayes": noisy(
+    "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
             "target": st.sampled_from(["play", "rain"]),
@@ -113,7 +114,7 @@ PUBLIC = {
     "variance": fields(
         {"where": st.sampled_from(["wind = weak", "rain in [no, much]"]), "max_rows": st.integers(100, 100_000)},
         table="days",
-        of="hours",
+        column="hours",
         above=1.25,
     ),
     "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
@@ -124,7 +125,7 @@ PUBLIC = {
         k=3,
         method="in-process",
     ),
-    "regress-joint": st.sampled_from(["gradient", "output"]).flatmap(
+    "regress joint": st.sampled_from(["gradient", "output"]).flatmap(
         lambda method: fields(
             {
                 "adjacency": st.sampled_from(["add-remove", "replace"]),
@@ -143,11 +144,11 @@ PUBLIC = {
             **({"steps": 12, "rate": 2.5, "clip": 0.5} if method == "gradient" else {}),
         )
     ),
-    "release-marginals": noisy(
+    "release marginals": noisy(
         {"delta": st.sampled_from([1e-9, 1e-12]), "ways": st.sampled_from([1, 2]), "columns": st.just(("rain", "play"))}
     )
     | noisy(sets="rain,play; wind"),
-    "release-triangles": EPSILON.flatmap(
+    "release triangles": EPSILON.flatmap(
         lambda epsilon: fields(PRIVACY, table="days", epsilon=epsilon, delta=1e-9, columns=("rain", "play"))
     )
     | fields(PRIVACY, table="days", exact=True, columns=("rain", "play")),
@@ -160,7 +161,7 @@ PUBLIC = {
             columns=("rain", "play"),
         )
     ),
-    "publish-joint": fields(
+    "publish joint": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
             "against": st.sampled_from(["peer", "public"]),
@@ -178,7 +179,7 @@ PUBLIC = {
         l=2,
         k=5,
     ),
-    "publish-lattice": fields(
+    "publish lattice": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
             "against": st.sampled_from(["peer", "public"]),
@@ -191,7 +192,7 @@ PUBLIC = {
         recode=("wind", "rain"),
         k=5,
     ),
-    "publish-joint-table": fields(
+    "publish joint-table": fields(
         {
             "across": st.sampled_from(["play", "wind"]),
             "sum": st.just("hours"),
@@ -242,7 +243,7 @@ def test_the_peer_reads_the_same_task(
         if key in told and key != "circuit":
             assert told[key] == (meaning(name, key, value)), key
     defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
-    if name == "publish-joint-table" and what["epsilon"]:
+    if name == "publish joint-table" and what["epsilon"]:
         defaults["against"] = "public"  # noise decides by the rows of both
     from_table = {"classes", "target", "circuit", "max_rows", "columns", "k", "max_depth"}
     for key in defaults.keys() & told.keys() - job.keys() - from_table:

@@ -27,12 +27,12 @@ age = { type = "integer", low = 0, high = 100, edges = [40, 65] }
 weight = { type = "real", low = 0, high = 200, step = 0.5, edges = [70] }
 """
 TYPED = {
-    "release-mean": {"of": "age", "epsilon": 1.0},
-    "release-sum": {"of": "weight", "epsilon": 1.0},
-    "release-median": {"of": "age", "epsilon": 1.0},
+    "release mean": {"column": "age", "epsilon": 1.0},
+    "release sum": {"column": "weight", "epsilon": 1.0},
+    "release median": {"column": "age", "epsilon": 1.0},
     "cluster": {"columns": ["age", "weight"], "k": 2, "epsilon": 1.0},
-    "regress-joint": {"target": "y", "columns": ["age", "weight"], "epsilon": 1.0},
-    "release-count": {"columns": None, "where": "age = '40 to 64'", "epsilon": 1.0},
+    "regress joint": {"target": "y", "columns": ["age", "weight"], "epsilon": 1.0},
+    "release count": {"columns": None, "where": "age = '40 to 64'", "epsilon": 1.0},
     "id3": {"target": "y"},
 }
 
@@ -79,7 +79,7 @@ def test_no_peer_gets_finer_ranges_than_the_schema_says(table: TableSettings) ->
     )
 
 
-@pytest.mark.parametrize(("name", "columns"), [("id3", ["group", "age", "weight"]), ("release-mean", ["age"])])
+@pytest.mark.parametrize(("name", "columns"), [("id3", ["group", "age", "weight"]), ("release mean", ["age"])])
 def test_a_command_reads_raw_rows_as_the_table_says(name: str, columns: list[str], table: TableSettings) -> None:
     kind = kinds.find(name)
     settings = merge(on_table(kind.Settings(), None, False, {"t": table}), TYPED[name])  # type: ignore[type-var]

@@ -18,26 +18,26 @@ GOOD: dict[str, dict[str, Any]] = {
     "equality": {},
     "majority": {"classes": ["p", "q"]},
     "circuit": {"circuit": "adder"},
-    "release-count": {"table": "days", "where": "wind = weak", "epsilon": 1},
-    "release-histogram": {"table": "days", "by": "rain", "epsilon": 1},
-    "release-table": {"table": "days", "by": ["rain", "play"], "epsilon": 1},
-    "release-sum": {"table": "days", "of": "hours", "epsilon": 1},
-    "release-mean": {"table": "days", "of": "hours", "exact": True},
-    "release-median": {"table": "days", "of": "hours", "epsilon": 1},
-    "release-top": {"table": "days", "of": "rain", "epsilon": 1},
-    "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
+    "release count": {"table": "days", "where": "wind = weak", "epsilon": 1},
+    "release histogram": {"table": "days", "by": "rain", "epsilon": 1},
+    "release table": {"table": "days", "by": ["rain", "play"], "epsilon": 1},
+    "release sum": {"table": "days", "column": "hours", "epsilon": 1},
+    "release mean": {"table": "days", "column": "hours", "exact": True},
+    "release median": {"table": "days", "column": "hours", "epsilon": 1},
+    "release top": {"table": "days", "column": "rain", "epsilon": 1},
+    "release naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
-    "regress-joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
-    "release-marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
-    "release-triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
+    "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
+    "release marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
+    "release triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
     "synthesise": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
-    "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
-    "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
-    "publish-lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
+    "publish joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
+    "publish joint-table": {"table": "days", "by": "rain", "epsilon": 1},
+    "publish lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
 JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
-NOISY = [name for name in GOOD if name.startswith(("release-", "cluster")) and "epsilon" in GOOD[name]]
-GAUSSIAN = ("release-count", "release-naive-bayes", "release-marginals", "release-triangles")  # those with a delta
+NOISY = [name for name in GOOD if name.startswith(("release ", "cluster")) and "epsilon" in GOOD[name]]
+GAUSSIAN = ("release count", "release naive-bayes", "release marginals", "release triangles")  # those with a delta
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -45,7 +45,7 @@ WRONG = [
     *(("id3", {"min_rows": value}, "min-rows") for value in (*WRONG_NUMBERS[:1], *WRONG_NUMBERS[2:])),
     *(("id3", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
     *(("id3", {"max_depth": value}, "max-depth") for value in (-1, 201, 0.0, True, "1")),
-    *(("id3", {"delta": value}, "delta") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
+    *(("id3", {"tolerance": value}, "tolerance") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
     *(("id3", {"k": value}, "k") for value in (0, 2**32 + 1, *WRONG_NUMBERS)),
     *(("id3", {"l": value}, "l") for value in (0.5, -1, float("inf"), "1", True, None)),
     *(("id3", {"t": value}, "t") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
@@ -86,14 +86,14 @@ WRONG = [
     *((name, {"max_rows": value}, "max-rows") for name in NOISY for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
     *((name, {"schema": value}, "schema") for name in NOISY for value in ([], {}, {"attributes": []}, None)),
     *((name, {"schema": SCHEMA.public()}, "schema") for name in NOISY),
-    *(("release-count", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, 5e-3)),
+    *(("release count", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, 5e-3)),
     *((name, {"delta": 1e-9}, "delta") for name in NOISY if name not in GAUSSIAN),
-    *(("release-marginals", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
-    *(("release-marginals", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
-    *(("release-marginals", {"sets": value}, "sets") for value in ("rain", "", 1, ["rain"])),
-    *(("release-triangles", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
+    *(("release marginals", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
+    *(("release marginals", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
+    *(("release marginals", {"sets": value}, "sets") for value in ("rain", "", 1, ["rain"])),
+    *(("release triangles", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
     *(
-        ("release-triangles", {"columns": value}, "columns")
+        ("release triangles", {"columns": value}, "columns")
         for value in (["rain"], ["rain", "play", "wind"], ["rain", "hail"], ["rain", "rain"], "rain", [], None)
     ),
     *(("synthesise", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
@@ -104,24 +104,28 @@ WRONG = [
     *(("synthesise", {"exact": value}, "exact") for value in (True, False)),
     *(("synthesise", {"rows": value}, "rows") for value in (0, *WRONG_NUMBERS)),
     *(("synthesise", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
-    *((name, {"of": value}, "of") for name in ("release-sum", "release-median") for value in ("rain", "", 1, None)),
-    *(("release-histogram", {"by": value}, "by") for value in ("hail", ["rain"], 1)),
-    *(("release-table", {"by": value}, "by") for value in ("rain", [], ["rain", "rain"], ["rain", ""], None)),
-    *(("release-top", {"first": value}, "first") for value in (0, 4, *WRONG_NUMBERS)),
     *(
-        ("release-naive-bayes", {"columns": value}, "columns")
+        (name, {"column": value}, "column")
+        for name in ("release sum", "release median")
+        for value in ("rain", "", 1, None)
+    ),
+    *(("release histogram", {"by": value}, "by") for value in ("hail", ["rain"], 1)),
+    *(("release table", {"by": value}, "by") for value in ("rain", [], ["rain", "rain"], ["rain", ""], None)),
+    *(("release top", {"first": value}, "first") for value in (0, 4, *WRONG_NUMBERS)),
+    *(
+        ("release naive-bayes", {"columns": value}, "columns")
         for value in ([], ["wind", "play"], ["rain", "wind"], "wind")
     ),
-    *(("publish-joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
-    *(("publish-joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
-    *(("publish-joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
-    *(("publish-joint-table", {"threshold": value}, "threshold") for value in (0, 2, 201, *WRONG_NUMBERS)),
-    *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", "shown", 1, None)),
-    ("publish-joint-table", {"against": "peer"}, "against"),
-    *(("regress-joint", {"lambda": value}, "lambda") for value in (1e-300, 9e-6, 0, 2)),
-    *(("regress-joint", {"huber": value}, "huber") for value in (1e-9, 0.009, 1)),
-    *(("publish-joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
-    *(("publish-joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
+    *(("publish joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
+    *(("publish joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
+    *(("publish joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
+    *(("publish joint-table", {"threshold": value}, "threshold") for value in (0, 2, 201, *WRONG_NUMBERS)),
+    *(("publish joint-table", {"zeros": value}, "zeros") for value in ("gone", "shown", 1, None)),
+    ("publish joint-table", {"against": "peer"}, "against"),
+    *(("regress joint", {"lambda": value}, "lambda") for value in (1e-300, 9e-6, 0, 2)),
+    *(("regress joint", {"huber": value}, "huber") for value in (1e-9, 0.009, 1)),
+    *(("publish joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
+    *(("publish joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
     *(
         (name, {"recode": value}, "recode")
         for name in JOINT
@@ -139,22 +143,22 @@ WRONG = [
     *((name, {"l": value}, "l") for name in JOINT for value in (0.5, 2, 2.5, -1, float("inf"), "1", True, None)),
     *((name, {"t": value}, "t") for name in JOINT for value in (0, 0.5, 1.5, float("nan"), "1", True, None)),
     *((name, {"sensitive": value}, "sensitive") for name in JOINT for value in ("play", "hail", "wind", 1)),
-    *(("publish-joint", {"score": value}, "score") for value in ("", "entropy", 1, None)),
-    *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
-    *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
-    *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
+    *(("publish joint", {"score": value}, "score") for value in ("", "entropy", 1, None)),
+    *(("publish lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
+    *(("publish lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
+    *(("publish lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
     *(
-        ("regress-joint", {"columns": value}, "columns")
+        ("regress joint", {"columns": value}, "columns")
         for value in ([], ["hail"], ["wind", "play"], ["wind", "wind"], "wind")
     ),
-    *(("regress-joint", {"numeric": value}, "numeric") for value in ([], ["hail"], ["rain"], ["wind"], "hours")),
-    *(("regress-joint", {"target": value}, "target") for value in ("hail", "", "rain", 1, ["play"])),
-    *(("regress-joint", {"lambda": value}, "lambda") for value in (0, -1, 1.5, float("nan"), "1", True)),
-    *(("regress-joint", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2)),
-    *(("regress-joint", {"epsilon": value}, "epsilon") for value in (0, -1, 17, float("nan"), "1", True, None)),
-    *(("regress-joint", {"steps": value}, "steps") for value in (0, 1001, *WRONG_NUMBERS)),
-    *(("regress-joint", {"method": value}, "method") for value in ("", "newton", 1, None)),
-    *(("regress-joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
+    *(("regress joint", {"numeric": value}, "numeric") for value in ([], ["hail"], ["rain"], ["wind"], "hours")),
+    *(("regress joint", {"target": value}, "target") for value in ("hail", "", "rain", 1, ["play"])),
+    *(("regress joint", {"lambda": value}, "lambda") for value in (0, -1, 1.5, float("nan"), "1", True)),
+    *(("regress joint", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2)),
+    *(("regress joint", {"epsilon": value}, "epsilon") for value in (0, -1, 17, float("nan"), "1", True, None)),
+    *(("regress joint", {"steps": value}, "steps") for value in (0, 1001, *WRONG_NUMBERS)),
+    *(("regress joint", {"method": value}, "method") for value in ("", "newton", 1, None)),
+    *(("regress joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
     *(("cluster", {"columns": value}, "columns") for value in ([], ["rain"], ["hail"], "hours", None)),
     *(("cluster", {"bounds": value}, "bounds") for value in ([], ["5:0"], ["0"], ["0:x"], ["0:1", "0:1"], "0:5", None)),
     *(("cluster", {"k": value}, "k") for value in (0, 4, 101, *WRONG_NUMBERS)),
@@ -182,7 +186,7 @@ def test_what_no_honest_peer_specifies(
 def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
     job = made(inputs, protocol=name, **GOOD[name])
-    optional = {"of", "where"} if name in ("millionaires", "release-count") else set()
+    optional = {"of", "where"} if name in ("millionaires", "release count") else set()
     keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:
         told = refusal(changed(job, {}, left_out=key))

@@ -43,8 +43,8 @@ def test_the_same_statement_is_heard() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"delta": value} for value in (1, 0.0, -0.0, -1.0, 1.5, True, "0.001", None, [0.1], 5e-324, 1e-18)),
-        *({"delta": value} for value in (float("nan"), float("inf"), float("-inf"))),
+        *({"tolerance": value} for value in (1, 0.0, -0.0, -1.0, 1.5, True, "0.001", None, [0.1], 5e-324, 1e-18)),
+        *({"tolerance": value} for value in (float("nan"), float("inf"), float("-inf"))),
         *({"min_rows": value} for value in (-1, 0.0, -0.0, False, "0", None)),
         *({"max_depth": value} for value in (-1, 1.0, True, "1", 201, 10**100)),
         *({"max_rows": value} for value in (0, -1, 100.0, True, 2**31 + 1, None)),

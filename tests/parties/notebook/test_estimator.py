@@ -251,8 +251,8 @@ def test_a_value_without_a_branch_is_named_only_on_a_rows_path() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"delta": 0}, "delta: must be > 0, not 0"),
-        ({"delta": "small"}, "delta: "),
+        ({"tolerance": 0}, "tolerance: must be > 0, not 0"),
+        ({"tolerance": "small"}, "tolerance: "),
         ({"min_rows": -1}, "min_rows: must be >= 0"),
         ({"max_depth": 1.5}, "max_depth: "),
         ({"engine": "yoa"}, r"engine: must be .* \(did you mean 'yao'\?\)"),
@@ -298,7 +298,7 @@ def test_wrong_calls_say_what_is_wrong() -> None:
 
 
 def test_numpys_numbers_are_parameters() -> None:
-    classifier = JointID3Classifier(DEMO.schema, max_depth=np.int64(1), delta=np.float64(0.01), plain=True)
+    classifier = JointID3Classifier(DEMO.schema, max_depth=np.int64(1), tolerance=np.float64(0.01), plain=True)
     assert size(classifier.fit(WEATHER).tree_).depth == 1
 
 

@@ -120,7 +120,7 @@ def test_other_parameters_end_the_session_with_both_values(ends: Ends) -> None:
     [
         {},
         {"plain": True},
-        {"plain": True, "max_depth": 2, "min_rows": 3, "delta": 0.01, "max_rows": 500, "engine": "yao"},
+        {"plain": True, "max_depth": 2, "min_rows": 3, "tolerance": 0.01, "max_rows": 500, "engine": "yao"},
         {"k": 1, "l": 2, "t": 0.9},
         {"epsilon": 20.0},
     ],
@@ -192,7 +192,7 @@ class FakeNode:
     def result(self, identifier: str) -> JobResult:
         assert identifier == "0123456789abcdef0123456789abcdef"
         digest = schema.load(DEMO.schema).only(["outlook", "wind", "play"]).digest()
-        tree = {"schema_digest": digest, "target": "play", "delta": 0.01, "tree": TREE}
+        tree = {"schema_digest": digest, "target": "play", "tolerance": 0.01, "tree": TREE}
         return JobResult(
             id=identifier, protocol="id3", party=0, noun="tree", document=tree,
             cost={"total": {"bytes_sent": 7}}, opened={}, summary={}, our_signature="",
@@ -202,12 +202,12 @@ class FakeNode:
 
 def test_a_node_is_asked_for_consent_and_then_for_the_tree() -> None:
     node = FakeNode("waiting", "queued", "running", "done")
-    classifier = JointID3Classifier(target="play", delta=0.01, max_depth=1, peer=node, plain=True)  # type: ignore[arg-type]
+    classifier = JointID3Classifier(target="play", tolerance=0.01, max_depth=1, peer=node, plain=True)  # type: ignore[arg-type]
     classifier.fit(table="patients", purpose="research", columns=("outlook", "wind"), deadline=20)
     assert node.submitted == [
         {
             "table": "patients", "purpose": "research", "columns": ["outlook", "wind"], "target": "play",
-            "plain": True, "l": 1, "t": 1, "delta": 0.01,
+            "plain": True, "l": 1, "t": 1, "tolerance": 0.01,
             "min_rows": 0, "max_depth": 1, "engine": "mixed",
         }
     ]  # fmt: skip

@@ -45,7 +45,7 @@ def test_leaves_that_may_speak_of_one_person(node: FakeNode, given: dict[str, An
     assert any(one.startswith("Leaves may speak of a single person") for one in task.reveals("bob")) == noticed
 
 
-@pytest.mark.parametrize("parameters", [{}, {"delta": 0.1}, {"k": 1}])
+@pytest.mark.parametrize("parameters", [{}, {"tolerance": 0.1}, {"k": 1}])
 def test_other_kinds_have_no_leaves(node: FakeNode, parameters: dict[str, Any]) -> None:
     assert cautions(node.add(parameters=parameters)) == []
 

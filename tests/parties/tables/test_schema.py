@@ -170,7 +170,7 @@ def test_a_missing_class_is_told(tmp_path: Path) -> None:
 
 def test_numbers_between_public_bounds_are_all_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = write(tmp_path, "age,play\n19,yes\n?,no\n", "x.csv"), tmp_path / "schema.toml"
-    command = ["schema", "--data", str(path), "--target", "play", "--out", str(out), "--numbers"]
+    command = ["schema", "--data", str(path), "--target", "play", "--out", str(out), "--numeric"]
     for wrong, message in [
         ("age=20:30", "x.csv, column 'age': '19' is no whole number from 20 to 30"),
         ("aeg=0:120", "there is no column 'aeg' (did you mean 'age'?)"),

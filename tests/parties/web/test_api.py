@@ -55,9 +55,9 @@ def test_every_call_of_the_operator_has_its_path(client: TestClient, node: FakeN
     node.tamper(1, by="us")
     assert get("/api/audit/state")["ok"] is False
 
-    proposed = client.post("/api/jobs", json={"table": "patients", "delta": 0.01})
+    proposed = client.post("/api/jobs", json={"table": "patients", "tolerance": 0.01})
     assert (proposed.status_code, proposed.json()["proposed_by"]) == (201, "us")
-    assert node.submitted == [{"table": "patients", "delta": 0.01}]
+    assert node.submitted == [{"table": "patients", "tolerance": 0.01}]
     assert client.post("/api/jobs/aaaa/approve").json()["state"] == "queued"
     assert client.post("/api/jobs/aaaa/cancel", json={"why": "späť"}).json()["why"] == "späť"
     node.add(A)

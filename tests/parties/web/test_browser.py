@@ -171,13 +171,13 @@ def test_proposing_by_keyboard(site: Site) -> None:
     page.keyboard.type("quality of care")
     page.get_by_label("Delta").fill("a little")
     page.keyboard.press("Enter")
-    page.get_by_role("alert").get_by_text("Delta, a tolerance: must be a number").wait_for()
-    assert page.evaluate("document.activeElement.id") == "delta"
+    page.get_by_role("alert").get_by_text("Tolerance: must be a number").wait_for()
+    assert page.evaluate("document.activeElement.id") == "tolerance"
     assert page.get_by_label("Purpose").input_value() == "quality of care"
     page.get_by_label("Delta").fill("0.01")
     page.keyboard.press("Enter")
     page.get_by_text("waits for the peer’s consent").wait_for()
-    job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "delta": 0.01}
+    job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "tolerance": 0.01}
     assert site.node.submitted == [job]
 
 
@@ -230,8 +230,8 @@ def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: st
 
 def test_a_table_and_its_picture_keep_their_shape_on_a_phone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """They move in a frame of their own: no line of the table is broken, and the page is no wider than the phone."""
-    done = site.node.finish(site.node.add(protocol="release-count").id)
-    result = site.node.result(done.id).model_copy(update={"protocol": "release-count", "document": COUNT})
+    done = site.node.finish(site.node.add(protocol="release count").id)
+    result = site.node.result(done.id).model_copy(update={"protocol": "release count", "document": COUNT})
     monkeypatch.setattr(site.node, "result", lambda identifier: result)
     page = site.signed_in(f"/jobs/{done.id}", viewport={"width": 320, "height": 800})
     until(lambda: page.evaluate("document.querySelector('.drawn img').naturalWidth > 0"))

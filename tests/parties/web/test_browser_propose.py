@@ -11,7 +11,7 @@ from parties.jobs import kinds
 from tests.support.site import Site
 
 AXE = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
-OFTEN = ("cluster", "publish-joint-table")  # with lists of columns, with a picture
+OFTEN = ("cluster", "publish joint-table")  # with lists of columns, with a picture
 FAULTS = "axe.run('main').then(({violations}) => violations.map((one) => [one.id, one.nodes[0].html]))"
 
 

@@ -17,14 +17,14 @@ from tests.support.registry import registered
 def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None:
     answer = browser.send_form(
         "/propose", table="visits", peer_table="besuche", purpose=" audit ", target="outcome",
-        columns="age, sex,\nsmoker ,", delta="0.01", min_rows="5", max_depth="", max_rows="1000",
+        columns="age, sex,\nsmoker ,", tolerance="0.01", min_rows="5", max_depth="", max_rows="1000",
     )  # fmt: skip
     assert answer.status_code == 303
     assert answer.headers["location"] == f"/jobs/{node.jobs()[0].id}"
     assert node.submitted == [
         {
             "protocol": "id3", "table": "visits", "peer_table": "besuche", "purpose": "audit", "target": "outcome",
-            "columns": ["age", "sex", "smoker"], "delta": 0.01, "min_rows": 5, "max_rows": 1000,
+            "columns": ["age", "sex", "smoker"], "tolerance": 0.01, "min_rows": 5, "max_rows": 1000,
         }
     ]  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_what_is_typed_needs_no_table(node: FakeNode, browser: Browser, tables: 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("delta", "a bit", "Delta, a tolerance</a>: must be a number"),
+        ("tolerance", "a bit", "Tolerance</a>: must be a number"),
         ("max_depth", "4.5", "Most levels</a>: must be a whole number"),
         ("max_rows", "9" * 5000, "Row bound</a>: must be a whole number"),
         ("min_rows", "<b>", "&lt;b&gt;"),
@@ -68,7 +68,7 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
     assert '<option value="visits" selected>' in page
     assert 'value="again"' in page
     assert page.count(" checked>") == 4
-    assert re.search(r'id="delta"[^>]*value="0.001"', page)
+    assert re.search(r'id="tolerance"[^>]*value="0.001"', page)
     assert browser.get("/propose?like=ffffffff").status_code == 400
 
 
@@ -90,7 +90,7 @@ def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> 
     with registered(("overlap", "examples.overlap:Overlap")):
         for kind, named in (
             ("overlap", {"column"}),
-            ("publish-joint-table", {"by", "across", "sum"}),
+            ("publish joint-table", {"by", "across", "sum"}),
             ("circuit", set()),
         ):
             fields = [
@@ -100,10 +100,10 @@ def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> 
 
 
 def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
-    page = browser.send_form("/propose", table="patients", purpose="p", delta="a little", min_rows="some").text
+    page = browser.send_form("/propose", table="patients", purpose="p", tolerance="a little", min_rows="some").text
     wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
-    assert sorted(str(name) for name in wrong) == ["delta", "min_rows"]
-    assert '<p class="wrong" id="delta-wrong">must be a number, with a point as in 0.001, not' in page
+    assert sorted(str(name) for name in wrong) == ["min_rows", "tolerance"]
+    assert '<p class="wrong" id="tolerance-wrong">must be a number, with a point as in 0.001, not' in page
     assert "aria-invalid" not in browser.get("/propose").text
 
 
@@ -112,14 +112,18 @@ def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
     [
         (
             "",
-            {"delta": "2", "min_rows": "-1", "columns": "a"},
-            {"columns": "&#39;a&#39; is not an attribute", "delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
+            {"tolerance": "2", "min_rows": "-1", "columns": "a"},
+            {
+                "columns": "&#39;a&#39; is not an attribute",
+                "tolerance": "must be &lt;= 1",
+                "min_rows": "must be &gt;= 0",
+            },
         ),
-        ("", {"against": "nobody", "delta": "x"}, {"against": "must be", "delta": "must be a number"}),
+        ("", {"against": "nobody", "tolerance": "x"}, {"against": "must be", "tolerance": "must be a number"}),
         ("peer: there is no 'x'; there are 'a', 'b'", {}, {"peer": "there is no &#39;x&#39;; there are &#39;a&#39;"}),
         ("table: there is no table; target: is missing", {}, {"table": "there is no", "target": "is missing"}),
         ("min_rows asks for exact counts: leave it out", {}, {"min_rows": "min_rows asks for exact counts"}),
-        ("the purpose is not allowed; delta: too small", {}, {"delta": "too small"}),
+        ("the purpose is not allowed; tolerance: too small", {}, {"tolerance": "too small"}),
         ("nothing works", {}, {}),
     ],
 )
@@ -161,15 +165,15 @@ def test_every_form_can_be_understood(browser: Browser, kind: str) -> None:
 
 
 def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, browser: Browser) -> None:
-    page = browser.send_form("/propose", protocol="release-sum", table="patients", by="ward", max_rows="few").text
+    page = browser.send_form("/propose", protocol="release sum", table="patients", by="ward", max_rows="few").text
     wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
-    assert wrong == {"of", "epsilon", "by", "max_rows"}
+    assert wrong == {"column", "epsilon", "by", "max_rows"}
     page = browser.send_form(
-        "/propose", protocol="release-sum", table="patients", of="age", exact="yes", by="ward"
+        "/propose", protocol="release sum", table="patients", column="age", exact="yes", by="ward"
     ).text
     assert "aria-invalid" not in page, "without noise there is no epsilon; the node knows its columns"
     assert node.submitted == [
-        {"protocol": "release-sum", "table": "patients", "of": "age", "exact": True, "by": ["ward"]}
+        {"protocol": "release sum", "table": "patients", "column": "age", "exact": True, "by": ["ward"]}
     ]
 
 

@@ -31,7 +31,7 @@ def test_a_job_that_waits_although_both_agree_does_not_start_next() -> None:
 
 
 def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
-    job = job_view("a" * 32, protocol="release-count", parameters={"exact": False, "max_rows": 1, "epsilon": 1.0})
+    job = job_view("a" * 32, protocol="release count", parameters={"exact": False, "max_rows": 1, "epsilon": 1.0})
     seen = JobView.model_validate_json(job.model_dump_json())  # as another process has it
     assert [value for label, value, _ in words.parameters(seen).asked if label == "Exact"] == ["no"]
     assert [value for label, value, _ in words.parameters(seen).asked if label == "Row bound"] == ["1"]

@@ -71,8 +71,8 @@ def test_published_rows(here: Path, command: str) -> None:
 def test_published_tables(here: Path) -> None:
     Path("rows.csv").write_text('kind,"=1+1"\n' + "=x,a\n" * 5 + "y,b\n" * 5)
     flags = ["--by", "kind", "--across", "=1+1", "--out"]
-    assert run(["publish", "table", "rows.csv", *flags, "plain.csv"]) == 0
-    assert run(["publish", "table", "rows.csv", *flags, "escaped.csv", "--escape-formulas"]) == 0
+    assert run(["publish", "table", "--data", "rows.csv", *flags, "plain.csv"]) == 0
+    assert run(["publish", "table", "--data", "rows.csv", *flags, "escaped.csv", "--escape-formulas"]) == 0
     assert "\n=x," in Path("plain.csv").read_text()
     assert "\n'=x," in Path("escaped.csv").read_text()
     del here

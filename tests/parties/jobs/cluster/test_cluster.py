@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties import cli
-from parties.jobs import kinds
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.kmeans import weighted
 from parties.jobs.cluster.lloyd import usual_cells, usual_rounds
@@ -255,4 +254,3 @@ def test_the_command_refuses_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
         told = capsys.readouterr().err.strip()
         assert message in told
         assert "\n" not in told
-    assert kinds.command("cluster") == "cluster"

@@ -55,7 +55,7 @@ def test_exact_counts() -> None:
 
 def test_means_that_are_none() -> None:
     """Where there may be no row, the mean may be any, and there is no value."""
-    task = asked("mean", of="visits", by=("sex",))
+    task = asked("mean", column="visits", by=("sex",))
     numbers = task.document([8, -100, 40, -3])["numbers"]
     assert numbers[0]["low"] < numbers[0]["value"] < numbers[0]["high"]
     assert (numbers[1]["value"], numbers[1]["low"], numbers[1]["high"]) == (None, -1, 3.5)
@@ -77,8 +77,8 @@ def test_nobodys_words_do_anything(name: str) -> None:
         "table": {"by": (column, "n")},
         "count": {"where": f"'{column}' = '<b>&'"},
         "naive-bayes": {"target": column},
-        "top": {"of": column, "first": 1},
-    }.get(name, {"of": "n", "by": (column,)})
+        "top": {"column": column, "first": 1},
+    }.get(name, {"column": "n", "by": (column,)})
     task = asked(name, HOSTILE, **given)
     state = [1] * (task.query.numbers if name not in ("top", "median") else 3 if name == "median" else 1)
     found = task.document(state)
@@ -98,6 +98,4 @@ def test_every_question_has_a_title_and_a_line() -> None:
         if kinds.group(name) == "release":
             assert kinds.find(name).example.endswith("--config party.toml")
             assert kinds.line(name)
-    assert kinds.command("release-naive-bayes") == "release naive-bayes"
-    assert kinds.command("id3") == "id3"
     assert "outcome" in SCHEMA.attributes

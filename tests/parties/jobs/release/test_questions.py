@@ -29,7 +29,7 @@ ROWS = st.lists(
 )
 WHERE = st.sampled_from([None, "sex = male", "age in [old, young] and visits in [0, 2, 3.5, -1]", "outcome = bad"])
 BY = st.sampled_from([None, ("sex",), ("outcome", "age")])
-NAMES = sorted(name.removeprefix("release-") for name in kinds.BUILT_IN if name.startswith("release-"))
+NAMES = sorted(name.removeprefix("release ") for name in kinds.BUILT_IN if name.startswith("release "))
 
 
 def meant(rows: Sequence[Row], where: str | None) -> list[Row]:
@@ -72,9 +72,9 @@ def test_exact_answers_are_those_of_counting(
         return task.document(state_of(task, [left, right]))
 
     groups = without_none(by=by)
-    assert told(answer("sum", of="visits", **groups)) == by_group(rows, where, by, lambda part: sum(numbers(part)))
+    assert told(answer("sum", column="visits", **groups)) == by_group(rows, where, by, lambda part: sum(numbers(part)))
     inputs = by_group(rows, where, by, lambda part: float(statistics.mean(numbers(part))) if numbers(part) else None)
-    for (cell, mean), (other, expected) in zip(told(answer("mean", of="visits", **groups)), inputs, strict=True):
+    for (cell, mean), (other, expected) in zip(told(answer("mean", column="visits", **groups)), inputs, strict=True):
         assert cell == other
         assert mean == expected if expected is None else mean == pytest.approx(expected)
     columns = by or ("age",)
@@ -86,7 +86,7 @@ def test_exact_answers_are_those_of_counting(
         histogram = answer("histogram", by=column)
         assert told(histogram) == by_group(rows, where, [column], len)
         assert histogram["total"]["value"] == table["total"]["value"] == len(meant(rows, where))
-    for cell, value in told(answer("median", of="visits", **groups)):
+    for cell, value in told(answer("median", column="visits", **groups)):
         part = numbers([row for row in meant(rows, where) if cell.items() <= row.items()])
         assert not part or statistics.median_low(part) <= value <= statistics.median_high(part)
     of = "sex" if by == ("outcome", "age") else "age"
@@ -97,7 +97,7 @@ def test_exact_answers_are_those_of_counting(
         return sorted(candidates, key=lambda value: -found[value])[: len(candidates) - 1]
 
     if len(candidates) > 1:
-        first = answer("top", of=of, first=len(candidates) - 1, **groups)
+        first = answer("top", column=of, first=len(candidates) - 1, **groups)
         assert told(first, "first") == by_group(rows, where, by, most)
 
 
@@ -130,15 +130,15 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
         ("count", {"where": "sex = male; age = old"}),
         ("histogram", {"by": "age"}),
         ("table", {"by": ("sex", "age")}),
-        ("sum", {"of": "visits", "by": ("sex",)}),
-        ("mean", {"of": "visits"}),
+        ("sum", {"column": "visits", "by": ("sex",)}),
+        ("mean", {"column": "visits"}),
         ("naive-bayes", {}),
         ("marginals", {"ways": 3}),
     ]
     for name, given_ in cases:
         exact = state_of(asked(name, **given_, exact=True), rows)
         assert state_of(asked(name, **given_), rows) == [number + noise for number in exact], name
-    task = asked("sum", of="visits", by=("sex",))
+    task = asked("sum", column="visits", by=("sex",))
     document = task.document(state_of(task, rows))
     male, female = document["numbers"]
     assert (male["noisy"], female["noisy"]) == (70 + noise / 2, -10 + noise / 2)  # in halves
@@ -162,11 +162,11 @@ SUMS: list[tuple[str, dict[str, Any]]] = [
     ("histogram", {"by": "age"}),
     ("histogram", {"by": "age", "where": "age = old"}),
     ("table", {"by": ("age", "sex")}),
-    ("sum", {"of": "visits"}),
-    ("sum", {"of": "visits", "by": ("age", "sex")}),
-    ("sum", {"of": "visits", "where": "visits in [2, 3.5]"}),
-    ("mean", {"of": "visits"}),
-    ("mean", {"of": "visits", "by": ("sex",), "where": "age != old"}),
+    ("sum", {"column": "visits"}),
+    ("sum", {"column": "visits", "by": ("age", "sex")}),
+    ("sum", {"column": "visits", "where": "visits in [2, 3.5]"}),
+    ("mean", {"column": "visits"}),
+    ("mean", {"column": "visits", "by": ("sex",), "where": "age != old"}),
     ("naive-bayes", {}),
     ("naive-bayes", {"where": "sex = male", "columns": ("age",), "delta": 1e-5}),
     ("marginals", {"where": "sex = male", "columns": ("age", "outcome", "sex")}),
@@ -213,14 +213,14 @@ def test_choices_take_noise_for_every_place_and_once_more_if_replaced(
         if name == "median" and first > 1:
             continue
         more = {"first": first} if name == "top" else {}
-        task: Any = asked(name, of="visits", epsilon=0.25, adjacency=adjacency, **more)
+        task: Any = asked(name, column="visits", epsilon=0.25, adjacency=adjacency, **more)
         (mechanism,) = task.query.mechanisms
         assert (mechanism.scale, mechanism.sensitivity / mechanism.epsilon) == (scale, scale)
         assert [(one.amount, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
     values, groups = 5 if name == "top" else 4, 3
     counted: list[int] = []
     monkeypatch.setattr(Noise, "law", lambda self, numbers: counted.append(numbers) or Known(0))
-    asked(name, of="visits", by=("age",), **more)
+    asked(name, column="visits", by=("age",), **more)
     assert counted == [values * groups]  # so that all samples are within 2^-40 together
 
 
@@ -236,10 +236,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "count": {"where": "sex = male; age = old; outcome = bad", "delta": 1e-6},
     "histogram": {"by": "age"},
     "table": {"by": ("age", "outcome")},
-    "sum": {"of": "visits"},
-    "mean": {"of": "visits", "by": ("sex",)},
-    "median": {"of": "visits", "by": ("sex",)},
-    "top": {"of": "age", "first": 2},
+    "sum": {"column": "visits"},
+    "mean": {"column": "visits", "by": ("sex",)},
+    "median": {"column": "visits", "by": ("sex",)},
+    "top": {"column": "age", "first": 2},
     "naive-bayes": {"delta": 1e-6},
     "marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "triangles": {"columns": ("age", "visits"), "where": "sex = male", "delta": 1e-6},

@@ -74,7 +74,7 @@ def test_what_one_row_changes(categories: list[str], groups: int) -> None:
 def test_a_column_without_bounds(categories: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message) as failed:
         read("c", categories, "a mean")
-    assert str(failed.value).startswith("of: ")
+    assert str(failed.value).startswith("column: ")
     assert "\n" not in str(failed.value)
 
 
@@ -101,7 +101,7 @@ def test_a_task_derives_numbers_and_noise_once(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(values, "decimal", counted(values.decimal))
     monkeypatch.setattr("parties.jobs.release.kind.laplace", counted(noise.laplace))
     values.read.cache_clear()
-    task = asked(name, of="visits", by=("sex",))
+    task = asked(name, column="visits", by=("sex",))
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "good"}
     task.document(state_of(task, [[row], []]))
     _ = task.reveals("them"), task.spends, task.is_countable

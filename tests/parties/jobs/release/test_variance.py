@@ -27,7 +27,7 @@ ZERO, TWO = ({"age": "old", "sex": "male", "visits": visits, "outcome": "good"} 
 
 
 def task_of(above: float, schema: Schema = SCHEMA, **more: Any) -> Variance:
-    fields = {"of": "visits", "above": above, "max_rows": 1000, **more}
+    fields = {"column": "visits", "above": above, "max_rows": 1000, **more}
     return Variance.canonical(VarianceSettings.model_validate(fields), schema)
 
 
@@ -97,18 +97,18 @@ def test_what_is_said_of_it() -> None:
     again = Variance.agreed(task.specification())
     assert (again.specification(), again.columns) == (task.specification(), ("sex", "visits"))
     document = task.document([1])
-    assert document == {"question": "variance", "where": "sex = male", "of": "visits", "above": 2.5, "answer": True}
+    assert document == {"question": "variance", "where": "sex = male", "column": "visits", "above": 2.5, "answer": True}
     assert task.text(document, 0) == "yes\nof rows where sex = male\n"
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"of": None}, "of is missing"),
-        ({"of": "age"}, "a variance needs bounds"),
-        ({"of": "hours"}, "'hours' is not an attribute"),
+        ({"column": None}, "column is missing"),
+        ({"column": "age"}, "a variance needs bounds"),
+        ({"column": "hours"}, "'hours' is not an attribute"),
         ({"above": None}, "above is missing"),
-        ({"max_rows": 2**31, "of": "large"}, "more than 62 bits: round the values, or lower max_rows"),
+        ({"max_rows": 2**31, "column": "large"}, "more than 62 bits: round the values, or lower max_rows"),
     ],
     ids=str,
 )

@@ -34,7 +34,7 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
 
 @pytest.mark.parametrize(
     "change",
-    [{"delta": 0.01}, {"min_rows": 1}, {"max_depth": 3}, {"max_rows": 10}, {"engine": "yao"}, {"ot": "trapdoor"}],
+    [{"tolerance": 0.01}, {"min_rows": 1}, {"max_depth": 3}, {"max_rows": 10}, {"engine": "yao"}, {"ot": "trapdoor"}],
 )
 def test_every_public_parameter_enters_the_job(change: dict[str, object]) -> None:
     assert digest(Id3Settings(**change)) != digest(Id3Settings())  # type: ignore[arg-type]
@@ -73,8 +73,8 @@ def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
-    with pytest.raises(InputError, match="--delta"):
-        Id3.of(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").check()
+    with pytest.raises(InputError, match="--tolerance"):
+        Id3.of(Id3Settings(tolerance=1e-6, max_rows=2**31), SCHEMA, "class").check()
 
 
 NOISY = {"epsilon": 1.0, "max_depth": 2}
@@ -95,7 +95,7 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
     job = noisy(**change)
     assert job_digest(job.specification()) != job_digest(noisy().specification())
     assert Id3.agreed(json.loads(json.dumps(job.specification()))).specification() == job.specification()
-    assert not {"delta", "min_rows"} & set(job.specification())
+    assert not {"tolerance", "min_rows"} & set(job.specification())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
         ({"trees": 3}, "trees is for a tree with noise"),
         ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules: leave it out, or leave out epsilon"),
         (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
-        (NOISY | {"delta": 0.5}, "delta is the exact tree's"),
+        (NOISY | {"tolerance": 0.5}, "tolerance is the exact tree's"),
         (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
         (NOISY | {"leaf_epsilon": 1.0}, "leaves nothing"),
         (NOISY | {"max_depth": 201}, "--max-depth"),

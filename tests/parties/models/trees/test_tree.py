@@ -26,7 +26,7 @@ def test_the_file_is_exactly_as_documented(tmp_path: Path) -> None:
     assert json.loads(path.read_text()) == {
         "schema_digest": DIGEST,
         "target": "play",
-        "delta": 0.001,
+        "tolerance": 0.001,
         "tree": {
             "attribute": "outlook",
             "branches": {
@@ -56,7 +56,7 @@ def test_a_leaf_is_a_tree(tmp_path: Path) -> None:
 
 
 def node(tree: Any) -> dict[str, Any]:
-    return {"schema_digest": DIGEST, "target": "play", "delta": 0.5, "tree": tree}
+    return {"schema_digest": DIGEST, "target": "play", "tolerance": 0.5, "tree": tree}
 
 
 LEAF = {"class": "x"}
@@ -65,15 +65,15 @@ LEAF = {"class": "x"}
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ([], "$: must be an object with schema_digest and target and delta and tree, and nothing else"),
-        ({"tree": LEAF}, "$: must be an object with schema_digest and target and delta and tree, and nothing else"),
+        ([], "$: must be an object with schema_digest and target and tolerance and tree, and nothing else"),
+        ({"tree": LEAF}, "$: must be an object with schema_digest and target and tolerance and tree, and nothing else"),
         (node(LEAF) | {"schema_digest": DIGEST[1:]}, "$.schema_digest: must be 64 hexadecimal digits"),
         (node(LEAF) | {"schema_digest": 5}, "$.schema_digest: must be 64 hexadecimal digits"),
         (node(LEAF) | {"target": ""}, "$.target: must be a line of text"),
-        (node(LEAF) | {"delta": 0}, "$.delta: must be a number > 0 and <= 1"),
-        (node(LEAF) | {"delta": 10**4000}, "$.delta: must be a number > 0 and <= 1"),
-        (node(LEAF) | {"delta": True}, "$.delta: must be a number > 0 and <= 1"),
-        (node(LEAF) | {"delta": float("nan")}, "$.delta: must be a number > 0 and <= 1"),
+        (node(LEAF) | {"tolerance": 0}, "$.tolerance: must be a number > 0 and <= 1"),
+        (node(LEAF) | {"tolerance": 10**4000}, "$.tolerance: must be a number > 0 and <= 1"),
+        (node(LEAF) | {"tolerance": True}, "$.tolerance: must be a number > 0 and <= 1"),
+        (node(LEAF) | {"tolerance": float("nan")}, "$.tolerance: must be a number > 0 and <= 1"),
         (node(None), "$.tree: must be an object with attribute and branches, and nothing else"),
         (node({}), "$.tree: must be an object with attribute and branches, and nothing else"),
         (node({"class": "x", "more": 1}), "$.tree: must be an object with class, and nothing else"),
@@ -166,7 +166,7 @@ def test_a_tree_with_noise_is_read_as_it_was_written(tmp_path: Path, others: tup
         ({"epsilon": True}, "$.epsilon: must be a number > 0"),
         ({"epsilon": float("inf")}, "$.epsilon: must be a number > 0"),
         ({"quality": 1}, "$.quality: must be a line of text"),
-        ({"delta": 0.1}, "$: must be an object with schema_digest and target and epsilon"),
+        ({"tolerance": 0.1}, "$: must be an object with schema_digest and target and epsilon"),
         ({"trees": [LEAF]}, "$.trees: must be a list of two trees or more"),
         ({"trees": [LEAF, {}]}, "$.trees[1]: must be an object"),
     ],
@@ -180,5 +180,5 @@ def test_what_is_wrong_with_a_tree_with_noise(change: dict[str, Any], complaint:
 
 def test_a_number_of_any_length_is_a_bad_delta(tmp_path: Path) -> None:
     path = write(tmp_path, json.dumps(node(LEAF)).replace("0.5", "9" * 5000))
-    with pytest.raises(InputError, match=r"tree\.json: \$\.delta: must be a number > 0 and <= 1"):
+    with pytest.raises(InputError, match=r"tree\.json: \$\.tolerance: must be a number > 0 and <= 1"):
         TreeFile.load(path)

@@ -21,7 +21,7 @@ JOB: dict[str, Any] = {
     "table": "patients",
     "columns": ["age", "outcome"],
     "protocol": "id3",
-    "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": None, "max_rows": 100, "engine": "mixed"},
+    "parameters": {"tolerance": 0.001, "min_rows": 20, "max_depth": None, "max_rows": 100, "engine": "mixed"},
     "unlimited": {"max_depth"},
     "purpose": "research",
     "runs_today": 0,
@@ -32,7 +32,7 @@ JOB: dict[str, Any] = {
 
 def test_a_request_from_what_a_node_has() -> None:
     made = request_for(**JOB)
-    assert made.numbers == {"max_depth": math.inf, "min_rows": 20, "delta": 0.001, "max_rows": 100}
+    assert made.numbers == {"max_depth": math.inf, "min_rows": 20, "tolerance": 0.001, "max_rows": 100}
     assert made.address == ip_address("192.0.2.7")
     assert made.columns == frozenset({"age", "outcome"})
     assert decide([rule(**HOME)], made).effect == "permit"
@@ -46,7 +46,7 @@ def test_a_request_from_what_a_node_has() -> None:
         ({"parameters": {"max_depth": True}}, "max_depth"),
         ({"parameters": {"max_depth": math.nan}}, "max_depth"),
         ({"parameters": {"min_rows": None}}, "min_rows"),
-        ({"parameters": {"delta": math.inf}}, "delta"),
+        ({"parameters": {"tolerance": math.inf}}, "tolerance"),
         ({"columns": []}, "columns"),
         ({"columns": None}, "columns"),
         ({"purpose": ""}, "purpose"),

@@ -40,7 +40,7 @@ def test_a_rule_with_everything() -> None:
         protocol = "id3"
         max_depth.at_most = 4
         min_rows.at_least = 20
-        delta.at_most = 0.01
+        tolerance.at_most = 0.01
         max_rows = {above = 10, below = 100_000}
         runs_today.below = 3
         exact = false
@@ -66,8 +66,8 @@ def test_a_rule_with_everything() -> None:
         ('max_depth.at_most = "4"', "policy.0.max_depth.at_most: must be a number, not '4'"),
         ("max_depth.at_most = true", "policy.0.max_depth.at_most: must be a number, not True"),
         ("max_depth.at_most = nan", "policy.0.max_depth.at_most: must be a finite number, not nan"),
-        ("delta = {at_least = 2, below = 2}", "policy.0.delta: no number is at least 2 and below 2"),
-        ("delta = {above = 3, at_most = 2}", "policy.0.delta: no number is above 3 and at most 2"),
+        ("tolerance = {at_least = 2, below = 2}", "policy.0.tolerance: no number is at least 2 and below 2"),
+        ("tolerance = {above = 3, at_most = 2}", "policy.0.tolerance: no number is above 3 and at most 2"),
         ("columns = {}", "policy.0.columns: give within or any_of"),
         ("columns.within = []", "policy.0.columns.within: must not be empty: leave the condition out"),
         ('table = ["x", ""]', "policy.0.table: must not be empty: leave the condition out if it does not matter"),
@@ -122,7 +122,7 @@ def test_a_mistake_in_a_file_is_told_with_the_rules_name(tmp_path: Path, line: s
 
 @pytest.mark.parametrize("value", [4, 4.0, 0, -1, 10**15])
 def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
-    assert Rule(name="x", effect="deny", delta={"above": value}).delta.above == value  # type: ignore[arg-type]
+    assert Rule(name="x", effect="deny", tolerance={"above": value}).tolerance.above == value  # type: ignore[arg-type]
 
 
 def test_names_that_nobody_has_are_remarked() -> None:

@@ -171,7 +171,7 @@ def test_a_long_text_is_cut(connection: sqlite3.Connection, log: AuditLog) -> No
         (ValueError("'hiv' is not in the schema"), {"error": "ValueError", "why": ""}),
         (ProtocolError("no fresh nonce"), {"error": "ProtocolError", "why": "no fresh nonce"}),
         (LinkError("silent for 120 s"), {"error": "LinkError", "why": "silent for 120 s"}),
-        (JobMismatchError("delta: ours 1"), {"error": "JobMismatchError", "why": "delta: ours 1"}),
+        (JobMismatchError("tolerance: ours 1"), {"error": "JobMismatchError", "why": "tolerance: ours 1"}),
     ],
 )
 def test_a_failure_is_recorded_without_what_may_quote_private_data(
