@@ -56,9 +56,9 @@ def make(path: Path, rows: int) -> None:
         database.execute(f"COPY (SELECT {columns}, {label} y FROM range({rows})) TO '{path}' (FORMAT parquet)")
 
 
-def scan(what: str, path: Path, memory: str, threads: int | None) -> dict[str, Any]:
+def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
     """Have DuckDB make the same sums."""
-    options = {"memory_limit": memory, "preserve_insertion_order": False, **({"threads": threads} if threads else {})}
+    options: dict[str, Any] = {"preserve_insertion_order": False, **({"threads": threads} if threads else {})}
     z = " + ".join(f"{0.01 * (i + 1):.2f} * {name}" for i, name in enumerate(NAMES))
     sums = ", ".join(f"sum({name})" for name in NAMES)
     pairs = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[:i]]
@@ -160,13 +160,13 @@ def main() -> None:
     given = parser.parse_args()
     fresh = multiprocessing.get_context("spawn")
     passes = []
-    with tempfile.TemporaryDirectory(prefix="smc-streaming-") as directory:
+    with tempfile.TemporaryDirectory(prefix="streaming-") as directory:
         path = Path(directory) / "rows.parquet"
         with ProcessPoolExecutor(1, fresh) as worker:
             worker.submit(make, path, given.rows).result()
         for kind, what in KINDS.items():
             with ProcessPoolExecutor(1, fresh) as worker:
-                plain = worker.submit(scan, what, path, given.memory, given.threads).result()
+                plain = worker.submit(scan, what, path, given.threads).result()
             with ProcessPoolExecutor(1, fresh) as worker:
                 ours = worker.submit(stream, what, path, given.rows, given.memory, given.threads).result()
             passes.append({"kind": kind, "ours": ours, "duckdb": plain})
