@@ -39,6 +39,7 @@ from smc.engines import Profile
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "cost.md"
 
+WHICH = {"default": "{}", "a level more": "{} (by --max-depth)", "plain": "any (--plain)"}
 TREES = Path(__file__).parent / "results" / "tree_costs.json"
 TREE_PROFILE = Profile("mixed")
 
@@ -96,26 +97,25 @@ def document() -> str:
 def trees() -> str:
     """What exact trees of public tables cost, and what was forecast: `benchmarks.tree_costs` has measured it."""
     rows = [row for row in json.loads(TREES.read_text(encoding="utf-8"))["rows"] if row["profile"] == str(TREE_PROFILE)]
-    near = {
-        default: [row for row in rows if row["default"] is default and 0.5 <= row["typical"] / row["bytes"] <= 2]
-        for default in (True, False)
-    }
-    tables = len(rows) // 2
+    ratios = {which: [row["typical"] / row["bytes"] for row in rows if row["which"] == which] for which in WHICH}
+    near = {which: sum(0.5 <= ratio <= 2 for ratio in known) for which, known in ratios.items()}
+    tables = len(rows) // len(WHICH)
     lines = [
         "## Trees: the forecast and the cost",
         "",
         f"[protocols/cost_model.py](../protocols/cost_model.py); measured by [benchmarks/tree_costs.py]"
         f"(../benchmarks/tree_costs.py) on {tables} public tables, prepared from their raw files",
-        f"and dealt to two parties, with {TREE_PROFILE}; bytes are both ways. By default the typical "
-        f"forecast is within a factor of 2 on {len(near[True])} of {tables} tables,",
-        f"one level deeper on {len(near[False])}. No run costs more than *at most*: a bound for any rows, no guess.",
-        "Trees with the usual k were measured, and no plain ones, which can be larger than typical by far.",
+        f"and dealt to two parties, with {TREE_PROFILE}; bytes are both ways. The typical "
+        f"forecast is within a factor of 2 on {near['default']} of {tables} tables by default,",
+        f"on {near['a level more']} one level deeper, on {near['plain']} for plain trees; its numbers are fitted to "
+        "these tables. No run costs more than *at most*: a bound for any rows, no guess.",
+        "Plain trees with many splits are counted level by level in parts.",
         "",
         _line(("table", "rows", "columns", "levels", "leaves", "bytes", "typical", "typical / bytes", "at most")),
         _line(("---", *["---:"] * 8)),
     ]
     for row in rows:
-        levels = f"{row['max_depth']}{'' if row['default'] else ' (by --max-depth)'}"
+        levels = WHICH[row["which"]].format(row["max_depth"])
         numbers = [f"{row[name]:,}" for name in ("leaves", "bytes", "typical")]
         ratio, most = (
             f"{row['typical'] / row['bytes']:.2f}",

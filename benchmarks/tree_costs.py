@@ -3,8 +3,9 @@
     python -m benchmarks.tree_costs DATA            (the tables' directory; writes benchmarks/results/tree_costs.json)
 
 Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default is grown in the clear, and the bytes of that tree's run are counted (`cost_model.with_tree`,
-exact). docs/cost.md shows the rows.
+`smc id3` finds by default, one a level deeper and the plain one are grown in the clear, and the bytes of their runs are
+counted: exactly (`cost_model.with_tree`), or of large plain trees level by level in parts, which costs a few percent.
+docs/cost.md shows the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -32,10 +33,12 @@ from parties.jobs.tree.settings import Id3Settings
 from parties.party_file import load as load_party
 from parties.sources.opening import open_table
 from parties.tables import schema as schemas
-from protocols.counts import Indices, RowCounts
+from protocols import cost_model
+from protocols.counts import Indices
+from protocols.openings import levels as of_levels
 from protocols.rules import x_log_x
-from protocols.tree import Leaf, Open, Split, Tree, open_depth, walk
-from smc.counting import forecast
+from protocols.tree import Leaf, Split, Tree, walk
+from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
 TARGET = Path(__file__).parent / "results" / "tree_costs.json"
@@ -43,6 +46,7 @@ PROFILES = (Profile("mixed"), Profile("lean", "ferret", form="depth"))
 Row = dict[str, Any]
 HOSPITAL_ROWS = 20_000
 SEED = 1
+LARGEST = 1_500_000  # counts of entropies of a tree that is counted as a whole
 TABLES = (  # name, file under DATA, target
     ("balance-scale", "balance-scale.csv", "Class Name"),
     ("car", "car.csv", "class"),
@@ -76,83 +80,111 @@ def prepared(raw: Path, target: str, place: Path) -> tuple[ExactTree, Indices]:
     return ExactTree(Id3Settings(max_rows=row_bound(half)), schema, target), distinct
 
 
-def dealt(task: ExactTree, distinct: Indices) -> list[RowCounts]:
-    """Return both parties' rows."""
-    ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
-    rows, labels = distinct[:, :-2], distinct[:, -2]
-    return [RowCounts(task.domains, task.classes, rows, labels, n) for n in (ours, distinct[:, -1] - ours)]
+def grown(task: ExactTree, distinct: Indices, ours: Indices) -> Tree:
+    """Return the tree, from the rows of both parties in the clear, of which `ours` are one's; k holds for each's own.
 
-
-def grown(task: ExactTree, parties: list[RowCounts]) -> Tree:
-    """Return the tree, from the rows of both parties in the clear; k holds for each party's own."""
-    problem, tree, depth, inherited = task.problem, cast(Tree, Open()), 0, [0]
-    whole = [party.level(Open(), attributes=False).classes[0] for party in parties]
-    while open_depth(tree) is not None:
-        levels = [party.level(tree, attributes=True) for party in parties]
-        feasible = [
-            np.all(
-                [problem.rules.keeps(own.values[a], rows).all(axis=1) for own, rows in zip(levels, whole, strict=True)],
-                0,
-            )
-            for a in range(len(problem.domains))
+    As in `protocols.id3`, level by level, but with the rows in memory and their nodes beside them.
+    """
+    problem, classes = task.problem, task.classes
+    rows, labels, numbers = distinct[:, :-2], distinct[:, -2], distinct[:, -1]
+    place = np.zeros(len(rows), dtype=np.int64)
+    used = np.zeros((1, len(problem.domains)), dtype=bool)
+    inherited = np.zeros(1, dtype=np.int64)
+    levels: list[tuple[Indices, Indices]] = []  # of every node its attribute, -1 of leaves; and its class
+    while len(used):
+        nodes = len(used)
+        counts = _counted(numbers, (nodes, classes), place, labels)
+        majority = np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), inherited)
+        mixed = counts.max(axis=1) < counts.sum(axis=1)
+        chosen, best = np.full(nodes, -1), np.full(nodes, np.inf)
+        for attribute, size in enumerate(problem.domains if len(levels) != problem.max_depth else ()):
+            table = _counted(numbers, (nodes, size, classes), place, rows[:, attribute], labels)
+            score = x_log_x(table.sum(axis=2)).sum(axis=1) - x_log_x(table).sum(axis=(1, 2))
+            free = mixed & ~used[:, attribute]
+            if problem.rules.k > 1:
+                mine = _counted(ours, (nodes, size), place, rows[:, attribute])
+                for own in (mine, table.sum(axis=2) - mine):
+                    free &= ((own == 0) | (own >= problem.rules.k)).all(axis=1)
+            better = free & (score < best - 1e-9)
+            chosen[better], best[better] = attribute, score[better]
+        levels.append((chosen, majority))
+        splits = np.flatnonzero(chosen >= 0)
+        sizes = np.array(problem.domains, dtype=np.int64)[chosen[splits]]
+        first = np.full(nodes, -1)
+        first[splits] = np.cumsum(sizes) - sizes
+        kept = first[place] >= 0
+        rows, labels, numbers, ours, place = (a[kept] for a in (rows, labels, numbers, ours, place))
+        place = first[place] + rows[np.arange(len(rows)), chosen[place]]
+        used[splits, chosen[splits]] = True
+        used, inherited = np.repeat(used[splits], sizes, axis=0), np.repeat(majority[splits], sizes)
+    trees: list[Tree] = []
+    for chosen, majority in reversed(levels):
+        children = iter(trees)
+        trees = [
+            Leaf(int(label)) if a < 0 else Split(int(a), tuple(next(children) for _ in range(problem.domains[a])))
+            for a, label in zip(chosen, majority, strict=True)
         ]
-        values = [left + right for left, right in zip(levels[0].values, levels[1].values, strict=True)]
-        scores = [x_log_x(v.sum(axis=2)).sum(axis=1) - x_log_x(v).sum(axis=(1, 2)) for v in values]
-        decisions: list[Tree] = []
-        majorities: list[int] = []
-        for node, (counts, used) in enumerate(
-            zip(levels[0].classes + levels[1].classes, attributes_above(tree), strict=True)
-        ):
-            label = int(counts.argmax()) if counts.sum() else inherited[node]
-            free = [a for a in range(len(problem.domains)) if a not in used and feasible[a][node]]
-            if counts.max() == counts.sum() or not free or depth == problem.max_depth:
-                decisions.append(Leaf(label))
-                continue
-            chosen = min(free, key=lambda a: float(scores[a][node]))
-            decisions.append(Split(chosen, (Open(),) * problem.domains[chosen]))
-            majorities += [label] * problem.domains[chosen]
-        tree, inherited, depth = filled(tree, iter(decisions)), majorities, depth + 1
-    return tree
+    return trees[0]
 
 
-def attributes_above(tree: Tree, used: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """Yield the attributes on the way to each open node."""
-    if isinstance(tree, Open):
-        yield used
-    elif isinstance(tree, Split):
-        for child in tree.children:
-            yield from attributes_above(child, (*used, tree.attribute))
+def _counted(numbers: Indices, shape: tuple[int, ...], *columns: Indices) -> Indices:
+    """Return how many rows have each combination of indices, int64[shape]."""
+    cell = np.ravel_multi_index(columns, shape)
+    return np.bincount(cell, weights=numbers, minlength=int(np.prod(shape))).astype(np.int64).reshape(shape)
 
 
-def filled(tree: Tree, decisions: Iterator[Tree]) -> Tree:
-    """Return the tree with its open nodes decided, in reading order."""
-    if isinstance(tree, Open):
-        return next(decisions)
-    if isinstance(tree, Split):
-        return Split(tree.attribute, tuple(filled(child, decisions) for child in tree.children))
-    return tree
+def bytes_of(task: ExactTree, tree: Tree, profile: Profile) -> int:
+    """Return the bytes of a tree's run, both ways: counted, or of large trees level by level in parts."""
+    levels = list(of_levels(task.domains, task.classes, tree))
+    problem, splits = (
+        task.problem,
+        [len(level.decisions.leaves) - int(level.decisions.leaves.sum()) for level in levels],
+    )
+    if sum(splits) * sum(task.domains) * (task.classes + 1) <= LARGEST:
+        return forecast(task.with_result(tree), profile).bytes
+
+    def program(engine: CountingEngine) -> None:
+        lefts = attributes_left(problem.domains, tree)
+        for depth, (level, inner, left) in enumerate(zip(levels, splits, lefts, strict=True)):
+            cost_model.level_in_parts(engine, problem, depth, len(level.decisions.leaves), inner, left, LARGEST // 30)
+
+    return forecast(program, profile).bytes
+
+
+def attributes_left(domains: tuple[int, ...], tree: Tree) -> Iterator[tuple[int, ...]]:
+    """Yield for each level the domains of as many attributes as are left there, as large as those left on average."""
+    level: list[tuple[Tree, int]] = [(tree, sum(domains))]
+    left = len(domains)
+    while level:
+        inner = [(node, rest) for node, rest in level if isinstance(node, Split)]
+        total = max(left, sum(rest for _, rest in inner) // max(1, len(inner)))
+        yield tuple(total * (place + 1) // left - total * place // left for place in range(left)) if left else ()
+        level = [(child, rest - domains[node.attribute]) for node, rest in inner for child in node.children]
+        left -= 1
 
 
 def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
     """Yield what a table's tree costs and what was forecast: at the default depth, and one level deeper."""
     with tempfile.TemporaryDirectory() as place:
         task, distinct = prepared(raw, target, Path(place))
-    parties = dealt(task, distinct)
+    ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
     depth = task.settings.max_depth
     assert depth is not None
-    for deepest in (depth, depth + 1):
-        deeper = ExactTree(task.settings.model_copy(update={"max_depth": deepest}), task.schema, target)
-        tree = grown(deeper, parties)
+    asked = {"default": {}, "a level more": {"max_depth": depth + 1}, "plain": {"plain": True}}
+    for which, changed in asked.items():
+        settings = task.settings if which != "plain" else Id3Settings(max_rows=task.settings.max_rows)
+        deeper = ExactTree(settings.model_copy(update=changed), task.schema, target)
+        tree = grown(deeper, distinct, ours)
         for profile in PROFILES:
             yield {
                 "table": name,
                 "rows": int(distinct[:, -1].sum()),
                 "columns": len(task.domains),
-                "max_depth": deepest,
-                "default": deepest == depth,
+                "which": which,
+                "max_depth": deeper.settings.max_depth,
                 "leaves": sum(isinstance(node, Leaf) for node, _ in walk(tree)),
                 "profile": str(profile),
-                "bytes": forecast(deeper.with_result(tree), profile).bytes,
+                "bytes": bytes_of(deeper, tree, profile),
                 "typical": forecast(deeper.program(Inputs()), profile).bytes,
                 "most": deeper.most(profile),
             }

@@ -1,31 +1,37 @@
 """What an ID3 will cost: its conversation follows from the problem and the tree, so it can be counted without rows.
 
 With the tree of an earlier run the count is exact. Without one, `typical` counts a tree of a shape that trees of such
-problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: every attribute
-with as many values as the one with most, and as many splits a level as there can be nodes with enough rows.
+problems have, and `most_bytes` bounds every run by the largest conversation that the problem allows: as many nodes at
+depth d as the d attributes with most values make, of which as many are split as there can be nodes with enough rows,
+and at each of them all attributes but the d with fewest values.
 
-A typical tree has s(d) = (3/4 v)^d min(1, R / (4 k v^(d+1))) splits at depth d: v is the geometric mean of the domains,
-R the bound on a party's rows. The first factor says how many of a node's children split again, the second how few are
-left where the rows of a party in a child come near the k that it must have.
+A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows by g = min(0.9 v, 4.4) a level, v the
+geometric mean of the domains, until there is no room: r = R / 30 for plain trees, R the bound on a party's rows, and
+r = R / (4.5 k v^1.4) under rules, which the rows of all children must keep. Beyond, the splits of a level are 0.4 of
+those of the level before; but those of plain trees of more than two classes stay as many. The five numbers are fitted
+to ten public tables (benchmarks/tree_costs.py), with the usual k and plain.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from protocols.counts import RowCounts
-from protocols.id3 import Problem, Tree, id3
+from protocols.id3 import Level, OnLevel, Problem, Tree, id3
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Open, Split
 from smc.counting import Answers, CountingEngine, forecast
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
-SPLITTING = 0.75  # of the children of a typical split, those that are split again while there are rows
+GROWTH, MOST_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
+PLAIN_ROOM, RULED_ROOM, RULED_POWER = 30.0, 4.5, 1.4  # see the module's first lines
+FALL = 0.4  # of the splits of a level, in the next, once there is no room
 BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
 
 
@@ -34,36 +40,68 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
     _count(engine, problem, _tree_answers(problem, tree))
 
 
-def typical(engine: CountingEngine, problem: Problem) -> None:
-    """Count the run that ends with a tree of typical shape, split by attributes with a typical number of values."""
-    mean = _mean(problem)
+def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
+    """Count the run that ends with a tree of typical shape, split by attributes with a typical number of values.
+
+    More than `largest` counts of entropies are counted level by level in parts: each level's bytes, gates and seconds
+    are then those of a part times the number of parts.
+    """
+    mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered = replace(problem, domains=domains)
-    _count(engine, ordered, _full_answers(ordered, typical_splits(problem)))
+    ordered, splits = replace(problem, domains=domains), typical_splits(problem)
+    if typical_cells(problem) <= largest:
+        _count(engine, ordered, _full_answers(ordered, splits))
+        return
+    for depth, (nodes, inner) in enumerate(_typical_levels(ordered, splits)):
+        level_in_parts(engine, problem, depth, nodes, inner, domains[depth:], largest // (len(domains) + 1))
+
+
+def level_in_parts(
+    engine: CountingEngine,
+    problem: Problem,
+    depth: int,
+    nodes: int,
+    splits: int,
+    left: tuple[int, ...],
+    largest: int,
+) -> None:
+    """Count a level of so many nodes at this depth: a part of it, with `largest` counts of entropies or one split."""
+    times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
+    with engine.session.phase(f"level {depth}"), engine.repeated(times):
+        _level(engine, problem, depth, -(-nodes // times), -(-splits // times), left)
 
 
 def typical_splits(problem: Problem) -> list[int]:
     """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
-    mean, splits, nodes = _mean(problem), [], 1
-    k = max(2, problem.rules.k)
+    mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
+    growth, ruled = min(GROWTH * mean, MOST_GROWTH), problem.rules.any
+    needed = RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER if ruled else PLAIN_ROOM
+    room = problem.max_rows / needed
     for depth in range(_depth(problem)):
-        log_share = min(0.0, math.log(problem.max_rows / (4 * k)) - (depth + 1) * math.log(mean))
-        expected = round(math.exp(depth * math.log(SPLITTING * mean) + log_share))
-        splits.append(min(nodes, max(expected, int(depth == 0)), _possible(problem)))
+        expected = 1 / math.hypot(growth**-depth, 1 / room)
+        if growth**depth > room:
+            expected *= FALL**beyond if ruled or problem.classes <= 2 else 1
+            beyond += 1
+        splits.append(min(nodes, max(round(expected), int(depth == 0)), _possible(problem)))
         nodes = math.ceil(splits[-1] * mean)
     return splits
 
 
-def typical_cells(problem: Problem) -> float:
+def typical_cells(problem: Problem) -> int:
     """Return how many counts the entropies of a typical tree are made of, about: what `typical` takes long for."""
-    each = sum(problem.domains) * (problem.classes + 1)
-    return each * sum(typical_splits(problem))
+    return sum(problem.domains) * (problem.classes + 1) * sum(typical_splits(problem))
+
+
+def counted_typically(problem: Problem, largest: int) -> int:
+    """Return how many counts of entropies `typical` goes through."""
+    each, levels = sum(problem.domains) * (problem.classes + 1), len(problem.domains) + 1
+    return min(typical_cells(problem), sum(max(largest // levels, each) for _ in range(_depth(problem))))
 
 
 def at_most(engine: CountingEngine, problem: Problem) -> None:
     """Count a run that no run of this problem exceeds, in nothing that is counted."""
-    widest = _widest(problem)
-    _count(engine, widest, _full_answers(widest, [splits for _, splits in _largest(problem)]))
+    for depth, (nodes, splits) in enumerate(_largest(problem)):
+        _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
 
 def cells(problem: Problem) -> int:
@@ -97,17 +135,45 @@ def counted_cells(problem: Problem, largest: int) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:
-    """Count a level of so many nodes at this depth in a session of its own."""
-    left = (max(problem.domains),) * (len(problem.domains) - depth)
-    last = not left or depth == problem.max_depth
-    alone = replace(problem, domains=(nodes, *left), max_depth=1 if last else 2)
+    """Count a level of so many nodes at this depth in a session of its own, what begins a session with the root."""
 
     def level(engine: CountingEngine) -> None:
-        answers = _full_answers(alone, [1, 0 if last else splits], nodes, len(left), 1)
-        _count(engine, alone, answers, Split(0, (Open(),) * nodes))
+        _level(engine, problem, 0, 1, 1, _left(problem, 0))
+        with engine.session.phase("below"):
+            _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
-    cost = forecast(level, profile).meters[0].phases["level 1"]
-    return cost.bytes_sent + cost.bytes_received
+    if depth:
+        cost = forecast(level, profile).meters[0].phases["below"]
+        return cost.bytes_sent + cost.bytes_received
+    return forecast(lambda engine: _level(engine, problem, 0, 1, min(1, splits), _left(problem, 0)), profile).bytes
+
+
+class _LevelCountedError(Exception):
+    """The level is counted that was to be."""
+
+
+def _level(
+    engine: CountingEngine, problem: Problem, depth: int, nodes: int, splits: int, left: tuple[int, ...]
+) -> None:
+    """Count a level of so many nodes at this depth, with attributes of `left` values each, and nothing after it."""
+    last = not left or depth == problem.max_depth
+    first = min(depth, 1)  # a root stands for all levels above
+    domains = (nodes, *left) if first else left
+    alone = replace(problem, domains=domains, max_depth=first if last else first + 1)
+    start: Tree = Split(0, (Open(),) * nodes) if first else Open()
+
+    def begins(level: Level) -> None:
+        if level.depth > first:
+            raise _LevelCountedError
+
+    with suppress(_LevelCountedError):
+        most = [*([1] * first), 0 if last else splits]
+        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), start, begins)
+
+
+def most_nodes(problem: Problem) -> int:
+    """Return a number of nodes that no tree has more of."""
+    return sum(nodes for nodes, _ in _largest(problem))
 
 
 def _depth(problem: Problem) -> int:
@@ -115,27 +181,41 @@ def _depth(problem: Problem) -> int:
     return len(problem.domains) if problem.max_depth is None else min(len(problem.domains), problem.max_depth)
 
 
-def _mean(problem: Problem) -> float:
+def mean_domain(problem: Problem) -> float:
     """Return the geometric mean of the domains."""
     return math.exp(sum(map(math.log, problem.domains)) / max(1, len(problem.domains)))
 
 
-def _widest(problem: Problem) -> Problem:
-    return replace(problem, domains=(max(problem.domains, default=1),) * len(problem.domains))
+def _left(problem: Problem, depth: int) -> tuple[int, ...]:
+    """Return what no node at this depth exceeds: the domains of its attributes, the largest first."""
+    return tuple(sorted(problem.domains, reverse=True)[: len(problem.domains) - depth])
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
     """Yield the numbers of nodes and splits of each level that no tree exceeds."""
-    widest, most, nodes = max(problem.domains, default=1), _possible(problem), 1
-    for _ in range(_depth(problem)):
-        splits = min(nodes, most)
+    domains, possible, nodes, product = sorted(problem.domains, reverse=True), _possible(problem), 1, 1
+    for size in domains[: _depth(problem)]:
+        splits = min(nodes, possible)
         yield nodes, splits
-        nodes = splits * widest
+        product *= size
+        nodes = min(product, splits * domains[0])
+    yield nodes, 0
+
+
+def _typical_levels(ordered: Problem, splits: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of nodes and splits of each level of a typical tree, as far as there are nodes."""
+    nodes = 1
+    for size, most in zip(ordered.domains, splits, strict=False):
+        inner = min(nodes, most)
+        yield nodes, inner
+        nodes = inner * size
+        if not nodes:
+            return
     yield nodes, 0
 
 
 def _cells_of_a_split(problem: Problem, depth: int) -> int:
-    return (len(problem.domains) - depth) * max(problem.domains, default=1) * (problem.classes + 1)
+    return sum(_left(problem, depth)) * (problem.classes + 1)
 
 
 def _possible(problem: Problem) -> int:
@@ -143,11 +223,17 @@ def _possible(problem: Problem) -> int:
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
-def _count(engine: CountingEngine, problem: Problem, answers: Answers, start: Tree = Open()) -> None:  # noqa: B008
+def _count(
+    engine: CountingEngine,
+    problem: Problem,
+    answers: Answers,
+    start: Tree = Open(),  # noqa: B008
+    progress: OnLevel | None = None,
+) -> None:
     engine.answers = answers
     no_rows = np.zeros((0, len(problem.domains)), dtype=np.int64)
     counts = RowCounts(problem.domains, problem.classes, no_rows, np.zeros(0, dtype=np.int64))
-    id3(engine, problem, counts, start=start)
+    id3(engine, problem, counts, progress, start)
 
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -72,6 +73,19 @@ class StatusLine:
             self._status.console.print(what)
         else:
             self.log(what)
+
+    def asked(self, question: str, seconds: float) -> bool:
+        """Ask whoever is at the terminal; False if nobody is, or if yes is not answered in so many seconds."""
+        if not is_asked() or sys.stderr is None:
+            return False
+        if self._status is not None:
+            self._status.stop()
+        print(question, end="", file=sys.stderr, flush=True)
+        answered = bool(select.select([sys.stdin], [], [], seconds)[0])
+        answer = sys.stdin.readline() if answered else "\n"
+        if self._status is not None:
+            self._status.start()
+        return answer.strip().casefold() in ("y", "yes")
 
     def log(self, what: str) -> None:
         """Write a line where no animation shows that something is going on."""

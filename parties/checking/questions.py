@@ -103,9 +103,9 @@ def rounds(promise: Promise) -> Mechanism:
     task = _task(Cluster, promise, _schema(x=2), **settings)
     tables = _neighbours((0,), (1,), promise)
     exact = []
-    for own in (own_numbers(task, table) for table in tables):
+    for sums_at in (own_numbers(task, table) for table in tables):
         places = [task.lloyd.places(((0,) * task.rounds[0].numbers,) * number) for number in range(len(task.rounds))]
-        exact.append(np.concatenate([own(clusters).reshape(-1) for clusters in places]))
+        exact.append(np.concatenate([sums_at(clusters).reshape(-1) for clusters in places]))
     return _mechanism("cluster-rounds", tables, promise, sums(task.rounds, exact, weighted(task.rounds)))
 
 

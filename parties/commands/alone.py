@@ -18,7 +18,7 @@ from parties.models import linear
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
-from parties.models.trees.prediction import Score
+from parties.models.trees.prediction import Predicted, Score
 from parties.models.trees.tree import Split, TreeFile, places
 from parties.party_file import load
 from parties.sources.cells import cells
@@ -105,7 +105,7 @@ def _bounded(text: str) -> tuple[str, range]:
 @click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")
 @click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
 @TABLE
-@click.option("--score", "only_score", is_flag=True, help="How often it is right on rows whose class is known.")
+@click.option("--score", "only_score", is_flag=True, help="How often it is right on rows of known class, and when.")
 @json_option
 def predict(
     tree_file: Path | None,
@@ -129,17 +129,22 @@ def predict(
         model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
-    known = rows.values.get(model.target)
+    actual = rows.values.get(model.target)
     if isinstance(model, LinearModel) and model.classes is None:
-        _show_numbers(labels, model, known, only_score, as_json)
+        _show_numbers(labels, model, actual, only_score, as_json)
         return
-    score = None if known is None else prediction.score(labels, known)
+    score = prediction.score(labels, actual) if actual is not None else None
+    calibration: list[Predicted] = []
+    if actual is not None and (only_score or as_json):
+        scores = model.scores(rows) if isinstance(model, LinearModel) else None
+        calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
         raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": labels}
         if score is not None:
             result |= {"accuracy": score.accuracy, "rows": score.rows, "confusion": score.confusion}
+            result["calibration"] = [group.fields() for group in calibration]
         console.print_json(result)
         return
     for label in [] if only_score else labels:
@@ -147,6 +152,8 @@ def predict(
     if score is not None and score.accuracy is not None:
         screen = console.out if only_score else console.err
         console.show(_confusion_table(score), screen)
+        for group in calibration:
+            screen.print(_calibration_line(group))
         screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
 
 
@@ -214,6 +221,13 @@ def _columns(model: TreeFile | Classifier) -> Iterator[str]:
         for place in places(tree):
             if isinstance(place.node, Split):
                 yield place.node.attribute
+
+
+def _calibration_line(group: Predicted) -> str:
+    """Return how often a prediction is right, a sentence."""
+    reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
+    label = quoted(group.label)
+    return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"
 
 
 def _confusion_table(score: Score) -> Table:

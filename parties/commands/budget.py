@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, find_party_file, out_option
+from parties.commands.options import find_party_file, out_option
+from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
-from parties.operator.budget import Simulation, TableBudget, Totals
+from parties.operator.budget import Simulation, TableBudget, Totals, enough_for
 from parties.party_file import files_of
 from smc.errors import InputError
 
@@ -51,26 +52,27 @@ def show_command(rows: int, config_file: Path | None, state: Path | None, as_jso
             console.show(_jobs(budget), console.out)
 
 
-@group.command("simulate", epilog="Example:  smc budget simulate job.toml --config party.toml")
-@click.argument("file", metavar="JOB.toml", type=FILE)
-@node_options
-def simulate_command(file: Path, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+def _simulate(
+    job: dict[str, Any], file: Path | None, config_file: Path | None, state: Path | None, as_json: bool
+) -> None:
     """Say what a job would spend, and whether it would be refused. Nothing is proposed or changed.
 
     Exit code 0 if it would not be refused, 2 if it would.
     """
-    node, job = node_of(config_file, state), files.read_toml(file)
-    try:
+    node = node_of(config_file, state)
+    with at_file(file):
         simulation = node.simulate(job)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
     if as_json:
         console.print_json(simulation.model_dump())
     else:
         for line in _simulated(simulation):
             console.out.print(job_text.shown(line))
     if simulation.refused:
-        raise InputError(f"{file}: it would be refused: {job_text.shown(simulation.why)}")
+        with at_file(file):
+            raise InputError(f"it would be refused: {job_text.shown(simulation.why)}")
+
+
+group.add_command(Proposed("budget simulate", _simulate, node_options))
 
 
 @group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
@@ -102,6 +104,7 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     else:
         yield f"  budget      epsilon {budget.budget:.6g}{window} at delta {budget.delta:.3g}, {budget.adjacency}{rows}"
         yield f"  spent       epsilon {_number(budget.spent)}   left {_number(budget.left)}   {_bar(budget)}"
+        yield f"  enough for  {enough_for(budget.enough_for)}"
     yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
     yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
     for peer in budget.peers:
@@ -147,7 +150,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     if simulation.price is not None:
         yield from (f"  {use}" for use in simulation.price.uses)
     if simulation.after is not None:
-        yield f"would be left: {simulation.after:.4g}"
+        then = f", enough for {enough_for(simulation.enough_for)}" if simulation.enough_for else ""
+        yield f"would be left: {simulation.after:.4g}{then}"
     if simulation.earlier:
         again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
         yield f"job {simulation.earlier[:8]} asked the same: {again}"

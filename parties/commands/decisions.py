@@ -9,7 +9,8 @@ import click
 from parties.base import console
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.operator import input_options, job_argument, read_inputs, tell
+from parties.commands.operator import job_argument, tell
+from parties.commands.proposed import input_options, read_inputs
 from parties.operator.cautions import more_than_usual, question
 from smc.errors import InputError
 
@@ -32,6 +33,10 @@ def approve(
     """
     node = node_of(config_file, state)
     view = node.job(job)
+    for remark in view.remarks:
+        console.err.print(job_text.shown(remark))
+    if view.price is not None and view.price.effect:
+        console.err.print(job_text.shown(view.price.effect))
     if not yes and (more := more_than_usual(node, view)):
         _ask_once_more(question(view), more)
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)

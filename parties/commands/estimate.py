@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,12 +11,15 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
-from parties.commands.options import json_option, program_arguments
+from parties.commands.options import FILE, json_option, program_arguments
+from parties.commands.own_table import TABLE, by_table, chosen
 from parties.jobs import kinds, profiles
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
+from parties.jobs.tabular_settings import TabularSettings
+from parties.party_file import load
 from smc.counting import Forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
@@ -23,6 +27,7 @@ from smc.link_shape import LinkShape
 _LINK = click.option(
     "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
 )
+_CONFIG = click.option("--config", "config_file", type=FILE, help="A party.toml, for its table's schema and bound.")
 
 
 class _Estimates(click.Group):
@@ -88,8 +93,16 @@ def _estimate_of(name: str) -> click.Command:
 
     @_LINK
     @json_option
-    def estimate(link: str, as_json: bool, **flags: Any) -> None:
-        settings = merge(kind.Settings(), read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
+    def estimate(
+        link: str, as_json: bool, config_file: Path | None = None, table: str | None = None, **flags: Any
+    ) -> None:
+        in_file = kind.Settings()
+        if config_file is not None:
+            file = load(config_file)
+            in_file = file.of_kind(name)
+            assert isinstance(in_file, TabularSettings)
+            in_file = by_table(in_file, file.tables[chosen(table, file.tables)])
+        settings = merge(in_file, read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
@@ -97,6 +110,8 @@ def _estimate_of(name: str) -> click.Command:
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
+    if issubclass(kind.Settings, TabularSettings):
+        estimate = TABLE(_CONFIG(estimate))
     return click.command(name, help=help_, epilog=example)(options_of([*options, *extra])(estimate))
 
 

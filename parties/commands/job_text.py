@@ -104,9 +104,12 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "columns", [", ".join(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
     notes = [] if job.state in ENDED else [f"note: {sentence}" for sentence in cautions(job)]
+    if job.remarks:
+        yield "our rows", job.remarks
     yield "reveals", [*notes, *job.reveals]
     if job.price is not None:
-        yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
+        effect = [job.price.effect] if job.price.effect else []
+        yield "spends", [f"{job.price.words}; {job.price.standing}", *effect, *job.price.uses]
     if job.asked:
         yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:

@@ -8,66 +8,46 @@ from typing import Any, get_args
 
 import click
 
-from parties.base import console, files
-from parties.base.text import listed
+from parties.base import console
 from parties.commands import job_text
 from parties.commands.following import FOLLOW, check_end, follow
-from parties.commands.kinds import read_private
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import Command, find_party_file
 from parties.commands.outputs import Outputs, output_options
+from parties.commands.proposed import Proposed, at_file
 from parties.jobs import kinds
-from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
 from parties.party_file import files_of
 from smc.errors import InputError
 
 job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
-input_options = click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="What the job asks to be typed, private; NAME=- reads it from standard input.",
-)
 
 
-@click.command(epilog="Example:  smc submit job.toml --config party.toml --wait")
-@click.argument("file", metavar="JOB.toml", type=FILE)
-@click.option("--peer", metavar="NAME", help="Whom to propose it to, if the node has several peers  [as in the file]")
-@click.option("--wait", is_flag=True, help=FOLLOW)
-@input_options
-@node_options
-def submit(
-    file: Path,
-    peer: str | None,
-    wait: bool,
-    inputs: tuple[str, ...],
-    config_file: Path | None,
-    state: Path | None,
-    as_json: bool,
+def _submit_options(command: Command) -> Command:
+    return click.option("--wait", is_flag=True, help=FOLLOW)(node_options(command))
+
+
+def _submit(
+    job: dict[str, Any], file: Path | None, wait: bool, config_file: Path | None, state: Path | None, as_json: bool
 ) -> None:
-    """Propose a job to a peer.
+    """Propose a job to a peer: one in a file, or a kind of job with what it may be told as flags.
 
     JOB.toml says protocol = "KIND" (id3 unless it does), table = "OURS" if rows are read, peer_table if the peer's
     has another name, peer = "NAME" if there are several peers, purpose = "WHY" if you like (rules and the peer's
-    operator may refuse a job without), and everything that this kind of job may be told, such as target, delta,
+    operator may refuse a job without), and everything that this kind of job may be told, such as target, tolerance,
     max_depth and engine for id3. What the kind asks to be typed is given by --input.
     """
     node = node_of(config_file, state)
-    content = files.read_toml(file)
-    content |= read_inputs(content.get("protocol", kinds.DEFAULT), inputs)
-    if peer is not None:
-        content["peer"] = peer
-    try:
-        job = node.submit(content)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-    if job.cost is not None and job.state not in ENDED:
-        console.err.print(f"it will cost about {job_text.volume_of(job.cost)}")
-    _mention_link(node, job)
-    tell(follow(node, job) if wait else job, as_json)
+    with at_file(file):
+        view = node.submit(job)
+    if view.cost is not None and view.state not in ENDED:
+        console.err.print(f"it will cost about {job_text.volume_of(view.cost)}")
+    _mention_link(node, view)
+    tell(follow(node, view) if wait else view, as_json)
+
+
+submit = Proposed("submit", _submit, _submit_options)
 
 
 @click.command(epilog="Example:  smc jobs --only waiting")
@@ -172,20 +152,6 @@ def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool
 
         if not webbrowser.open(url):
             raise InputError("no browser could be started here: open the link yourself")
-
-
-def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Read private inputs as they were typed. `InputError` names the one that is wrong."""
-    if not texts:
-        return {}
-    known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}
-    typed: dict[str, Any] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or name not in known:
-            raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
-        typed[name] = read_private(known[name], value)
-    return typed
 
 
 def _mention_link(node: NodeClient, job: JobView | None = None) -> None:

@@ -27,11 +27,12 @@ _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "dot": "Write a tree in Graphviz's DOT.",
     "rules": "Write a tree as rules in words.",
     "svg": "Draw the result.",
+    "csv": "Write rows or numbers as CSV.",
 }
 
 
 def output_options(command: Command) -> Command:
-    """Add --out, --report, --dot, --svg and --force."""
+    """Add --out, --report, the forms of single kinds, and --force."""
     command = FORCE(command)
     for name, help_ in reversed(_OUTPUTS.items()):
         command = click.option(f"--{name}", type=FILE, help=help_)(command)

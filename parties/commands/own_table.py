@@ -33,14 +33,19 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     table = tables[name]
     if table.budget is not None:
         raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
+    files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
+    return by_table(settings, table).model_copy(update={"own_table": table, **files})
+
+
+def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
+    """Return the settings with a table's schema and bound, unless they say others."""
     defaults = {"schema_file": table.schema_file, "max_rows": table.max_rows}
     # A schema that stands beside `data` is that file's own.
     settled = settings.model_fields_set if settings.data is None else settings.model_fields_set - {"schema_file"}
     unsaid = {
         key: value for key, value in defaults.items() if key in type(settings).model_fields and key not in settled
     }
-    files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
-    return settings.model_copy(update={"own_table": table, **files, **unsaid})
+    return settings.model_copy(update=unsaid)
 
 
 def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> str:

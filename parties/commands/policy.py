@@ -15,7 +15,7 @@ from parties.base.text import quoted
 from parties.commands.options import FILE, find_party_file, json_option, node_config
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
-from parties.node.policy.rules import Rule, conditions, remarks
+from parties.node.policy.rules import Rule, conditions, remarks, unbounded
 from parties.sources.settings import Combine
 from parties.tables import schema
 from smc.errors import InputError
@@ -65,7 +65,8 @@ def policy(
         raise InputError("whose rules? give --config party.toml: there is none here")
     file = settings.load(path)
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
-    notes = remarks(file.policy, known)
+    budgets = {name: table.budget is not None for name, table in file.tables.items()}
+    notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]
     if job_file is None:
         request = None
     else:

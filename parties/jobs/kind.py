@@ -25,7 +25,7 @@ from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import EXACT, Loss
-from smc.errors import InputError
+from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
     from smc.counting import Program
@@ -43,6 +43,15 @@ class Step:
     size: int
     state: State
     words: str
+
+
+class LargerThanForecastError(JointRefusalError):
+    """A run that has cost more than was allowed; both parties know it before the same step, from the same `state`."""
+
+    def __init__(self, problem: str, state: State, spent: int) -> None:
+        super().__init__(problem)
+        self.state = state
+        self.spent = spent  # bytes, both ways
 
 
 OnStep = Callable[[Step], object]
@@ -174,6 +183,11 @@ class Kind(ABC):
         return ()
 
     @property
+    def past_budget(self) -> bool:
+        """True if it opens anything of rows that spends nothing: on a table with a budget only a rule permits that."""
+        return not self.spends
+
+    @property
     def exact(self) -> bool:
         """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
         return False
@@ -198,6 +212,10 @@ class Kind(ABC):
     def misfit(self, inputs: Inputs) -> str | None:
         """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
+
+    def remarks(self, inputs: Inputs) -> list[str]:
+        """Return what our own rows say of the task, a line each: for our operator before consent, for nobody else."""
+        return []
 
     def asked(self) -> tuple[Parameter, ...]:
         """Return what the operator has to type."""
@@ -251,6 +269,10 @@ class Kind(ABC):
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Run the protocol, from a state on to the end; `on_step` is told of every step before it begins."""
+
+    def allowing(self: Own, most_bytes: int) -> Own:
+        """Return the task that may cost so many bytes, both ways, before it stops; see `LargerThanForecastError`."""
+        return self
 
     # Its states: one step, unless a kind says otherwise.
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parties.base.console import StatusLine
+from parties.base.console import StatusLine, size
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
 Report = dict[str, Any]
 
 
+MORE = 4  # times what a run has cost, if it may go on
+ANSWER_SECONDS = 60.0  # for the operator's answer, while the peer waits
 DECLINE_SECONDS = 2.0  # for a peer who dials again and again to come
 
 
@@ -48,8 +50,23 @@ class Connection:
             return task.program(Inputs(self.party))
 
         with self.agreed(task.specification(), status, program, task.integers) as run:
-            state = task.run(run.engine, data, task.beginning, lambda step: status.doing(step.words))
+            state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))
+
+    def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
+        """Run a task to its end. Where it becomes larger than forecast, it goes on if both operators say so."""
+        from parties.jobs.kind import LargerThanForecastError
+
+        state = task.beginning
+        while True:
+            try:
+                return task.run(run.engine, data, state, lambda step: status.doing(step.words))
+            except LargerThanForecastError as error:
+                allowed = MORE * error.spent
+                question = f"{error}\nGo on, up to {size(allowed)}? [y/N] "
+                if not _both_say_yes(run.session, status.asked(question, min(ANSWER_SECONDS, self._link.timeout / 2))):
+                    raise
+                task, state = task.allowing(allowed), error.state
 
     def _options(self) -> LinkOptions:
         from parties.link.options import LinkOptions
@@ -143,6 +160,15 @@ def declining(settings: LinkSettings) -> Iterator[None]:
         with suppress(SmcError):
             Connection(settings).decline()
         raise
+
+
+def _both_say_yes(session: Session, ours: bool) -> bool:
+    """Return whether both parties have said yes."""
+    import numpy as np
+
+    with session.phase("going on"):
+        session.send("going on", np.array([ours], dtype=np.uint8))
+        return bool(session.receive("going on", np.uint8, (1,))[0]) and ours
 
 
 def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:

@@ -72,13 +72,17 @@ class LinearModel:
 
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """
-        rows.require(list(self.columns))
-        scores = [self.score(rows, row) for row in range(len(rows.lines))]
+        scores = self.scores(rows)
         if self.classes is not None:
             return [self.classes[score > 0] for score in scores]
         assert self.bounds is not None
         least, greatest = self.bounds
         return [f"{min(max(score, least), greatest):.6g}" for score in scores]
+
+    def scores(self, rows: Columns) -> list[float]:
+        """Return the score of every row; see `predict`."""
+        rows.require(list(self.columns))
+        return [self.score(rows, row) for row in range(len(rows.lines))]
 
     def score(self, rows: Columns, row: int) -> float:
         """Return the intercept and what the cells of a row add."""

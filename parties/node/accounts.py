@@ -66,6 +66,10 @@ class Accounts:
         at = None if charged is None else charged.stamp
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
+    def effect(self, record: Record, price: Price) -> Price:
+        """Return a job's price with what it would leave of the peer's share of our table's budget."""
+        return shown.with_effect(price, self.share(record.table, record.peer), record.ours.proposal.task.spends)
+
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
 

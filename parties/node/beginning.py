@@ -11,7 +11,7 @@ from parties.node.events import Events
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.node.peers import MisnamedError
-from parties.node.policy.rules import Rule, remarks
+from parties.node.policy.rules import Rule, remarks, unbounded
 from parties.node.records import marker
 from parties.node.records.audit import other_certificate
 from parties.node.records.database import signed_head
@@ -40,7 +40,9 @@ def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, ident
 
 def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
     """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
-    for remark in remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()}):
+    budgets = {name: offer.settings.budget is not None for name, offer in offers.tables.items()}
+    unknown = remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()})
+    for remark in [*unknown, *unbounded(policy, budgets)]:
         events.log("policy", remark=remark)
     for name, offer in offers.tables.items():
         columns = list(offer.schema.attributes)

@@ -136,7 +136,7 @@ def request(
         at=around.at,
         address=around.address,
         joint_number=job.task.exact,
-        past_budget=table is not None and table.budget is not None and not job.task.spends,
+        past_budget=table is not None and table.budget is not None and job.task.past_budget,
         analyst=job.task.analyst,
         attributes=peer.settings.attributes,
         rights=None if table is None else table.rights,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +20,7 @@ from parties.node.budget import shown
 from parties.node.control import Control
 from parties.node.ledger import Ledger
 from parties.node.limits import Rate
+from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
 from parties.node.records.register import registered
 from parties.node.sessions import Sessions
@@ -75,6 +76,7 @@ class OperatorService(Operator):
         self._tables, self._listens, self._predict = tables, listens, predict
         self._warnings = warnings
         self._views = views.Kept()
+        self._own_rows = OwnRows()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     @override
@@ -119,7 +121,13 @@ class OperatorService(Operator):
 
     @override
     def job(self, identifier: str) -> JobView:
-        return self._view(self._ledger.find(identifier))
+        record = self._ledger.find(identifier)
+        view, task = self._view(record), record.ours.proposal.task
+        if view.waits_for_us and task.reads_table:
+            with suppress(InputError):  # its table has gone from party.toml
+                remarks = self._own_rows.remarks(record.id, task, self._ledger.inputs(record))
+                return view.model_copy(update={"remarks": remarks})
+        return view
 
     @override
     def submit(self, job: dict[str, Any]) -> JobView:
@@ -184,6 +192,8 @@ class OperatorService(Operator):
         view = self._views.get(record, state) if progress is None else None
         if view is None:
             view = self._made(record, state, progress)
+        if state == "waiting" and view.price is not None:  # by what other jobs have spent: no view is kept of that
+            view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
             return view.model_copy(update={"why": why})
         return view

@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from pydantic import Field
+
 from parties.operator.view import View
+
+
+class LeftFor(View):
+    """What a table's budget is enough for: so many questions of one sort, each of this epsilon, and nothing else."""
+
+    what: str  # such as "noisy count"
+    epsilon: float
+    times: int
+
+    @property
+    def words(self) -> str:
+        """The same in a phrase."""
+        return f"{self.times:,} {self.what}{'' if self.times == 1 else 's'} of epsilon {self.epsilon:g}"
+
+
+def enough_for(questions: Sequence[LeftFor]) -> str:
+    """Return what a budget is enough for, a phrase: of each sort so many, if it is spent on these alone."""
+    known = [question.words for question in questions if question.times]
+    return " or ".join(known) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
 
 class Price(View):
@@ -21,6 +43,9 @@ class Price(View):
     adjacency: str
     uses: list[str]
     charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
+    left: float | None = None  # epsilon, now; None: no bound, or it is charged already
+    after: float | None = None  # what is left once it is spent
+    enough_for: list[LeftFor] = Field(default_factory=list)  # after it
     repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
 
     @property
@@ -29,6 +54,14 @@ class Price(View):
         at = f" at delta {self.at:.3g} (rho {self.rho:.4g})" if self.at else ""
         besides = f", delta {self.delta:.3g} besides" if self.delta else ""
         return f"epsilon {self.epsilon:.4g}{at}{besides}"
+
+    @property
+    def effect(self) -> str:
+        """What it leaves of the budget, in words; empty if that is not bounded, or not known."""
+        if self.left is None or self.after is None:
+            return ""
+        then = f"after it {self.after:.4g}, enough for {enough_for(self.enough_for)}"
+        return f"of the table's budget epsilon {self.left:.4g} is left, {then}"
 
     @property
     def standing(self) -> str:
@@ -95,6 +128,7 @@ class TableBudget(View):
     peers: list[PeerSpent]
     jobs: list[ChargeView]
     history: list[tuple[str, float]]
+    enough_for: list[LeftFor] = Field(default_factory=list)
 
 
 class Simulation(View):
@@ -115,6 +149,7 @@ class Simulation(View):
     earlier: str
     exact: bool
     price: Price | None
+    enough_for: list[LeftFor] = Field(default_factory=list)  # after it
 
 
 class Registered(View):

@@ -103,6 +103,7 @@ class JobView(View):
     why: str
     ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
     price: Price | None = None  # what it spends of our table's privacy; None if it adds no noise
+    remarks: list[str] = Field(default_factory=list)  # what our own rows say of it, while it waits: for us alone
     exact: bool = False  # it opens a joint number without noise: each party learns the other's
 
     @property

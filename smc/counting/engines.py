@@ -7,6 +7,7 @@ values are zeros. What a program does depends on what it opens, so the answers t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,19 @@ class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
+
+    @contextmanager
+    def repeated(self, times: int) -> Iterator[None]:
+        """Count what is done in the block so many times: bytes and seconds, in as many messages and rounds as once."""
+        session = self.session
+        assert isinstance(session, CountingSession)
+        session.times *= times
+        gates = session.meter.total.and_gates
+        try:
+            yield
+        finally:
+            session.times //= times
+            session.meter.gates((times - 1) * (session.meter.total.and_gates - gates))
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

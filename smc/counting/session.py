@@ -37,6 +37,7 @@ class CountingSession(Session):
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
+        self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
         """Count a message of the array's size."""
@@ -50,16 +51,17 @@ class CountingSession(Session):
 
     def sent(self, size: int) -> None:
         """Count an outgoing message of `size` bytes."""
-        self.meter.sent(size)
-        self.trace.append(("send", size))
+        self.meter.sent(size * self.times)
+        self.trace.append(("send", size * self.times))
 
     def received(self, size: int) -> None:
         """Count an incoming message of `size` bytes."""
-        self.meter.received(size)
-        self.trace.append(("receive", size))
+        self.meter.received(size * self.times)
+        self.trace.append(("receive", size * self.times))
 
     def work(self, seconds: float) -> None:
         """Count computing time."""
+        seconds *= self.times
         if self.trace and self.trace[-1][0] == "work":
             seconds += self.trace.pop()[1]
         self.trace.append(("work", seconds))

@@ -105,6 +105,30 @@ def test_json_output_and_prediction(processes) -> None:
     assert predicted["accuracy"] == 1.0
 
 
+def test_a_tree_larger_than_allowed_ends_in_order_on_both_sides(processes) -> None:
+    """Nobody is at a terminal: both say the same line, exit alike, and the way out works."""
+    done = processes.pair(*(id3(rows, "--most-bytes", 1000) for rows in (DEMO.clinic_a, DEMO.clinic_b)))
+    assert [one.code for one in done] == [2, 2]
+    assert done[0].err.splitlines()[-1] == done[1].err.splitlines()[-1]
+    assert "the tree is larger than forecast: " in done[0].err
+    assert "Traceback" not in done[0].err + done[1].err
+    more = ("--most-bytes", 10_000_000, "--json")
+    again = processes.pair(id3(DEMO.clinic_a, *more), id3(DEMO.clinic_b, *more))
+    assert json.loads(again[1].out)["tree"] == TENNIS_TREE
+
+
+def test_leaves_are_counted_with_noise_if_asked(processes) -> None:
+    more = ("--support-epsilon", 20, "--json", "--out", "tree.json")
+    _, second = processes.pair(id3(DEMO.clinic_a, *more), id3(DEMO.clinic_b, *more[:-2]))
+    document = json.loads(second.out)
+    leaf = document["tree"]["branches"]["overcast"]
+    assert (leaf["class"], set(leaf["counts"])) == ("yes", {"no", "yes"})
+    assert abs(leaf["counts"]["yes"] - 4) <= 3
+    assert "leaf counts" in document["cost"]["phases"]
+    scored = processes.here("predict", "--tree", "tree.json", "--data", DEMO.clinic_b, "--score")
+    assert "accuracy 1.0000" in scored.out
+
+
 def test_a_forest_with_noise_in_two_processes_and_its_votes(processes) -> None:
     """Both have the same trees, and epsilon stands in them; what they say of a row is what most of them say."""
     more = ("--epsilon", 4, "--max-depth", 2, "--trees", 3, "--quality", "gini", "--adjacency", "replace")

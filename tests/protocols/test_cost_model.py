@@ -143,7 +143,7 @@ def test_no_tree_costs_more_than_the_most(profile: Profile, largest: int, data: 
     tree = random_tree(data.draw, problem)
     most = most_bytes(problem, profile, largest)
     assert forecast(lambda engine: with_tree(engine, problem, tree), profile).bytes <= most
-    assert forecast(lambda engine: typical(engine, problem), profile).bytes <= most
+    assert forecast(lambda engine: typical(engine, problem, 10**9), profile).bytes <= most
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
@@ -163,3 +163,27 @@ def test_parts_of_a_large_tree_cost_a_little_more_than_the_whole(profile: Profil
     problem = Problem((8,) * 5, 3, 900, 0.05, rules=rules)
     whole, parts = (most_bytes(problem, profile, largest) for largest in (10**9, 8000))
     assert whole <= parts <= (2 if profile.ot == "ferret" else 1.1) * whole
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+def test_a_typical_tree_counted_in_parts_costs_about_the_same(profile: Profile) -> None:
+    """Bytes and gates are those of a part times the parts; rounded up, and silent OT comes in large pieces."""
+    problem = Problem((6,) * 8, 3, 20_000, 0.05)
+    whole, parts = (
+        forecast(lambda engine, largest=largest: typical(engine, problem, largest), profile).costs[0]  # type: ignore[misc]
+        for largest in (10**9, 20_000)
+    )
+    assert whole.and_gates <= parts.and_gates <= 1.25 * whole.and_gates
+    sizes = [cost.bytes_sent + cost.bytes_received for cost in (whole, parts)]
+    assert sizes[0] <= 1.05 * sizes[1]
+    assert sizes[1] <= (2 if profile.ot == "ferret" else 1.25) * sizes[0]
+    assert parts.rounds <= 1.5 * whole.rounds
+
+
+def test_the_bound_knows_that_a_way_asks_each_attribute_once() -> None:
+    """One wide column among narrow ones makes not every level as wide."""
+    narrow, mixed, wide = (
+        most_bytes(Problem(domains, 2, 10**6, 0.05), Profile("yao"), 10**9)
+        for domains in ((3, 3, 3, 3), (12, 3, 3, 3), (12, 12, 12, 12))
+    )
+    assert narrow < mixed < wide / 5

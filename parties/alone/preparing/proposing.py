@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
+from parties.alone.preparing.leaks import leak
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
@@ -28,7 +28,6 @@ FEW_NUMBERS = 16  # whole numbers that are counted one by one
 RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
-ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
 OTHER = "other"
 EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
 IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
@@ -115,9 +114,10 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
         fields["missing"] = True
     if odd := _odd(column, table):
         remarks = [*remarks, f"{listed(odd, 3)}: taken for a missing value"]
-    label, decided = leak(column)
-    if not is_target and decided >= ALMOST:
-        remarks = [*remarks, f"almost decides {quoted(target or '')} = {quoted(label)} by itself: was it known before?"]
+    known = leak(column.counts)
+    if not is_target and known.is_one:
+        of = f"{quoted(target or '')} = {quoted(known.label)}"
+        remarks = [*remarks, f"almost decides {of} by itself: was it known before?"]
     return ColumnProposal(column.name, text, _domain(fields), remarks=tuple(remarks))
 
 
@@ -278,26 +278,6 @@ def nice(number: Fraction) -> Fraction:
 
 def _plain(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(decimal_text(number))
-
-
-def leak(column: ColumnProfile) -> tuple[str, float]:
-    """Return the class that the column tells best from the others, and how well.
-
-    That is the part of the rows wrong by the more frequent answer that the majority of each of its values gets right.
-    """
-    values = [(of, sum(of.values())) for of in column.counts.values()]
-    classes: Counter[str] = Counter()
-    for of, _ in values:
-        classes.update(of)
-    total = classes.total()
-    best = ("", 0.0)
-    for label, number in classes.items():
-        most = max(number, total - number)
-        if total - most < max(RARE, total / 100):  # of a rare class, or without others, nothing can be said
-            continue
-        right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
-        best = max(best, (label, (right - most) / (total - most)), key=lambda pair: pair[1])
-    return best
 
 
 def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Iterator[str]:

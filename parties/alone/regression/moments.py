@@ -62,8 +62,8 @@ class Moments:
         whole, rows = np.zeros((self.size, self.size), dtype=np.int64), 0
         for lines in pieces:
             rows += int(lines[:, -1].sum())
-            kept = self.present[lines[:, -2]]
-            z, counts = self._vectors(lines if kept.all() else lines[kept])
+            has_target = self.present[lines[:, -2]]
+            z, counts = self._vectors(lines if has_target.all() else lines[has_target])
             if counts.sum() > EXACT:
                 whole += (z * counts) @ z.T  # of integers: slower
             else:

@@ -150,10 +150,10 @@ class OwnPoints:
             (place, axis.present) for place, axis in zip(places, self.axes, strict=True) if not axis.present.all()
         ]
         for lines in self.rows.batches():
-            kept = np.ones(len(lines), dtype=bool)
+            is_point = np.ones(len(lines), dtype=bool)
             for place, meant in masks:
-                kept &= meant[lines[:, place]]
-            lines = lines if kept.all() else lines[kept]
+                is_point &= meant[lines[:, place]]
+            lines = lines if is_point.all() else lines[is_point]
             columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, places, strict=True)]
             yield np.array(columns).T, lines[:, -1]
 

@@ -272,7 +272,7 @@ class Release(BySchema):
         drawn = File(
             f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
-        return (*super().files(), drawn)
+        return (*super().files(), drawn, File(f"{cls.noun}.csv", "text/csv", presenting.numbers_as_csv, "csv"))
 
 
 def _numbers(settings: Any) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from parties.base.text import visible
@@ -19,6 +22,20 @@ def text(document: Document) -> str:
     else:
         lines = _model(document) if "classes" in document else _answers(document)
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+
+
+def numbers_as_csv(document: Document) -> str:
+    """Return the numbers as CSV: what each is of, and its fields as in the result; nothing where there is none."""
+    numbers = [answer.get("cell", {"of": label(answer)}) | _fields(answer) for answer in document["numbers"]]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(dict.fromkeys(chain.from_iterable(numbers))), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(numbers)
+    return stream.getvalue()
+
+
+def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name not in ("cell", "of")}
 
 
 def about(document: Document) -> list[str]:

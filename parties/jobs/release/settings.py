@@ -71,6 +71,7 @@ class DrawnSettings(ReleaseSettings):
     """What commands have besides whose answer is drawn."""
 
     svg: LocalPath | None = output("Draw the numbers with their intervals.")
+    csv: LocalPath | None = output("Write the numbers with their intervals as CSV.")
 
 
 class GaussianSettings(ReleaseSettings):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
+from parties.base.console import size
+from parties.jobs import profiles
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import OnStep, State
+from parties.jobs.kind import LargerThanForecastError, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
@@ -19,9 +21,12 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
+    from protocols.tree import Tree
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
+STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tables
+LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
@@ -29,7 +34,15 @@ LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole 
 class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
-    specified = ("tolerance", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
+    specified: ClassVar[tuple[str, ...]] = (
+        "tolerance",
+        "min_rows",
+        "max_depth",
+        "max_rows",
+        "most_bytes",
+        "plain",
+        *leaf_rules.KEYS,
+    )
 
     @override
     def completed(self) -> Id3Settings:
@@ -63,7 +76,8 @@ class ExactTree(JointTree):
     def check(self) -> None:
         """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
         defaults = Id3Settings()
-        for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
+        adjacency = () if "adjacency" in self.specified else ("adjacency",)
+        for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
         self.check_depth()
@@ -107,7 +121,7 @@ class ExactTree(JointTree):
         """See `Kind.program`: for a typical tree."""
         from protocols import cost_model
 
-        return lambda engine: cost_model.typical(engine, self.problem)
+        return lambda engine: cost_model.typical(engine, self.problem, LARGEST_COUNTED // self.scored)
 
     @property
     @override
@@ -123,14 +137,15 @@ class ExactTree(JointTree):
         """See `Kind.is_countable`; by what was measured."""
         from protocols import cost_model
 
-        return cost_model.typical_cells(self.problem) * self.scored <= LARGEST_COUNTED and self.classes <= 200
+        counted = cost_model.counted_typically(self.problem, LARGEST_COUNTED // self.scored)
+        return counted * self.scored <= LARGEST_COUNTED and self.classes <= 200
 
     @override
     def most(self, profile: Profile) -> int | None:
         """See `Kind.most`."""
         from protocols import cost_model
 
-        largest = LARGEST_BOUND // self.scored
+        largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.domains) + 1)) // self.scored
         if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
             return None
         return cost_model.most_bytes(self.problem, profile, largest)
@@ -146,10 +161,54 @@ class ExactTree(JointTree):
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
         from protocols import id3
 
+        total = engine.session.meter.total
+        before = total.bytes_sent + total.bytes_received
+
         def on_level(level: id3.Level) -> None:
-            on_step(self.step(level.depth, level.nodes, level.tree))
+            self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
+            on_step(self.step(level.depth, level.nodes, self.reached(level.tree)))
 
         return id3.id3(engine, self.problem, data, on_level, start)
+
+    def reached(self, tree: Tree) -> State:
+        """Return the state with this tree, which may have open nodes."""
+        return tree
+
+    def _stop_if_larger(self, spent: int, level: id3.Level) -> None:
+        """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
+
+        What they have cost follows from the tree so far, which is opened, and the bound is public: so to stop tells
+        nothing.
+        """
+        if spent <= (self.settings.most_bytes or LEAST_STOP):
+            return
+        if self.settings.most_bytes is None:
+            if self.forecast is None or spent <= STOPPED_AT * self.forecast:
+                return
+            bound = f"forecast {size(self.forecast)}"
+        else:
+            bound = f"allowed {size(self.settings.most_bytes)}"
+        where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
+        more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
+        problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
+        raise LargerThanForecastError(problem, self.reached(level.tree), spent)
+
+    @cached_property
+    def forecast(self) -> int | None:
+        """The bytes of a typical tree, both ways, by the profile that the specification names, or the first for "auto".
+
+        None if it is too large to be counted.
+        """
+        from smc.counting import forecast
+
+        if not self.is_countable:
+            return None
+        profile = profiles.named(self.specification()) or profiles.contenders(self.integers)[0]
+        return forecast(self.program(Inputs()), profile).bytes
+
+    @override
+    def allowing(self, most_bytes: int) -> ExactTree:
+        return type(self)(self.settings.model_copy(update={"most_bytes": most_bytes}), self.schema, self.target)
 
     # Its states.
 

@@ -8,6 +8,7 @@ from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
+from parties.jobs.tree.supported import SupportedTree
 from parties.tables.schema import Schema
 
 
@@ -17,4 +18,6 @@ class Id3(JointTree):
     @classmethod
     @override
     def of(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
-        return (ExactTree if settings.epsilon is None else PrivateTree)(settings, schema, target)
+        if settings.epsilon is not None:
+            return PrivateTree(settings, schema, target)
+        return (ExactTree if settings.support_epsilon is None else SupportedTree)(settings, schema, target)

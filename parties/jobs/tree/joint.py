@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.settings import merge
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
@@ -71,12 +71,9 @@ class JointTree(BySchema):
         assert isinstance(settings, Id3Settings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
-        if settings.columns is not None:
-            if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
-                raise InputError("columns: name each column once, and one at least besides the target")
-            schema = schema.only([*settings.columns, target])
         fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
-        return cls.checked(merge(Id3Settings(), {"max_rows": table.max_rows, **fields}), schema, target)
+        settled = merge(Id3Settings(), {"max_rows": table.max_rows, **fields})
+        return cls.checked(settled, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -91,7 +88,8 @@ class JointTree(BySchema):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> JointTree:
-        return cls.checked(settings, schema, schema.choose_target(settings.target))
+        target = schema.choose_target(settings.target)
+        return cls.checked(settings, _of_columns(settings, schema, target), target)
 
     @classmethod
     @override
@@ -106,11 +104,35 @@ class JointTree(BySchema):
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
-        if settings.epsilon is not None:
+        if task.spends:
             remarks.append(KEPT_BY_NODES)
-        elif leaf_rules.may_speak_of_one(task.settings):
+        if settings.epsilon is None and leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.own_rows(counts, Inputs().secret), remarks
+        return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
+
+    @override
+    def remarks(self, inputs: Inputs) -> list[str]:
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            return self.leaks(source)
+
+    def leaks(self, source: Rows) -> list[str]:
+        """Return which columns almost decide the target by own rows alone, a line each: for this party's operator.
+
+        Nothing that the peer sees depends on it.
+        """
+        from parties.alone.preparing.leaks import leak
+        from protocols.tree import Open
+
+        lines = []
+        classes = self.schema.attributes[self.target]
+        tables = source.level(Open(), attributes=True).values
+        for name, table in zip(self.schema.features(self.target), tables, strict=True):
+            rows = {str(value): dict(zip(classes, of, strict=True)) for value, of in enumerate(table[0].tolist())}
+            known = leak(rows)
+            if known.is_one:
+                what = f"{quoted(name)} alone tells {self.target} = {quoted(known.label)} right for {known.right:.0%}"
+                lines.append(f"{what} of your rows: is it known only after the outcome?")
+        return lines
 
     @staticmethod
     def _in_specifications() -> set[str]:
@@ -250,3 +272,13 @@ class JointTree(BySchema):
     @override
     def files(cls) -> tuple[File, ...]:
         return (*super().files(), *result.FILES)
+
+
+def _of_columns(settings: Id3Settings, schema: Schema, target: str) -> Schema:
+    """Return the schema of the columns that the settings name alone. `InputError` if they are none to predict from."""
+    columns = settings.columns
+    if columns is None:
+        return schema
+    if set(columns) <= {target} or len(set(columns)) < len(columns):
+        raise InputError("columns: name each column once, and one at least besides the target")
+    return schema.only([*columns, target])

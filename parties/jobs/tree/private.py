@@ -86,6 +86,10 @@ class PrivateTree(JointTree):
 
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
+        if self.settings.support_epsilon is not None:
+            raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.most_bytes is not None:
+            raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)

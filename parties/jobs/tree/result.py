@@ -9,22 +9,26 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.models.trees.tree import Node, TreeFile
+    from collections.abc import Iterator
+
+    from parties.models.trees.tree import Node, Support, TreeFile
     from protocols.tree import Tree
 
 
-def named(tree: Tree, schema: Schema, target: str) -> Node:
-    """Return the protocol's tree of indices with the schema's names."""
+def named(tree: Tree, schema: Schema, target: str, supports: Iterator[Support] | None = None) -> Node:
+    """Return the protocol's tree of indices with the schema's names; with the support of each leaf in reading order."""
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
 
     if isinstance(tree, indices.Leaf):
-        return Leaf(schema.attributes[target][tree.label])
+        return Leaf(schema.attributes[target][tree.label], None if supports is None else next(supports))
     if isinstance(tree, indices.Open):
         raise ValueError("the tree is not finished")
     attribute = schema.features(target)[tree.attribute]
     values = schema.attributes[attribute]
-    return Split(attribute, {v: named(child, schema, target) for v, child in zip(values, tree.children, strict=True)})
+    return Split(
+        attribute, {v: named(child, schema, target, supports) for v, child in zip(values, tree.children, strict=True)}
+    )
 
 
 def indexed(tree: Node, schema: Schema, target: str) -> Tree:
@@ -41,6 +45,21 @@ def indexed(tree: Node, schema: Schema, target: str) -> Tree:
         return indices.Split(features.index(tree.attribute), children)
     except (ValueError, KeyError):
         raise InputError("the tree does not fit the schema") from None
+
+
+def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, ...], ...]:
+    """Return the counts of the leaves in reading order, by class. `InputError` if a leaf has none, or of others."""
+    from parties.models.trees.tree import Leaf, places
+
+    classes = schema.attributes[target]
+    rows = []
+    for place in places(tree):
+        if isinstance(place.node, Leaf):
+            support = place.node.support
+            if support is None or set(support.counts) != set(classes):
+                raise InputError("the tree has no counts of its leaves for these classes: leave out support_epsilon")
+            rows.append(tuple(support.counts[label] for label in classes))
+    return tuple(rows)
 
 
 def text(document: Document) -> str:

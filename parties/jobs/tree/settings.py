@@ -14,18 +14,15 @@ from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON
 
+Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
+
 
 class Id3Settings(TabularSettings):
     """`smc id3`."""
 
     target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
-        None,
-        "Columns",
-        "The columns to predict from, with commas between them",
-        none="all of the schema",
-        node=True,
-        column=True,
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
     )
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
         0.001,
@@ -41,6 +38,12 @@ class Id3Settings(TabularSettings):
         left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
+    most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
+        None,
+        "Most bytes",
+        "The run stops in order before a level of the tree if it has cost more, both ways",
+        none="4 times the forecast, and 100 MB at least",
+    )
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
     )
@@ -54,8 +57,14 @@ class Id3Settings(TabularSettings):
     against: models.Against = models.against(
         "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
     )
-    epsilon: Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)] | None = public(
+    epsilon: Epsilon | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
+    )
+    support_epsilon: Epsilon | None = public(
+        None,
+        "Leaf counts' epsilon",
+        "Without epsilon: how many rows each leaf has, by class, with noise of this epsilon",
+        none="they are not counted",
     )
     adjacency: Adjacency = public(
         "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"

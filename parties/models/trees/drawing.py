@@ -135,7 +135,7 @@ def _ways(nodes: Sequence[Place]) -> list[str]:
             way = (*steps[place.parent], f"{shown(above.attribute)} = {shown(place.value or '')}")[-PATH_SHOWN:]
         steps.append(way)
         left_out = [f"({place.depth - PATH_SHOWN} questions before)"] if place.depth > PATH_SHOWN else []
-        itself = f"→ class {shown(place.node.label)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
+        itself = f"→ class {shown(place.node.words)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"
         texts.append("\n".join([*left_out, *way, itself]))
     return texts
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from parties.base.text import did_you_mean, listed, quoted
 from parties.models.trees.tree import Node, Split, places
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
+
+PARTS = 5  # of the rows of a predicted class, by a linear model's score
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,21 @@ class Score:
     def accuracy(self) -> float | None:
         """The fraction of correct predictions; None if there was no row to compare."""
         return self.correct / self.rows if self.rows else None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Rows of which one class is predicted, and how many of them have it; of a linear model, with scores so large."""
+
+    label: str
+    rows: int
+    right: int
+    scores: tuple[float, float] | None = None  # the least and the greatest
+
+    def fields(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        share = {"predicted": self.label, "rows": self.rows, "right": self.right, "share": self.right / self.rows}
+        return share if self.scores is None else {**share, "scores": list(self.scores)}
 
 
 def predict(tree: Node, rows: Columns) -> list[str]:
@@ -67,3 +86,29 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
     classes = sorted({label for pair in pairs for label in pair})
     confusion = {a: {p: counts[a, p] for p in classes} for a in classes}
     return Score(confusion, len(pairs), sum(counts[c, c] for c in classes))
+
+
+def calibration(
+    predicted: Sequence[str], actual: Sequence[str], scores: Sequence[float] | None = None
+) -> list[Predicted]:
+    """Return how often each predicted class is right, by class; with scores, those of a class in up to `PARTS` parts.
+
+    The parts are of rows in the order of their scores, as many in each, but equal scores stay together. Rows without
+    a class are left out as `score` does.
+    """
+    is_class = MISSING in predicted
+    known = [row for row, label in enumerate(actual) if is_class or label != MISSING]
+    groups = []
+    for label in sorted({predicted[row] for row in known}):
+        rows = [row for row in known if predicted[row] == label]
+        parts: dict[int, list[int]] = {0: rows}
+        if scores is not None:
+            order = sorted(scores[row] for row in rows)
+            parts = {}
+            for row in sorted(rows, key=scores.__getitem__):
+                parts.setdefault(bisect_left(order, scores[row]) * PARTS // len(rows), []).append(row)
+        for part in parts.values():
+            right = sum(actual[row] == label for row in part)
+            reach = None if scores is None else (scores[part[0]], scores[part[-1]])
+            groups.append(Predicted(label, len(part), right, reach))
+    return groups

@@ -40,15 +40,18 @@ def _grouped(tree: Node) -> Leaf | _Question:
     if isinstance(tree, Leaf):
         return tree
     branches: list[tuple[list[str], Leaf | _Question]] = []
-    sisters: dict[str, list[str]] = {}
+    sisters: dict[str, int] = {}
     for value, branch in tree.branches.items():
         below = _grouped(branch)
         if isinstance(below, Leaf) and below.label in sisters:
-            sisters[below.label].append(value)
+            values, first = branches[sisters[below.label]]
+            assert isinstance(first, Leaf)
+            together = None if first.support is None or below.support is None else first.support + below.support
+            branches[sisters[below.label]] = [*values, value], Leaf(below.label, together)
             continue
         branches.append(([value], below))
         if isinstance(below, Leaf):
-            sisters[below.label] = branches[-1][0]
+            sisters[below.label] = len(branches) - 1
     if len(branches) == 1 and isinstance(branches[0][1], Leaf):
         return branches[0][1]
     return _Question(tree.attribute, tuple(branches))
@@ -66,7 +69,7 @@ def _plain(tree: Leaf | _Question) -> Node:
 def _rules(tree: Leaf | _Question, conditions: tuple[str, ...]) -> Iterator[str]:
     """Yield the sentences of a tree below these conditions."""
     if isinstance(tree, Leaf):
-        yield f"if {' and '.join(conditions)}: {tree.label}" if conditions else f"always: {tree.label}"
+        yield f"if {' and '.join(conditions)}: {tree.words}" if conditions else f"always: {tree.words}"
         return
     for values, branch in tree.branches:
         yield from _rules(branch, (*conditions, f"{tree.attribute} is {_joined(values, ' or ')}"))

@@ -10,7 +10,7 @@ from parties.models.trees.tree import Leaf, Node, Split, places
 
 def to_text(tree: Node) -> str:
     """Return a tree for people, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
-    lines = [printable(tree.label)] if isinstance(tree, Leaf) else _branch_lines(tree)
+    lines = [printable(tree.words)] if isinstance(tree, Leaf) else _branch_lines(tree)
     return "".join(line + "\n" for line in lines)
 
 
@@ -24,7 +24,7 @@ def to_dot(tree: Node, target: str) -> str:
     dot.attr("edge", fontname="sans-serif")
     for i, place in enumerate(places(tree)):
         if isinstance(place.node, Leaf):
-            dot.node(f"n{i}", _dot_label(place.node.label), style="rounded,filled", fillcolor="gray92")
+            dot.node(f"n{i}", _dot_label(place.node.words), style="rounded,filled", fillcolor="gray92")
         else:
             dot.node(f"n{i}", _dot_label(place.node.attribute))
         if place.value is not None:
@@ -46,7 +46,7 @@ def _branch_lines(tree: Split) -> Iterator[str]:
     for i, (value, branch) in enumerate(tree.branches.items()):
         line = ("└── " if i == last else "├── ") + printable(f"{tree.attribute} = {value}")
         if isinstance(branch, Leaf):
-            yield f"{line}: {printable(branch.label)}"
+            yield f"{line}: {printable(branch.words)}"
             continue
         yield line
         for below in _branch_lines(branch):

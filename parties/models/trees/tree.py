@@ -2,6 +2,7 @@
 
 `tree.json` is {"schema_digest": ..., "target": ..., "tolerance": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
+A leaf whose rows were counted, with noise, has {"counts": {"yes": 12, ...}, "within": {"rows": 4, "right": 3}} beside.
 A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance; a forest,
 whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,10 +25,42 @@ MAX_DEPTH = 200  # well within Python's recursion limit for everything here that
 
 
 @dataclass(frozen=True)
+class Support:
+    """Noisy counts of the rows in a leaf by class: sums of them are within these bounds of the truth, 95 % each."""
+
+    counts: Mapping[str, int]
+    rows_within: int
+    right_within: int
+
+    def __add__(self, other: Support) -> Support:
+        """Return the support of two leaves together; of sums of such noise, root sums of squares bound no less."""
+        counts = {label: count + other.counts.get(label, 0) for label, count in self.counts.items()}
+        rows = math.ceil(math.hypot(self.rows_within, other.rows_within))
+        return Support(counts, rows, math.ceil(math.hypot(self.right_within, other.right_within)))
+
+    def words(self, label: str) -> str:
+        """Return how many rows there are, and how often the class is right, in words."""
+        rows, right = sum(self.counts.values()), self.counts.get(label, 0)
+        about = f"about {max(0, rows):,} rows ± {self.rows_within:,}"
+        if rows <= 0:
+            return about
+        low = min(1.0, max(0, right - self.right_within) / (rows + self.rows_within))
+        most = max(0, right + self.right_within) / max(1, rows - self.rows_within)
+        share = min(1.0, max(0.0, right / rows))
+        return f"{about}, {share:.0%} right ({low:.0%} to {min(1.0, max(most, share)):.0%})"
+
+
+@dataclass(frozen=True)
 class Leaf:
-    """A class."""
+    """A class, and with how much support, if that was counted."""
 
     label: str
+    support: Support | None = None
+
+    @property
+    def words(self) -> str:
+        """The class, and its support in words."""
+        return self.label if self.support is None else f"{self.label}, {self.support.words(self.label)}"
 
 
 @dataclass(frozen=True)
@@ -135,7 +169,11 @@ def size(tree: Node) -> Size:
 def to_json(tree: Node) -> dict[str, Any]:
     """Return a tree as it stands in `tree.json`."""
     if isinstance(tree, Leaf):
-        return {"class": tree.label}
+        if tree.support is None:
+            return {"class": tree.label}
+        support = tree.support
+        within = {"rows": support.rows_within, "right": support.right_within}
+        return {"class": tree.label, "counts": dict(support.counts), "within": within}
     return {
         "attribute": tree.attribute,
         "branches": {value: to_json(branch) for value, branch in tree.branches.items()},
@@ -190,8 +228,11 @@ class _Parser:
     def node(self, fields: object, where: str, above: tuple[str, ...]) -> Node:
         """Return the node at the JSON path `where`, below splits by the attributes `above`."""
         if isinstance(fields, dict) and "class" in fields:
-            (label,) = _fields(fields, where, ("class",))
-            return Leaf(_text(label, f"{where}.class"))
+            if "counts" not in fields:
+                (label,) = _fields(fields, where, ("class",))
+                return Leaf(_text(label, f"{where}.class"))
+            label, counts, within = _fields(fields, where, ("class", "counts", "within"))
+            return Leaf(_text(label, f"{where}.class"), _support(counts, within, where))
         attribute, branches = _fields(fields, where, ("attribute", "branches"))
         attribute = _text(attribute, f"{where}.attribute")
         if attribute == self._target or attribute in above:
@@ -206,6 +247,21 @@ class _Parser:
             raise ValueError(f"{where}.branches: {quoted(attribute)} has other values elsewhere in the tree")
         path = (*above, attribute)
         return Split(attribute, {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()})
+
+
+def _support(counts: object, within: object, where: str) -> Support:
+    """Return the support of a leaf."""
+    if not isinstance(counts, dict) or not counts or not all(map(_is_whole, counts.values())):
+        raise ValueError(f"{where}.counts: must be an object with a whole number for every class")
+    bounds = _fields(within, f"{where}.within", ("rows", "right"))
+    if not all(_is_whole(bound) and bound >= 0 for bound in bounds):
+        raise ValueError(f"{where}.within: must be whole numbers from 0 up")
+    named = {_text(label, f"{where}.counts"): int(count) for label, count in counts.items()}
+    return Support(named, *map(int, bounds))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
 
 
 def _fields(fields: object, where: str, keys: tuple[str, ...]) -> list[Any]:

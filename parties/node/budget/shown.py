@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
-from parties.jobs.spending import Loss, exact
+from parties.jobs.spending import Loss, PureLoss, exact
 from parties.node.budget.account import WINDOWS, Account, Charge, Numbers
 from parties.node.budget.composition import Composition, advanced, epsilon_of
-from parties.operator.budget import ChargeView, PeerSpent, Price, Simulation, TableBudget, Totals
+from parties.operator.budget import ChargeView, LeftFor, PeerSpent, Price, Simulation, TableBudget, Totals
 
 MOST_JOBS = 500  # that are listed, the last ones
 MOST_POINTS = 400  # that are drawn
+MOST_TIMES = 10_000  # that a question is said to fit
+QUESTIONS = (  # what a budget is told in: sorts of jobs, each with an epsilon that serves it
+    ("noisy count", 0.1),
+    ("mean", 0.5),
+    ("decision tree", 1.0),
+    ("synthetic table", 2.0),
+)
 
 
 def price(account: Account, uses: Sequence[Loss]) -> Price:
@@ -27,6 +35,30 @@ def price(account: Account, uses: Sequence[Loss]) -> Price:
         adjacency=", ".join(sorted({use.adjacency for use in uses})),
         uses=[words(use) for use in uses],
     )
+
+
+def with_effect(known: Price, account: Account, uses: Sequence[Loss]) -> Price:
+    """Return the price with what it leaves of the account; as it was, if it is spent or there is no bound."""
+    if account.budget is None or known.charged_at is not None or known.repeats:
+        return known
+    after = account.with_uses(uses)
+    changes = {"left": account.left, "after": after.left, "enough_for": enough_for(after)}
+    return known.model_copy(update=changes)
+
+
+def enough_for(account: Account) -> list[LeftFor]:
+    """Return how often each of `QUESTIONS` fits into what is left, if nothing else is asked; none without a bound."""
+    budget = account.budget
+    if budget is None:
+        return []
+
+    def times(epsilon: float) -> int:
+        def fits(number: int) -> bool:
+            return account.fits((PureLoss("", exact(epsilon), adjacency=budget.adjacency, times=number),))
+
+        return bisect_left(range(1, MOST_TIMES + 1), True, key=lambda number: not fits(number))
+
+    return [LeftFor(what=what, epsilon=epsilon, times=times(epsilon)) for what, epsilon in QUESTIONS]
 
 
 def simulation(account: Account, uses: Sequence[Loss], why: str, earlier: str, exact: bool) -> Simulation:
@@ -48,6 +80,7 @@ def simulation(account: Account, uses: Sequence[Loss], why: str, earlier: str, e
         earlier=earlier,
         exact=exact,
         price=price(account, uses) if uses else None,
+        enough_for=[] if why else enough_for(account.with_uses(uses)),
     )
 
 
@@ -77,6 +110,7 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
         jobs=[_charge_view(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
+        enough_for=enough_for(account),
     )
 
 

@@ -296,3 +296,37 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         if not list(conditions(rule)):
             remarks.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
     return remarks
+
+
+# What bounds an answer: the parameter, and the sides of which a rule must give one.
+BOUNDS = {
+    "epsilon": ("at_most", "below"),
+    "k": ("at_least", "above"),
+    "max_depth": ("at_most", "below"),
+    "runs_today": ("at_most", "below"),
+}
+
+
+def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool]) -> list[str]:
+    """Return for each rule that permits without bounds what it leaves open, a line; `budgeted` says which tables have
+    a budget, which bounds epsilon as a rule does.
+
+    Looked at are the kinds of jobs that the rule permits: a rule for `equality` alone needs no `k`.
+    """
+    lines = []
+    for rule in rules:
+        if rule.effect != "permit":
+            continue
+        permitted = [kind for kind in kinds.every() if kind.name in rule.protocol or not rule.protocol]
+        keys = {p.key for kind in permitted for p in public_parameters(kind.Settings) if p.is_number}
+        tables = rule.table or tuple(budgeted)
+        if all(budgeted.get(name, False) for name in tables) and tables:
+            keys.discard("epsilon")
+        open_ = [
+            f"{name}.{sides[0]}"
+            for name, sides in BOUNDS.items()
+            if name in keys | {"runs_today"} and all(getattr(getattr(rule, name), side) is None for side in sides)
+        ]
+        if open_:
+            lines.append(f"rule {quoted(rule.name)} permits without a bound: it lacks {' and '.join(open_)}")
+    return lines

@@ -71,6 +71,22 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     assert mixed["at_most"] is None
 
 
+def test_a_table_says_schema_and_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Also one with a budget, which no command reads; a flag wins, and columns are chosen."""
+    config = tmp_path / "party.toml"
+    place = f'source = "{DEMO.clinic_a}"\nschema = "{DEMO.schema}"\nmax_rows = 30\n'
+    config.write_text(f"[tables.a]\n{place}[tables.a.budget]\nepsilon = 1\n[tables.b]\n{place}")
+    code, _, error = run(capsys, "estimate", "id3", "--config", config)
+    assert (code, "several tables, 'a', 'b'" in error) == (2, True)
+    for name in (["id3"], ["release", "count", "--epsilon", "1"]):
+        flags = ["--schema", DEMO.schema, "--max-rows", 30]
+        assert estimates(capsys, *name, "--config", config, "--table", "a") == estimates(capsys, *name, *flags)
+    two = estimates(capsys, "id3", "--config", config, "--table", "b", "--columns", "outlook,wind", "--max-rows", 20)
+    kept = [line for line in DEMO.schema.read_text().splitlines() if not line.startswith(("temperature", "humidity"))]
+    (tmp_path / "two.toml").write_text("\n".join(kept))
+    assert two == estimates(capsys, "id3", "--schema", tmp_path / "two.toml", "--max-rows", 20)
+
+
 def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     rows = estimates(capsys, "millionaires", "--batch", 100_000, "--link", "20mbit,1ms")
     assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
@@ -120,9 +136,9 @@ def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str],
 def test_a_tree_has_a_typical_cost_and_a_bound(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20, "--plain")
+    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 200, "--plain")
     said = run(capsys, *arguments)[1]
-    assert "typical, for a tree of 1, 1, 1 splits, level by level" in said
+    assert "typical, for a tree of 1, 2, 4, 6 splits, level by level" in said
     assert "both at most" in said
     for row in json.loads(run(capsys, *arguments, "--json")[1])["estimates"]:
         assert row["party0_sends"] + row["party1_sends"] <= row["at_most"]
@@ -132,7 +148,8 @@ def test_a_tree_has_a_typical_cost_and_a_bound(
 
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
-    wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
+    wide, few = (schema.Schema({**{f"a{i}": values for i in range(n)}, "class": ["no", "yes"]}) for n in (60, 7))
     assert not ExactTree(Id3Settings(max_rows=2_000_000, plain=True), wide, "class").is_countable
-    small = ExactTree(Id3Settings(max_rows=2000), wide, "class")
+    assert ExactTree(Id3Settings(max_rows=2_000_000, plain=True), few, "class").is_countable, "in parts"
+    small = ExactTree(Id3Settings(max_rows=2000), few, "class")
     assert small.most(Profile("mixed")) is not None

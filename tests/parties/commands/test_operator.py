@@ -190,6 +190,46 @@ def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     assert party.json("submit", job)["id"].startswith("00000002")
 
 
+def test_submit_proposes_a_kind_with_flags(party: Party) -> None:
+    """The job is the one that a file with the same keys says."""
+    words = [
+        "id3",
+        "--table",
+        "patients",
+        "--purpose",
+        "research",
+        "--tolerance",
+        "0.01",
+        "--columns",
+        "a,b",
+        "--plain",
+    ]
+    assert party("submit", *words) == (0, "job 00000001: waiting for the peer's consent\n", COSTS)
+    wanted = {"protocol": "id3", "table": "patients", "purpose": "research", "tolerance": 0.01, "columns": ["a", "b"]}
+    assert party.node.submitted == [wanted | {"plain": True}]
+    party.node.submitted.clear()
+    assert (
+        party("submit", "release", "mean", "--column", "age", "--epsilon", "1", "--peer", "lab", "--table", "patients")[
+            0
+        ]
+        == 0
+    )
+    assert party.node.submitted == [
+        {"protocol": "release mean", "column": "age", "epsilon": 1.0, "peer": "lab", "table": "patients"}
+    ]
+    party.node.submitted.clear()
+    assert party("submit", "millionaires", "--value", "7")[0] == 0
+    assert party.node.submitted == [{"protocol": "millionaires", "value": 7}]
+
+
+@pytest.mark.parametrize("command", [["submit"], ["budget", "simulate"]])
+def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str]) -> None:
+    assert party(*command, "id4") == (2, "", "smc: there is no kind of job 'id4' (did you mean 'id3'?)\n")
+    assert party(*command, "release")[2].startswith(
+        "smc: 'release' is a group of kinds of jobs: name one of 'release co"
+    )
+
+
 def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
     """Of several: a job of the other one waits for nobody who is away."""
     party.node.peers, party.node.away = ["university", "lab"], ["lab"]

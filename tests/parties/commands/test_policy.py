@@ -87,7 +87,10 @@ def test_rules_in_words_and_what_may_be_a_mistake() -> None:
     shown = json.loads(run("--json").stdout)
     assert [rule["name"] for rule in shown["rules"]] == ["coarse trees", "no zip", "not from outside"]
     assert shown["rules"][1]["words"] == "deny if a column is 'zip'"
-    assert shown["notes"] == ["rule 'not from outside': there is no table 'visists'; there are 'patients'"]
+    assert shown["notes"] == [
+        "rule 'not from outside': there is no table 'visists'; there are 'patients'",
+        "rule 'coarse trees' permits without a bound: it lacks epsilon.at_most and k.at_least",
+    ]
     assert "decision" not in shown
     human = run()
     assert human.stdout.splitlines()[1] == "'no zip': deny if a column is 'zip'"

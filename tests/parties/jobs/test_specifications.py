@@ -68,7 +68,7 @@ PUBLIC = {
     "id3": fields(
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
-            "delta": st.floats(0.001, 1),
+            "tolerance": st.floats(0.001, 1),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),

@@ -169,12 +169,12 @@ def test_proposing_by_keyboard(site: Site) -> None:
     site.expected.append("400")
     page.get_by_label("Purpose").focus()
     page.keyboard.type("quality of care")
-    page.get_by_label("Delta").fill("a little")
+    page.get_by_label("Tolerance").fill("a little")
     page.keyboard.press("Enter")
     page.get_by_role("alert").get_by_text("Tolerance: must be a number").wait_for()
     assert page.evaluate("document.activeElement.id") == "tolerance"
     assert page.get_by_label("Purpose").input_value() == "quality of care"
-    page.get_by_label("Delta").fill("0.01")
+    page.get_by_label("Tolerance").fill("0.01")
     page.keyboard.press("Enter")
     page.get_by_text("waits for the peer’s consent").wait_for()
     job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "tolerance": 0.01}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from parties.jobs import kinds
-from parties.jobs.release.presenting import aligned, text
+from parties.jobs.release.presenting import aligned, numbers_as_csv, text
 from parties.tables.schema import Schema
 from tests.support.questions import SCHEMA, asked
 
@@ -60,6 +62,17 @@ def test_means_that_are_none() -> None:
     assert numbers[0]["low"] < numbers[0]["value"] < numbers[0]["high"]
     assert (numbers[1]["value"], numbers[1]["low"], numbers[1]["high"]) == (None, -1, 3.5)
     assert "female            -" in text(task.document([8, -100, 40, -3]))
+
+
+def test_numbers_as_csv() -> None:
+    """Every field of every number, under the columns that tell them apart."""
+    document = asked("mean", column="visits", by=("sex",)).document([8, -100, 40, -3])
+    rows = list(csv.DictReader(io.StringIO(numbers_as_csv(document))))
+    for row, number in zip(rows, document["numbers"], strict=True):
+        assert row.pop("sex") == number["cell"]["sex"]
+        assert row == {name: "" if value is None else str(value) for name, value in number.items() if name != "cell"}
+    count = asked("count", where="all; age = old", exact=True).document([30, 20])
+    assert numbers_as_csv(count) == "of,value\nall rows,30\nage = old,20\n"
 
 
 def test_columns_of_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,28 @@ def test_confusion_counts_every_row_once(pairs: list[tuple[str, str]]) -> None:
     score = prediction.score([p for p, _ in pairs], [a for _, a in pairs])
     assert sum(sum(row.values()) for row in score.confusion.values()) == score.rows == len(pairs)
     assert sum(score.confusion[c][c] for c in score.confusion) == score.correct == sum(p == a for p, a in pairs)
+
+
+def test_calibration_tells_how_often_each_prediction_is_right() -> None:
+    groups = prediction.calibration(["a", "b", "a", "a", "b"], ["a", "a", "b", "?", "b"])
+    assert [(group.label, group.rows, group.right) for group in groups] == [("a", 2, 1), ("b", 2, 1)]
+    assert groups[0].fields() == {"predicted": "a", "rows": 2, "right": 1, "share": 0.5}
+    assert prediction.calibration(["a"], ["?"]) == []
+
+
+@given(st.lists(st.tuples(st.integers(-8, 8), st.booleans()), min_size=1, max_size=60))
+def test_parts_by_score_hold_every_row_once_in_order(rows: list[tuple[int, bool]]) -> None:
+    scores = [float(score) for score, _ in rows]
+    predicted = ["yes" if score > 0 else "no" for score in scores]
+    actual = ["yes" if is_yes else "no" for _, is_yes in rows]
+    groups = prediction.calibration(predicted, actual, scores)
+    for label in ("no", "yes"):
+        parts = [group for group in groups if group.label == label]
+        assert len(parts) <= prediction.PARTS
+        reaches = [group.scores for group in parts if group.scores is not None]
+        assert all(before[1] < after[0] for before, after in pairwise(reaches))
+        for part, (least, greatest) in zip(parts, reaches, strict=True):
+            known = zip(scores, predicted, actual, strict=True)
+            inside = [true for score, said, true in known if said == label and least <= score <= greatest]
+            assert (part.rows, part.right) == (len(inside), inside.count(label))
+    assert sum(group.rows for group in groups) == len(rows)

@@ -10,6 +10,7 @@ from parties.jobs.spending import ConcentratedLoss, PureLoss, exact
 from parties.node.budget import shown
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.composition import epsilon_at
+from parties.operator.budget import enough_for
 from parties.sources.settings import BudgetSettings
 from tests.support.budgets import account
 
@@ -65,3 +66,34 @@ def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: b
 def test_a_job_without_noise_asks_for_nothing() -> None:
     found = shown.simulation(account("visits", None), (), "", "", True)
     assert (found.asked, found.left, found.price, found.exact) == (0, None, None, True)
+
+
+def test_what_is_left_is_told_by_questions() -> None:
+    """Of pure losses, sums; a budget with a delta is enough for more by zero-concentrated composition."""
+    found = shown.table_budget(account(now=NOW))  # left 1.75
+    assert [(left.what, left.times) for left in found.enough_for] == [
+        ("noisy count", 17),
+        ("mean", 3),
+        ("decision tree", 1),
+        ("synthetic table", 0),
+    ]
+    assert enough_for(found.enough_for) == (
+        "17 noisy counts of epsilon 0.1 or 3 means of epsilon 0.5 or 1 decision tree of epsilon 1"
+    )
+    fresh = Account("t", BudgetSettings(epsilon=1, delta=1e-6), [], NOW)
+    counts = shown.enough_for(fresh)[0]
+    more, less = (tuple([PureLoss("count", exact(0.1))] * n) for n in (counts.times + 1, counts.times))
+    assert fresh.fits(less)
+    assert not fresh.fits(more)
+    assert shown.enough_for(Account("t", None, [], NOW)) == []
+
+
+def test_a_price_tells_what_it_leaves_until_it_is_spent() -> None:
+    of_table, uses = account(now=NOW), (PureLoss("tree", exact(1.5)),)
+    price = shown.price(of_table, uses)
+    effect = shown.with_effect(price, of_table, uses)
+    assert (effect.left, effect.after) == (1.75, 0.25)
+    assert "epsilon 1.75 is left, after it 0.25, enough for 2 noisy counts of epsilon 0.1" in effect.effect
+    spent = price.model_copy(update={"charged_at": "2026-03-01T00:00:00+00:00"})
+    assert shown.with_effect(spent, of_table, uses).effect == ""
+    assert shown.with_effect(price, Account("t", None, [], NOW), uses).effect == ""

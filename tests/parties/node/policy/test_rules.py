@@ -10,7 +10,7 @@ import pytest
 from pydantic import AfterValidator, ValidationError
 
 from parties.base.settings import Settings, explained
-from parties.node.policy.rules import Rule, check_names, conditions, remarks
+from parties.node.policy.rules import Rule, check_names, conditions, remarks, unbounded
 from parties.node.settings import load
 from smc.errors import InputError
 
@@ -123,6 +123,28 @@ def test_a_mistake_in_a_file_is_told_with_the_rules_name(tmp_path: Path, line: s
 @pytest.mark.parametrize("value", [4, 4.0, 0, -1, 10**15])
 def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
     assert Rule(name="x", effect="deny", tolerance={"above": value}).tolerance.above == value  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "lacks"),
+    [
+        ({}, "epsilon.at_most and k.at_least and max_depth.at_most and runs_today.at_most"),
+        ({"protocol": "equality"}, "runs_today.at_most"),
+        ({"protocol": "equality", "runs_today": {"below": 3}}, ""),
+        ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most"),
+        ({"protocol": "release count", "runs_today": {"below": 3}, "table": "bounded"}, ""),
+        ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "open"]}, "epsilon.at_most"),
+        (
+            {"epsilon": {"at_least": 1}, "k": {"above": 4}, "max_depth": {"below": 5}},
+            "epsilon.at_most and runs_today.at_most",
+        ),
+        ({"effect": "deny"}, ""),
+    ],
+)
+def test_what_a_rule_permits_without_bounds_is_told(rule: dict[str, Any], lacks: str) -> None:
+    rules = [Rule.model_validate({"name": "x", "effect": "permit", **rule})]
+    lines = unbounded(rules, {"bounded": True, "open": False})
+    assert lines == ([f"rule 'x' permits without a bound: it lacks {lacks}"] if lacks else [])
 
 
 def test_names_that_nobody_has_are_remarked() -> None:

@@ -1,0 +1,45 @@
+"""Columns that alone almost decide the target: what is known only after the outcome, as a rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FEWEST = 10  # rows: of fewer nothing can be said
+ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How well a column tells one class from the others.
+
+    `decided` is the part of the rows wrong by the more frequent answer that the majority of each of its values gets
+    right, `right` the part of all rows that it gets right.
+    """
+
+    label: str
+    decided: float
+    right: float
+
+    @property
+    def is_one(self) -> bool:
+        """True if the column almost decides."""
+        return self.decided >= ALMOST
+
+
+def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
+    """Return the class that the column tells best, from its rows by value and class."""
+    values = [(of, sum(of.values())) for of in counts.values()]
+    classes: Counter[str] = Counter()
+    for of, _ in values:
+        classes.update(of)
+    total = classes.total()
+    best = Leak("", 0.0, 0.0)
+    for label, number in classes.items():
+        most = max(number, total - number)
+        if total - most < max(FEWEST, total / 100):  # of a rare class, or without others, nothing can be said
+            continue
+        right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
+        best = max(best, Leak(label, (right - most) / (total - most), right / total), key=lambda known: known.decided)
+    return best

@@ -1,0 +1,142 @@
+"""Commands about a job that is not there yet: one in a file, or a kind with its settings as flags."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from typing_extensions import override
+
+from parties.base import files
+from parties.base.text import listed
+from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
+from parties.commands.options import FILE
+from parties.jobs import kinds
+from parties.jobs.settings import Parameter, parameters, private_parameters
+from smc.errors import InputError
+
+Job: TypeAlias = dict[str, Any]
+AnyCommand: TypeAlias = Callable[..., Any]
+OF_A_FILE = "JOB.toml"
+HEAD = {  # of every kind
+    "table": ("NAME", "Our table, if rows are read"),
+    "peer_table": ("NAME", "The peer's table  [of the same name]"),
+    "purpose": ("TEXT", "What for; rules and the peer's operator may refuse a job without"),
+}
+_PEER = click.option("--peer", metavar="NAME", help="Which peer, if the node has several  [as in the file]")
+input_options = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What the job asks to be typed, private; NAME=- reads it from standard input.",
+)
+
+
+class Proposed(click.Group):
+    """A command that takes JOB.toml, or a kind of job and what that may be told as flags.
+
+    `path` is what is typed behind `smc`. `act` is the callback of both: it is called with the job,
+    its file or None, and the values of what `options` add; its docstring is the help.
+    """
+
+    def __init__(self, path: str, act: Callable[..., None], options: Callable[[AnyCommand], AnyCommand]) -> None:
+        example = f"Example:  smc {path} {OF_A_FILE} --config party.toml"
+        super().__init__(path.split()[-1], help=inspect.cleandoc(act.__doc__ or ""), epilog=example)
+        self._path, self._act, self._options = path, act, options
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [OF_A_FILE, *kinds.names()]
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the two words of a kind in a group as one name, and all that names no kind as the file's command."""
+        two = " ".join(args[:2])
+        if kinds.is_known(two):
+            args = [two, *args[2:]]
+        elif args and not kinds.is_known(args[0]) and args[0] not in ("--help", "-h"):
+            if args[0].isalnum() and not Path(args[0]).exists():
+                kinds.find(args[0])  # there is none: which was meant?
+            args = [OF_A_FILE, *args]
+        return super().parse_args(ctx, args)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self._of_file() if cmd_name == OF_A_FILE else self._of_kind(cmd_name)
+
+    @override
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("A job is a file, or a kind with flags"):
+            lines = [(OF_A_FILE, "A file with the keys of the flags, and protocol.")]
+            formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.names())])
+
+    def _of_file(self) -> click.Command:
+        def of_file(file: Path, peer: str | None, inputs: tuple[str, ...], **others: Any) -> None:
+            job = files.read_toml(file)
+            job |= read_inputs(job.get("protocol", kinds.DEFAULT), inputs) | _present({"peer": peer})
+            self._act(job, file, **others)
+
+        command = click.command(OF_A_FILE, help=self.help, epilog=self.epilog)(
+            _PEER(input_options(self._options(of_file)))
+        )
+        command.params.insert(0, click.Argument(["file"], metavar=OF_A_FILE, type=FILE))
+        return command
+
+    def _of_kind(self, name: str) -> click.Command:
+        options = [option for option in parameters(kinds.find(name).Settings) if _is_of_job(option)]
+
+        def of_kind(peer: str | None, **flags: Any) -> None:
+            mine = {option.variable for option in options}
+            read = read_flags(options, {key: value for key, value in flags.items() if key in mine})
+            head = {"peer": peer} | {key: flags.get(key) for key in HEAD}
+            with missing_by_flag(options):
+                others = {key: value for key, value in flags.items() if key not in mine and key not in HEAD}
+                self._act({"protocol": name} | _present(head | read), None, **others)
+
+        example = f"Example:  smc {self._path} {name} --table patients"
+        command = click.command(name, help=kinds.line(name), epilog=example)(
+            options_of(options)(_PEER(self._options(of_kind)))
+        )
+        named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())
+        command.params[:0] = [
+            click.Option([flag, key], metavar=metavar, help=text) for flag, key, metavar, text in named
+        ]
+        return command
+
+
+@contextmanager
+def at_file(file: Path | None) -> Iterator[None]:
+    """Give what goes wrong inside is wrong with the job in this file: an `InputError` says so."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error) if file is None else f"{file}: {error}") from None
+
+
+def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
+    """Read private inputs as they were typed. `InputError` names the one that is wrong."""
+    if not texts:
+        return {}
+    known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}
+    typed: Job = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or name not in known:
+            raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
+        typed[name] = read_private(known[name], value)
+    return typed
+
+
+def _is_of_job(option: Parameter) -> bool:
+    """Return whether a job says it: not own files, nor where results go."""
+    return option.role in ("public", "private")
+
+
+def _present(fields: Mapping[str, Any]) -> Job:
+    present = {name: value for name, value in fields.items() if value is not None}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in present.items()}

@@ -1,0 +1,200 @@
+"""The exact tree with noisy counts of its leaves: how many rows each speaks of, and how often it is right.
+
+The counts are made after the tree is opened, in the same job: one more step, and one charge, before anything is opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import OnStep, State, Step
+from parties.jobs.release.noise import Noise, laplace
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.spending import Loss, PureLoss, exact
+from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.result import indexed, indexed_counts, named
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.tree import Tree
+    from smc.counting import CountingEngine, Program
+    from smc.engines import Engine, Profile
+
+COUNTED = "noisy count of the rows of a class in a leaf"
+LARGEST_PART = 1 << 13  # counts that are foreseen at once
+
+
+@dataclass(frozen=True)
+class Supported:
+    """A tree so far, and in the end the noisy counts of its leaves, in reading order, by class."""
+
+    tree: Tree
+    counts: tuple[tuple[int, ...], ...] | None = None
+
+
+class SupportedTree(ExactTree):
+    """`protocols.id3`, then `protocols.release.leaf_counts`."""
+
+    specified = (*ExactTree.specified, "support_epsilon", "adjacency")
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise on every count."""
+        assert self.settings.support_epsilon is not None
+        adjacency = self.settings.adjacency
+        return laplace(exact(self.settings.support_epsilon), 2 if adjacency == "replace" else 1, adjacency)
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        """See `Kind.spends`: the counts of all leaves, once; the tree itself spends nothing."""
+        return (PureLoss("leaf counts, discrete Laplace", self.noise.epsilon, adjacency=self.settings.adjacency),)
+
+    @property
+    @override
+    def past_budget(self) -> bool:
+        """See `Kind.past_budget`: the tree is opened without noise, as if there were no counts."""
+        return True
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        first, *rest = super().reveals(peer)
+        epsilon = self.settings.support_epsilon
+        counts = (
+            "And how many rows of both together each leaf has, by class, with noise that neither knows: one row, "
+            f"whosever it is, changes how likely these counts are by a factor of at most e^{epsilon:g} (differential "
+            "privacy); the tree itself has no noise."
+        )
+        unsaid = nothing_else_of_rows(peer, self.settings.max_rows)
+        return [first, counts, *unsaid, *(line for line in rest if line not in unsaid)]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        from protocols.tree import decided_levels
+
+        levels = decided_levels(state.tree)
+        counted = state.counts is not None and step in (None, levels)
+        numbers = sum(map(len, state.counts)) if counted else 0
+        return {**super().opened(state.tree, step), COUNTED: numbers}
+
+    # What it costs, and how it is run.
+
+    def _counts(self, engine: CountingEngine, leaves: int) -> None:
+        """Count the step that counts the rows of so many leaves, large ones in parts."""
+        from protocols.release.leaf_counts import noisy_leaf_counts
+
+        engine.answers = None
+        times = -(-leaves * self.classes // LARGEST_PART)
+        zeros = np.zeros((-(-leaves // times), self.classes), dtype=np.int64)
+        with engine.repeated(times):
+            noisy_leaf_counts(engine, self.problem, zeros, self.noise.law(leaves * self.classes))
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        from protocols import cost_model
+
+        tree, splits = super().program(inputs), sum(cost_model.typical_splits(self.problem))
+        leaves = 1 + round(splits * (cost_model.mean_domain(self.problem) - 1))
+
+        def program(engine: CountingEngine) -> None:
+            tree(engine)
+            self._counts(engine, max(1, leaves))
+
+        return program
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        from protocols import cost_model
+        from smc.counting import forecast
+
+        most = super().most(profile)
+        if most is None:
+            return None
+        leaves = cost_model.most_nodes(self.problem)
+        return most + forecast(lambda engine: self._counts(engine, leaves), profile).bytes
+
+    @override
+    def with_result(self, state: State) -> Program:
+        from protocols.release.leaf_counts import leaves_of, noisy_leaf_counts
+
+        tree, shape = super().with_result(state.tree), (leaves_of(state.tree), self.classes)
+
+        def program(engine: CountingEngine) -> None:
+            tree(engine)
+            engine.answers = None
+            zeros = np.zeros(shape, dtype=np.int64)
+            noisy_leaf_counts(engine, self.problem, zeros, self.noise.law(zeros.size))
+
+        return program
+
+    @override
+    def reached(self, tree: Tree) -> State:
+        return Supported(tree)
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        from protocols.release.leaf_counts import leaf_counts, leaves_of
+        from protocols.tree import decided_levels, open_depth
+
+        tree = start.tree
+        if open_depth(tree) is not None:
+            tree = super().run(engine, data, tree, on_step)
+        leaves = leaves_of(tree)
+        words = f"counting the rows of {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+        on_step(Step(decided_levels(tree), leaves, Supported(tree), words))
+        counts = leaf_counts(engine, self.problem, data, tree, self.noise.law(leaves * self.classes))
+        return Supported(tree, tuple(tuple(row) for row in counts.tolist()))
+
+    # Its states.
+
+    @property
+    @override
+    def beginning(self) -> State:
+        return Supported(super().beginning)
+
+    @override
+    def steps(self, state: State) -> int:
+        return super().steps(state.tree) + (state.counts is not None)
+
+    @override
+    def is_done(self, state: State) -> bool:
+        return state.counts is not None
+
+    @override
+    def cut(self, state: State, steps: int) -> State:
+        from protocols.tree import cut
+
+        return state if steps >= self.steps(state) else Supported(cut(state.tree, steps))
+
+    @override
+    def encode(self, state: State) -> Any:
+        if state == self.beginning:
+            return None
+        return {"tree": super().encode(state.tree), "counts": state.counts and [list(row) for row in state.counts]}
+
+    @override
+    def decode(self, value: Any) -> State:
+        if value is None:
+            return self.beginning
+        counts = value["counts"]
+        return Supported(super().decode(value["tree"]), counts and tuple(tuple(row) for row in counts))
+
+    @override
+    def tree_file(self, state: State) -> TreeFile:
+        from parties.models.trees.tree import Support
+
+        classes, reach = self.schema.attributes[self.target], (self.noise.reach(self.classes), self.noise.reach())
+        supports = iter([Support(dict(zip(classes, row, strict=True)), *reach) for row in state.counts])
+        whole = super().tree_file(state.tree)
+        return replace(whole, tree=named(state.tree, self.schema, self.target, supports))
+
+    @override
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        tree = indexed(tree_file.tree, self.schema, self.target)
+        return Supported(tree, indexed_counts(tree_file.tree, self.schema, self.target))

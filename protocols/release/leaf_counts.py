@@ -1,0 +1,64 @@
+"""The classes of the rows in the leaves of an opened tree, counted with noise: how many a leaf has, and how many agree.
+
+Ideal functionality. Inputs: each party's own rows, the tree, public. Output to both: for each leaf and class, the
+number of both parties' rows there with one sample of a public law of noise. Leakage: nothing else. Security is that of
+the engine, the noise that of `protocols.release.numbers`.
+
+Privacy. A row is in one leaf and has one class, so all counts together are a histogram of disjoint cells: a row more or
+less changes one of them by 1, a row replaced two. With `DiscreteLaplace(1 / epsilon)`, or 2 / epsilon, all of them are
+epsilon-private; the tree is not: it is what the decisions of `protocols.id3` say.
+
+Cost: that of the noisy sums of leaves times classes integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.counts import Counts, Indices
+from protocols.problem import Problem
+from protocols.release.laws import Law
+from protocols.release.numbers import noisy_sums
+from protocols.tree import Leaf, Open, Split, Tree, walk
+from smc.engines import Engine
+from smc.errors import InputError
+
+
+def leaves_of(tree: Tree) -> int:
+    """Return the number of leaves."""
+    return sum(isinstance(node, Leaf) for node, _ in walk(tree))
+
+
+def leaf_counts(engine: Engine, problem: Problem, own: Counts, tree: Tree, law: Law) -> NDArray[np.int64]:
+    """Return both parties' rows by leaf, in reading order, and class, with noise: int64[leaves, classes]."""
+    mine = own_leaf_counts(problem, own, tree)
+    return noisy_leaf_counts(engine, problem, mine, law)
+
+
+def noisy_leaf_counts(engine: Engine, problem: Problem, own: Indices, law: Law) -> NDArray[np.int64]:
+    """Return the same from own int64[leaves, classes]."""
+    with engine.session.phase("leaf counts"):
+        width = max(1, problem.max_rows.bit_length())
+        return noisy_sums(engine, own.reshape(-1), width, law).reshape(own.shape)
+
+
+def own_leaf_counts(problem: Problem, own: Counts, tree: Tree) -> Indices:
+    """Return own rows by leaf, in reading order, and class. `InputError` if they are more than agreed."""
+    depths = [depth for node, depth in walk(tree) if isinstance(node, Leaf)]
+    found = np.zeros((len(depths), problem.classes), dtype=np.int64)
+    for depth in sorted(set(depths)):
+        level = own.level(_opened_at(tree, depth), attributes=False).classes
+        found[np.array(depths) == depth] = level
+    if (rows := int(found.sum())) > problem.max_rows:
+        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
+    return found
+
+
+def _opened_at(tree: Tree, depth: int) -> Tree:
+    """Return the tree with the leaves at this depth open, and nothing below it."""
+    if isinstance(tree, Split):
+        if not depth:
+            return Leaf(0)
+        return Split(tree.attribute, tuple(_opened_at(child, depth - 1) for child in tree.children))
+    return Open() if not depth else tree
