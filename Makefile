@@ -112,6 +112,8 @@ $(CORE): pyproject.toml
 
 $(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mysql]' 2>/dev/null || \
+		echo "tests of MySQL will be skipped: its client is compiled, and make services brings what that needs"
 	$(BIN)/python -m smc.kernels.warm
 	@touch $@
 

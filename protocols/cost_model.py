@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from protocols.counts import RowCounts
+from protocols.edges import Runs
 from protocols.id3 import Level, OnLevel, Problem, Tree, id3
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Open, Split
@@ -48,7 +49,8 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
     """
     mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered, splits = replace(problem, domains=domains), typical_splits(problem)
+    ordered = replace(problem, domains=domains, runs=_single(problem, len(domains)))
+    splits = typical_splits(problem)
     if typical_cells(problem) <= largest:
         _count(engine, ordered, _full_answers(ordered, splits))
         return
@@ -159,7 +161,8 @@ def _level(
     last = not left or depth == problem.max_depth
     first = min(depth, 1)  # a root stands for all levels above
     domains = (nodes, *left) if first else left
-    alone = replace(problem, domains=domains, max_depth=first if last else first + 1)
+    depth_of_all = first if last else first + 1
+    alone = replace(problem, domains=domains, max_depth=depth_of_all, runs=_single(problem, len(domains)))
     start: Tree = Split(0, (Open(),) * nodes) if first else Open()
 
     def begins(level: Level) -> None:
@@ -189,6 +192,11 @@ def mean_domain(problem: Problem) -> float:
 def _left(problem: Problem, depth: int) -> tuple[int, ...]:
     """Return what no node at this depth exceeds: the domains of its attributes, the largest first."""
     return tuple(sorted(problem.domains, reverse=True)[: len(problem.domains) - depth])
+
+
+def _single(problem: Problem, number: int) -> Runs:
+    """Return runs of one question each, if there are any: of more, a node has fewer questions left."""
+    return tuple((i, i + 1) for i in range(number)) if problem.runs else ()
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
@@ -238,7 +246,7 @@ def _count(
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
     """Yield what `id3` opens, in order, when it finds `tree`."""
-    for level in levels(problem.domains, problem.classes, tree):
+    for level in levels(problem.domains, problem.classes, tree, problem.runs):
         yield [level.decisions.bits(problem.classes)]
         if level.choices is not None:
             yield [choice_bits(level.choices, level.left)]

@@ -119,17 +119,19 @@ class RowCounts:
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
         """Return the number of each row's open node, -1 in a leaf; and how many open nodes there are."""
         nodes: list[Tree] = [tree]
-        first_child, attribute = [], []
+        first_child, attribute, edge = [], [], []
         for node in nodes:  # grows while it is read: level by level
             first_child.append(len(nodes) if isinstance(node, Split) else -1)
             attribute.append(node.attribute if isinstance(node, Split) else 0)
+            edge.append(node.edge if isinstance(node, Split) else 0)
             nodes += node.children if isinstance(node, Split) else ()
-        below, split_on = np.array(first_child), np.array(attribute)
+        below, split_on, edges = np.array(first_child), np.array(attribute), np.array(edge)
         place: Indices = np.zeros(len(self._rows), dtype=np.int64)
         moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)
         while moving.size:
             at = place[moving]
-            place[moving] = below[at] + self._rows[moving, split_on[at]]
+            values, limits = self._rows[moving, split_on[at]], edges[at]
+            place[moving] = below[at] + np.where(limits > 0, values >= limits, values)
             moving = moving[below[place[moving]] >= 0]
         is_open = np.array([isinstance(node, Open) for node in nodes])
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)

@@ -32,7 +32,9 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
     return builder.build()
 
 
-def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
+def conditional_entropies(
+    engine: Engine, problem: Problem, candidates: Sequence[Sequence[int]], tables: Sequence[Indices]
+) -> Word:
     """Return |T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
 
     = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
@@ -42,7 +44,8 @@ def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices,
         np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
     ]
     counts = [sums_and_counts[attribute][node] for node, line in enumerate(candidates) for attribute in line]
-    return entropies(engine, problem, counts, np.array(problem.domains)[candidates.reshape(-1)])
+    sizes = np.array([problem.domains[attribute] for line in candidates for attribute in line])
+    return entropies(engine, problem, counts, sizes)
 
 
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:

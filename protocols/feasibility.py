@@ -35,6 +35,7 @@ import gmpy2
 import numpy as np
 
 from protocols.counts import Indices
+from protocols.edges import padded
 from protocols.entropies import BATCH, group_entropies
 from protocols.majority import count_inputs
 from protocols.precision import Precision
@@ -48,14 +49,20 @@ from smc.primitives.bits import BitMatrix
 class Ruling:
     """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
-    feasible: tuple[Bits, ...]  # for each attribute left: whether a split by it keeps them; none on the last level
+    feasible: tuple[Bits, ...]  # by place among a node's attributes left: whether the split keeps them; see `rule`
     root_feasible: Bits | None  # whether the root keeps them itself; None below the root
     scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if it was found on the way
+    askable: Bits | None = None  # public, without rules: whether the node has an attribute left, where some may not
 
     @property
     def bits(self) -> tuple[Bits, ...]:
         """The bits that decide which nodes are leaves."""
-        return self.feasible if self.root_feasible is None else (*self.feasible, self.root_feasible)
+        return (*self.candidates, *([] if self.root_feasible is None else [self.root_feasible]))
+
+    @property
+    def candidates(self) -> tuple[Bits, ...]:
+        """The bits of which a node that is split has one."""
+        return self.feasible if self.askable is None else (self.askable,)
 
 
 NO_RULING = Ruling((), None, None)
@@ -67,7 +74,8 @@ def rule(
     """Return what the rules say of a level, from this party's counts.
 
     `splits` holds for every node and attribute left int64[values, classes]. At the root `root` is int64[1, classes].
-    `whole` is int64[classes], this party's rows in all.
+    `whole` is int64[classes], this party's rows in all. A node with fewer attributes left than another has the verdict
+    on its first one again; one without any may not be split.
     """
     candidates = [groups for node in splits for groups in node]
     groups = candidates if root is None else [*candidates, root]
@@ -75,9 +83,14 @@ def rule(
         feasible, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:
         feasible, entropies = kept_by_both(engine, problem, groups, whole)
-    left = len(splits[0])
+    lengths = np.array([len(node) for node in splits])
+    places = padded(lengths, np.cumsum(lengths) - lengths, int(lengths.max()))
+    verdicts = feasible
+    if places.size and not lengths.all():
+        places[lengths == 0] = len(groups)
+        verdicts = Bits.join([feasible, engine.constant(np.zeros((1, 1), dtype=np.uint8))])
     return Ruling(
-        tuple(feasible.take(slice(j, len(candidates), left)) for j in range(left)),
+        tuple(verdicts.take(column) for column in places.T),
         None if root is None else feasible.take(slice(len(candidates), None)),
         entropies,
     )

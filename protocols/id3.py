@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from protocols.counts import Counts, Indices, LevelCounts
+from protocols.edges import padded, remaining
 from protocols.entropies import argmin_netlist, conditional_entropies
 from protocols.feasibility import NO_RULING, Ruling, rule
 from protocols.leaves import leaf_netlist
@@ -113,14 +114,18 @@ def id3(
     while level:
         if progress is not None:
             progress(Level(depth, len(level), root.frozen()))
-        last = depth == problem.max_depth or not level[0].attributes
+        left = max(len(node.attributes) for node in level)
+        last = depth == problem.max_depth or not left
         ruled = problem.rules.any and (depth == 0 or not last)
-        tables = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
+        tables = counts.level(root.frozen(), attributes=not last and (ruled or left > 1))
         tables.check(len(level), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
                 majorities = _parents_majorities(engine, problem, tables, parents)
-            ruling = _ruling(engine, problem, level, tables, whole, depth, last) if ruled else NO_RULING
+            if ruled:
+                ruling = _ruling(engine, problem, level, tables, whole, depth, last)
+            else:
+                ruling = NO_RULING if last or not problem.runs else _askable(engine, level)
             open_nodes, majorities = _leaves(engine, problem, level, tables, majorities.take(parents), ruling, last)
             if len(open_nodes):
                 _splits(engine, problem, level, open_nodes, tables, ruling)
@@ -142,9 +147,11 @@ def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]
         elif isinstance(tree, Leaf):
             node.label = tree.label
         else:
-            left = tuple(a for a in attributes if a != tree.attribute)
             node.attribute = tree.attribute
-            node.children = [thaw(child, left) for child in tree.children]
+            node.children = [
+                thaw(child, remaining(problem.runs, attributes, tree.attribute, answer))
+                for answer, child in enumerate(tree.children)
+            ]
             if isinstance(tree.children[0], Open):  # then all are
                 parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
         return node
@@ -172,6 +179,12 @@ def _ruling(
         return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)
 
 
+def _askable(engine: Engine, level: list[_Node]) -> Ruling:
+    """Return which nodes have an attribute left, where nodes of one depth may have different ones."""
+    left = np.array([[bool(node.attributes) for node in level]], dtype=np.uint8)
+    return Ruling((), None, None, engine.constant(left))
+
+
 # Leaves: one class, few rows, none, or no question left.
 
 
@@ -188,13 +201,13 @@ def _leaves(
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    candidates, root = len(ruling.feasible), ruling.root_feasible is not None
+    candidates, root = len(ruling.candidates), ruling.root_feasible is not None
     netlist = leaf_netlist(problem.classes, width, min_rows, engine.form, candidates, root)
     with engine.session.phase("leaves"):
         sides = count_inputs(engine, tables.classes.T, width)
         winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
         (opened,) = engine.reveal(decided)
-    decisions = Decisions.read(opened, problem.classes, last)
+    decisions = Decisions.read(opened, problem.classes, np.array([last or not node.attributes for node in level]))
     for node, leaf, label in zip(level, decisions.leaves, decisions.labels, strict=True):
         if leaf:
             node.label = int(label)
@@ -226,10 +239,11 @@ def _splits(
     engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
 ) -> None:
     """Choose the attribute of every open node."""
-    candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
-    count, left = candidates.shape
-    if left == 1:
-        chosen = np.zeros(count, dtype=np.int64)  # nothing to compare
+    candidates = [level[i].attributes for i in open_nodes]
+    lengths = np.array([len(left) for left in candidates])
+    most = int(lengths.max())
+    if most == 1:
+        chosen = np.zeros(len(candidates), dtype=np.int64)  # nothing to compare
     else:
         if ruling.scores is None:
             with engine.session.phase("entropy"):
@@ -237,17 +251,18 @@ def _splits(
                     engine, problem, candidates, [table[open_nodes] for table in tables.values]
                 )
         else:
-            places = (open_nodes[:, None] * left + np.arange(left)).reshape(-1, 1)
+            of_nodes = np.repeat(np.arange(len(level)), [len(node.attributes) for node in level])
+            places = np.flatnonzero(np.isin(of_nodes, open_nodes)).reshape(-1, 1)
             scores = engine.words.total(ruling.scores, places, ruling.scores.width)
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
-            inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
-            feasible = [attribute.take(open_nodes) for attribute in ruling.feasible]
-            netlist = argmin_netlist(left, scores.width, engine.form, ruled=bool(feasible))
+            inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
+            feasible = [attribute.take(open_nodes) for attribute in ruling.feasible[:most]]
+            netlist = argmin_netlist(most, scores.width, engine.form, ruled=bool(feasible))
             (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
-        chosen = read_choices(index, left)
-    for i, node in enumerate(open_nodes):
-        level[node].attribute = int(candidates[i, chosen[i]])
+        chosen = read_choices(index, lengths)
+    for node, left, choice in zip(open_nodes, candidates, chosen, strict=True):
+        level[node].attribute = left[choice]
 
 
 # The next level.
@@ -258,7 +273,9 @@ def _children(problem: Problem, level: list[_Node]) -> tuple[list[_Node], Indice
     splits = [node for node in level if node.attribute is not None]
     for node in splits:
         assert node.attribute is not None
-        left = tuple(a for a in node.attributes if a != node.attribute)
-        node.children = [_Node(left) for _ in range(problem.domains[node.attribute])]
+        node.children = [
+            _Node(remaining(problem.runs, node.attributes, node.attribute, answer))
+            for answer in range(problem.domains[node.attribute])
+        ]
     widths = [len(node.children) for node in splits]
     return [child for node in splits for child in node.children], np.repeat(np.arange(len(splits)), widths)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.opened import index_below
+from protocols.edges import Runs, remaining
+from protocols.opened import Bounds, index_below
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
@@ -38,9 +39,9 @@ class Decisions:
         return np.vstack([self.leaves, labels]).astype(np.uint8)
 
     @classmethod
-    def read(cls, bits: BitMatrix, classes: int, last: bool) -> Decisions:
-        """Return the inverse; on the `last` level all are leaves. `ProtocolError` for bits that no honest run opens."""
-        splits = index_below(bits[:1] ^ np.uint8(1), 1 if last else 2, "whether a node of the last level splits")
+    def read(cls, bits: BitMatrix, classes: int, last: bool | NDArray[np.bool_]) -> Decisions:
+        """Return the inverse; those that are `last` are leaves. `ProtocolError` for bits that no honest run opens."""
+        splits = index_below(bits[:1] ^ np.uint8(1), np.where(last, 1, 2), "whether a last node splits")
         leaves = splits == 0
         return cls(leaves, index_below(bits[1:], np.where(leaves, classes, 1), "a leaf's class"))
 
@@ -50,14 +51,15 @@ def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
     return bitpack.from_integers(choices, index_width(left))
 
 
-def read_choices(bits: BitMatrix, left: int) -> NDArray[np.int64]:
+def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
     """Return the inverse, int64[splits]. `ProtocolError` for bits that no honest run opens."""
     return index_below(bits, left, "a node's attribute")
 
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All that one level opens; `choices` is None where nothing is to be chosen. `left` attributes are left there."""
+    """All that one level opens; `choices` is None where nothing is to be chosen. A split has at most `left` attributes
+    left."""
 
     decisions: Decisions
     choices: list[int] | None
@@ -69,7 +71,7 @@ class OpenedLevel:
         return nodes, leaves, len(self.choices or ())
 
 
-def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedLevel]:
+def levels(domains: Sequence[int], classes: int, tree: Tree, runs: Runs = ()) -> Iterator[OpenedLevel]:
     """Yield what a run opens that finds this tree, level by level, as far as the tree is decided."""
     level = [(tree, tuple(range(len(domains))))] if classes > 1 else []
     while level and not any(isinstance(node, Open) for node, _ in level):
@@ -77,16 +79,20 @@ def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedL
         labels = [node.label if isinstance(node, Leaf) else 0 for node in nodes]
         decisions = Decisions(np.array([isinstance(node, Leaf) for node in nodes]), np.array(labels, dtype=np.int64))
         splits = [(node, rest) for node, rest in level if isinstance(node, Split)]
-        left = len(level[0][1])
+        left = max((len(rest) for _, rest in splits), default=0)
         choices = [rest.index(node.attribute) for node, rest in splits] if splits and left > 1 else None
         yield OpenedLevel(decisions, choices, left)
         level = [
-            (child, tuple(a for a in rest if a != node.attribute)) for node, rest in splits for child in node.children
+            (child, remaining(runs, rest, node.attribute, answer))
+            for node, rest in splits
+            for answer, child in enumerate(node.children)
         ]
 
 
-def opened(domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None) -> dict[str, int]:
+def opened(
+    domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None, runs: Runs = ()
+) -> dict[str, int]:
     """Count the values of each kind that are opened for a tree, or for its level at `depth`."""
-    counts = [level.counts() for level in levels(domains, classes, tree)]
+    counts = [level.counts() for level in levels(domains, classes, tree, runs)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

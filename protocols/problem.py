@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from protocols.edges import Runs
 from protocols.precision import Precision, count_width, derive
 from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
@@ -14,13 +15,14 @@ from smc.recipes import GARBLED, Prices
 class Problem:
     """The public parameters, on which both parties must agree."""
 
-    domains: tuple[int, ...]  # number of values of each attribute, in the public order
+    domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
     max_rows: int  # no party has more rows than this
     delta: float = 0.001
     min_rows: int = 0
     max_depth: int | None = None
     rules: Rules = NO_RULES
+    runs: Runs = ()  # of questions that ask one ordered column by its edges
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:

@@ -7,7 +7,7 @@ order in which every count, circuit and message of a level lists them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -25,10 +25,15 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """An inner node: the index of its attribute and one child per value."""
+    """An inner node: the index of its attribute and one child per value.
+
+    With an `edge`, which only sources of counts see (`protocols.edges`), there are two children: for the values below
+    it, and for the others.
+    """
 
     attribute: int
     children: tuple[Tree, ...]
+    edge: int = field(default=0, repr=False)
 
 
 Tree = Open | Leaf | Split

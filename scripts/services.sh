@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
-# Install what some tests need beside Python packages: PostgreSQL, Java (for Spark), Chromium with a font, openssl, and ip
-# and tc (two machines with a slow link between them). For Debian, as root.
+# Install what some tests need beside Python packages: PostgreSQL, MariaDB and what its client is compiled with, Java (for
+# Spark), Chromium with a font, openssl, and ip and tc (two machines with a slow link between them). For Debian, as root.
 # Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
 
 declare -A proof=(  # what is there once the package is
     [postgresql]='/usr/lib/postgresql/*/bin/initdb'
+    [mariadb-server]='mariadbd'
+    [libmariadb-dev]='mariadb_config'
+    [gcc]='gcc'
+    [pkg-config]='pkg-config'
+    [python3-dev]='/usr/include/python3*/Python.h'
     [default-jre-headless]='java'
     [chromium]='chromium'
     [fonts-dejavu-core]='/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
@@ -32,7 +37,7 @@ apt() {  # as apt-get, but waits for the lock of the package manager; prints wha
 }
 
 updated=
-for package in postgresql default-jre-headless chromium fonts-dejavu-core openssl iproute2; do
+for package in postgresql mariadb-server libmariadb-dev gcc pkg-config python3-dev default-jre-headless chromium fonts-dejavu-core openssl iproute2; do
     if is_there "$package"; then
         echo "$package: there"
         continue

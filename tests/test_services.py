@@ -27,10 +27,8 @@ chmod +x "$HERE/bin/"*
 @pytest.mark.parametrize(("locked_for", "slept", "installed"), [(0, 0, True), (3, 3, True), (1000, 60, False)])
 def test_it_waits_for_the_lock_but_not_for_ever(tmp_path: Path, locked_for: int, slept: int, installed: bool) -> None:
     programs = {"apt-get": APT, "id": "#!/bin/bash\necho 0\n", "sleep": '#!/bin/bash\necho >>"$HERE/slept"\n'}
-    several = "for package in postgresql default-jre-headless chromium fonts-dejavu-core openssl iproute2"
-    script = SCRIPT.read_text()
-    assert several in script
-    script = script.replace(several, "for package in default-jre-headless")
+    script, loops = re.subn("for package in [^;]+;", "for package in default-jre-headless;", SCRIPT.read_text())
+    assert loops == 1
     (tmp_path / "services.sh").write_text(script)
     (tmp_path / "bin").mkdir()
     for name, text in programs.items():

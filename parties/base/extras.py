@@ -26,6 +26,7 @@ EXTRA_OF = {
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
     **dict.fromkeys(("structlog", "prometheus_client", "grpc_health"), "node"),
     "psycopg": "postgres",
+    "MySQLdb": "mysql",
     "pyspark": "spark",
     "scipy": "tables",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),

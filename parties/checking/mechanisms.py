@@ -202,6 +202,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release mean": ("mean",),
     "release median": ("joint-median",),
     "release top": ("top-places",),
+    "release edges": ("histogram",),
     "release triangles": ("triangles",),
     "release naive-bayes": ("naive-bayes",),
     "release marginals": ("marginals",),

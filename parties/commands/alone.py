@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
+from parties.commands.rows import tell_left_out
 from parties.models import linear
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
@@ -34,8 +35,9 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
 @click.option("--data", type=FILE, help="Own rows, a CSV or Parquet file.")
-@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge.")
+@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge or --edges.")
 @click.option("--merge", "their_file", type=FILE, help="The peer's proposal: what both together need.")
+@click.option("--edges", "edges_file", type=FILE, help="Edges for --schema: the result of `smc release edges`.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option(
@@ -45,27 +47,33 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # as it is listed: a cell 007 would be none of 0 
     multiple=True,
     help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
 )
+@click.option("--verbose", is_flag=True, help="With --merge, all that differs, column by column.")
 @proposal_option
+@json_option
 def schema_command(
     data: Path | None,
     own_file: Path | None,
     their_file: Path | None,
+    edges_file: Path | None,
     target: str | None,
     exclude: tuple[str, ...],
     numbers: tuple[str, ...],
+    verbose: bool,
     out: Path,
+    as_json: bool,
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
     The proposal shows which values occur in this file, never how often. With --merge it is what both parties'
     proposals need: the columns that both have, with the values of either, the wider bounds and the edges of both; what
-    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests.
+    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests. With
+    --edges columns of numbers are counted between the edges that both parties' rows have been found to have.
     """
     if (data is None) == (own_file is None):
-        raise InputError("give --data, or with --merge --schema: one of the two")
-    if own_file is not None and (their_file is None or exclude or numbers):
-        raise InputError("--schema is for --merge, and nothing can be excluded from it, or added")
-    files.check_outputs({"--out": out}, [data, own_file, their_file])
+        raise InputError("give --data, or with --merge or --edges --schema: one of the two")
+    if own_file is not None and ((their_file is None and edges_file is None) or exclude or numbers):
+        raise InputError("--schema is for --merge and --edges, and nothing can be excluded from it, or added")
+    files.check_outputs({"--out": out}, [data, own_file, their_file, edges_file])
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
@@ -75,12 +83,30 @@ def schema_command(
         proposal = schema.Proposal(schema.load(own_file), ())
     for note in proposal.notes:
         console.err.print(note)
+    agreed = proposal.schema
+    remarks: dict[str, list[Any]] = {"notes": list(proposal.notes)}
     if their_file is not None:
-        proposal = merge(proposal.schema, schema.load(their_file), target)
-        for note in proposal.notes:
-            console.err.print(note)
-    proposal.schema.save(out)
-    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
+        merged = merge(agreed, schema.load(their_file), target)
+        for line in (note.text for note in merged.notes) if verbose else merged.summary():
+            console.err.print(line)
+        if not verbose and len(list(merged.summary())) < len(merged.notes):
+            console.err.print("all that differs, column by column: --verbose")
+        agreed = merged.schema
+        remarks |= {"merging": [vars(note) for note in merged.notes]}
+    if edges_file is not None:
+        agreed = agreed.with_edges(_edges(edges_file))
+    agreed.save(out)
+    text = f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}"
+    console.tell(as_json, {"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks}, text + "\n")
+
+
+def _edges(path: Path) -> dict[str, list[object]]:
+    """Return the edges of each column in a result of `smc release edges`. `InputError` for another file."""
+    result = files.read_json(path)
+    try:
+        return {str(entry["column"]): list(entry["edges"]) for entry in result["edges"]}
+    except (TypeError, KeyError):
+        raise InputError(f"{path}: it has no edges: it is no result of smc release edges") from None
 
 
 def _bounded(text: str) -> tuple[str, range]:
@@ -192,10 +218,10 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
             "table": None,
             "query": None,
             "files": {},
-            "where": None,
-            "consent": None,
         }
         table = table.model_copy(update=elsewhere)
+    if table.is_chosen:
+        tell_left_out(table)
     columns = dict.fromkeys(_columns(model))
     numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
     of_numbers = [model.target] if isinstance(model, LinearModel) and model.classes is None else []

@@ -9,7 +9,7 @@ import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
-from parties.commands.rows import TABLE, opened, paths
+from parties.commands.rows import CONFIG, TABLE, opened, paths
 from smc.errors import InputError
 
 PLAN = click.option("--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.")
@@ -22,11 +22,18 @@ DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a dat
 @PLAN
 @DATA
 @TABLE
+@CONFIG
 @click.option("--out", type=FILE, help="The blurred rows: CSV, or Parquet if named so.")
 @json_option
 @click.pass_context
 def group(
-    context: click.Context, plan_file: Path | None, data: str | None, table: str | None, out: Path | None, as_json: bool
+    context: click.Context,
+    plan_file: Path | None,
+    data: str | None,
+    table: str | None,
+    config_file: Path | None,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Blur one's own rows before they are given away, with noise from this machine's random source."""
     if context.invoked_subcommand is not None:
@@ -40,8 +47,8 @@ def group(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")
     plan = load(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *paths(data)])
-    with opened(data, table) as rows, console.progress("blurring") as line:
+    files.check_outputs({"--out": out}, [plan_file, config_file, *paths(data)])
+    with opened(data, table, config_file) as rows, console.progress("blurring") as line:
         count = blur(rows, out, plan, private(), lambda so_far: line.doing(f"blurring, {so_far:,} rows so far"))
     if as_json:
         console.print_json({"rows": count, "columns": {name: c.noise for name, c in plan.columns.items()}})

@@ -19,6 +19,7 @@ from parties.base.address import parse_address
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import visible
 from parties.commands.options import Between, find_party_file, json_option, party_config
+from parties.commands.rows import words_of
 from parties.link import tls
 from parties.link.identity import (
     SOON,
@@ -155,16 +156,10 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){_left_out(*left_out)}"
+            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
-
-
-def _left_out(by_where: int, by_consent: int) -> str:
-    """Return in words how many rows are not counted, for the eyes of their owner."""
-    parts = [f"{by_where:,} by `where`"] * (by_where > 0) + [f"{by_consent:,} without consent"] * (by_consent > 0)
-    return f"; left out: {', '.join(parts)}" if parts else ""
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:

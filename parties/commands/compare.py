@@ -8,6 +8,7 @@ import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.rows import CONFIG, choose, place
 from smc.errors import InputError
 
 
@@ -22,6 +23,7 @@ from smc.errors import InputError
 @click.option("--report", "report_file", type=FILE, help="Write the report as JSON; keep it to yourself.")
 @click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 @click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
+@CONFIG
 @json_option
 def compare_command(
     original: Path,
@@ -31,6 +33,7 @@ def compare_command(
     report_file: Path | None,
     page_file: Path | None,
     svg_file: Path | None,
+    config_file: Path | None,
     as_json: bool,
 ) -> None:
     """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
@@ -42,9 +45,11 @@ def compare_command(
     from parties.alone.comparing.reading import read
 
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
-    files.check_outputs(outputs, [original, synthetic, schema_file])
+    files.check_outputs(outputs, [original, synthetic, schema_file, config_file])
+    at = place(str(original), None)
+    choose(at, config_file)
     with console.progress("reading") as status:
-        pair = read(original, synthetic, schema_file, target)
+        pair = read(at, synthetic, schema_file, target)
         try:
             report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:

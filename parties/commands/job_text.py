@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from parties.base import console
 from parties.base.text import visible
 from parties.jobs import kinds
+from parties.jobs.sentences import heading
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, Verdict
@@ -30,6 +31,11 @@ def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
     others = {job.id for job in jobs} - {identifier}
     length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
     return identifier[:length]
+
+
+def title(job: JobView) -> str:
+    """Return a job's question in a few words."""
+    return heading(job.title, job.target, job.parameters)
 
 
 def standing(job: JobView) -> str:
@@ -97,7 +103,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     yield "state", [standing(job)]
     yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
     yield "purpose", [job.purpose or "(none given)"]
-    yield "computes", [f"{job.protocol}{', target ' if job.target else ''}{job.target}", job.question]
+    yield "computes", [f"{title(job)} ({job.protocol})", job.question]
     if job.table or job.peer_table:
         yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     if job.columns:
@@ -157,7 +163,7 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             short(job.id, known),
             state,
             f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20),
-            shown(f"{job.protocol}{', ' if job.target else ''}{job.target}", 40),
+            shown(title(job), 60),
             shown(job.table, 30),
             shown(job.purpose, 40),
             moment(job.ended_at or job.proposed_at),

@@ -42,7 +42,7 @@ def node(config_file: Path | None, log_level: LogLevel) -> None:
     raise_descriptors()
     file = settings.load(path)
     with console.progress("starting"):
-        page = Page(file.node, file.notify)
+        page = Page(file.node, file.notify, file.tables)
         party = Node(file, page, log_level)
         try:
             where = party.start()

@@ -18,7 +18,7 @@ from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
-from parties.commands.rows import TABLE, opened, paths, place
+from parties.commands.rows import TABLE, choose, opened, paths, place
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def anonymise_command(
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
     check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
+    choose(plan, config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))
         status = stack.enter_context(console.progress("reading"))
@@ -176,6 +177,7 @@ def apply_command(
     outputs = {"--out": out, **telling.outputs}
     check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
     source = place(data, table)
+    choose(source, config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):

@@ -10,7 +10,7 @@ from parties.base import console, files
 from parties.commands.options import FILE
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
-from parties.commands.rows import paths
+from parties.commands.rows import choose, paths
 
 
 def add_to(group: click.Group) -> None:
@@ -32,6 +32,7 @@ def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | 
 
     plan = read(plan_file)
     check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
+    choose(plan, config_file)
     with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         with open_rows(plan) as rows:
             written = write(rows, plan, None, out, escape_formulas)

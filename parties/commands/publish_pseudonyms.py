@@ -11,7 +11,7 @@ from parties.base import console, files
 from parties.commands.options import FILE, json_option, typed_line
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
-from parties.commands.rows import TABLE, paths
+from parties.commands.rows import TABLE, choose, paths
 from parties.commands.rows import opened as rows_at
 from smc.errors import InputError
 
@@ -72,6 +72,7 @@ def pseudonyms(
 
     plan = read(plan_file)
     check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)], config_file)
+    choose(plan, config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
     with (

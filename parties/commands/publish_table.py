@@ -12,7 +12,7 @@ from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE
-from parties.commands.rows import TABLE, paths, place
+from parties.commands.rows import TABLE, choose, paths, place
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def table_command(
     rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
     rules.check(summed is not None)
     where = place(source, table)
+    choose(where, config_file)
     with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from parties.base import console
+from parties.commands.options import FILE
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.sources import PlaceSettings
     from parties.sources.opened import RowQuery
 
+CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: its tables' `where` and consent hold.")
 TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
 
@@ -21,11 +25,55 @@ def paths(source: str) -> list[Path]:
     return [] if "://" in source else [Path(source)]
 
 
-def opened(source: str, table: str | None) -> RowQuery:
+def opened(source: str, table: str | None, config_file: Path | None = None) -> RowQuery:
     """Open the rows of a source, for `with`. `InputError` if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 
-    return open_rows(place(source, table))
+    where = place(source, table)
+    choose(where, config_file)
+    return open_rows(where)
+
+
+def choose(place: PlaceSettings, config_file: Path | None) -> None:
+    """Leave out what a table of party.toml at this place leaves out, and tell the owner how many rows that are.
+
+    `InputError` if several tables are there that leave out different rows, or if one is the answer to a query.
+    """
+    from parties.party_file import load
+    from parties.sources.settings import same_place
+
+    settings = [(name, table) for name, table in load(config_file).tables.items() if table.is_chosen]
+    for name, table in settings:
+        if table.query is not None and (
+            same_place(place, table) or any(same_place(place, file) for file in table.files.values())
+        ):
+            raise InputError(
+                f"{place.label}: tables.{name} asks for it by a `query`, which may leave rows out: "
+                "write the query's answer to a file of its own"
+            )
+    there = [(name, table) for name, table in settings if same_place(place, table, whole=True)]
+    if any((table.where, table.consent) != (there[0][1].where, there[0][1].consent) for _, table in there):
+        names = ", ".join(f"tables.{name}" for name, _ in there)
+        raise InputError(f"{place.label}: {names} leave out different rows of it: keep one of them in a --config")
+    for _, table in there[:1]:
+        place.choose_as(table)
+        tell_left_out(place)
+
+
+def tell_left_out(place: PlaceSettings) -> None:
+    """Tell the owner, and nobody else, how many rows of a place are left out."""
+    from parties.sources import open_rows
+
+    with open_rows(place) as rows:
+        if rows.left_out is not None and (text := words_of(rows.engine.counts(rows.left_out)[0].tolist())):
+            console.err.print(text.removeprefix("; "))
+
+
+def words_of(left_out: Sequence[int]) -> str:
+    """Return in words how many rows are not counted: by `where`, and of the others for want of consent."""
+    by_where, by_consent = left_out
+    parts = [f"{by_where:,} by `where`"] * (by_where > 0) + [f"{by_consent:,} without consent"] * (by_consent > 0)
+    return f"; left out: {', '.join(parts)}" if parts else ""
 
 
 def place(source: str, table: str | None) -> PlaceSettings:

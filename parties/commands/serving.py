@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping
 
 from parties.base import files
 from parties.base.address import parse_address
@@ -12,18 +13,25 @@ from parties.node.events import Events
 from parties.node.notify import Notifier, NotifySettings
 from parties.node.settings import NodeSettings
 from parties.operator.interface import Operator
+from parties.sources.settings import TableSettings
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.metrics import make_metrics
+from parties.web.own_tables import OwnTables
 from parties.web.server import WebServer
 
 
 class Page:
     """The page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
 
-    def __init__(self, settings: NodeSettings, notify: NotifySettings | None = None) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        settings: NodeSettings,
+        notify: NotifySettings | None = None,
+        tables: Mapping[str, TableSettings] | None = None,
+    ) -> None:
+        self._settings, self._tables = settings, OwnTables(tables)
         self._notify = notify or NotifySettings()
         self._notifier: Notifier | None = None
         self._access = settings.state / "api.json"
@@ -34,7 +42,7 @@ class Page:
     def start(self, operator: Operator, events: Events) -> dict[str, str]:
         """Begin to serve; return the URLs of the page and of the figures."""
         key = secrets.token_urlsafe(32)
-        app = make_app(operator, self._logins, routes(operator, key, self.login_link))
+        app = make_app(operator, self._logins, routes(operator, key, self.login_link), self._tables)
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
         with at_key("node.web"):
             self._server.start()

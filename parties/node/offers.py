@@ -50,9 +50,9 @@ class Offers:
         return Inputs(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def version(self, table: str) -> str:
-        """Return what this party's file says which rows the table has; empty if it says nothing."""
+        """Return which rows the table has, as this party's file says; empty if it says nothing."""
         offer = self.tables.get(table)
-        return offer.settings.version if offer is not None else ""
+        return offer.settings.state if offer is not None else ""
 
     def stale(self) -> dict[str, str]:
         """Return what is to be said, by table, where the schema file is not what it was when it was read."""

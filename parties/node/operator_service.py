@@ -71,10 +71,11 @@ class OperatorService(Operator):
         listens: Callable[[], str],
         predict: str,
         warnings: Callable[[], list[str]] = list,
+        unbounded: Sequence[str] = (),
     ) -> None:
         self._identity, self._ledger, self._contacts = identity, ledger, contacts
         self._tables, self._listens, self._predict = tables, listens, predict
-        self._warnings = warnings
+        self._warnings, self._unbounded = warnings, unbounded
         self._views = views.Kept()
         self._own_rows = OwnRows()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -90,6 +91,7 @@ class OperatorService(Operator):
             tables=list(self._tables),
             columns=self._tables,
             warnings=self._warnings(),
+            unbounded=list(self._unbounded),
         )
 
     def _peer(self, contact: Contact) -> PeerView:

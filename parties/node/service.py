@@ -30,6 +30,7 @@ from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.operator_service import Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
+from parties.node.policy.rules import unbounded
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
@@ -95,6 +96,7 @@ class Node:
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
             lambda: list(offers.stale().values()),
+            unbounded(file.policy, {name: offer.settings.budget is not None for name, offer in offers.tables.items()}),
         )
         self._watches = (
             Watch(

@@ -1,4 +1,6 @@
-"""scikit-learn's conventions: classifiers of joint and of blurred data; anonymised frames, and pseudonyms in them."""
+"""scikit-learn's conventions: classifiers of joint and of blurred data; prepared and anonymised frames, pseudonyms."""
+
+from typing import Any
 
 from parties.base.extras import importing
 
@@ -9,4 +11,21 @@ with importing("parties.notebook"):
     from parties.notebook.estimator import JointID3Classifier
     from parties.notebook.pseudonymiser import Pseudonymiser
 
-__all__ = ["Anonymiser", "BlurredTreeClassifier", "JointID3Classifier", "Pseudonymiser", "bin_labels", "equal_width"]
+__all__ = [
+    "Anonymiser",
+    "BlurredTreeClassifier",
+    "JointID3Classifier",
+    "Preparer",
+    "Pseudonymiser",
+    "bin_labels",
+    "equal_width",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what needs an engine for tables, which a notebook without it may lack."""
+    if name != "Preparer":
+        raise AttributeError(name)
+    with importing("parties.notebook.Preparer"):
+        from parties.notebook.preparer import Preparer
+    return Preparer

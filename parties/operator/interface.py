@@ -181,6 +181,7 @@ class NodeView(View):
     tables: list[str]
     columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
     warnings: list[str] = Field(default_factory=list)  # what is to be done about the node's files
+    unbounded: list[str] = Field(default_factory=list)  # rules that permit without bounds, and what each lacks
 
     @property
     def peer(self) -> str:

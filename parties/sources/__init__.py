@@ -4,10 +4,11 @@ settings    `[tables.NAME]` of party.toml
 mapping     settings checked against the schema: rules
 sql         queries and conditions that an operator wrote: what may stand in them; choosing: rows that are left out
 expressions rules as SQL; `levels`: a level of a tree as SQL
-databases   who answers: DuckDB, PostgreSQL, Spark
+databases   who answers: DuckDB, PostgreSQL, Spark; `mysql_engine`: MySQL and MariaDB
 source      the counts: `Source`; queried: from an engine; plain: from a CSV file where there is no DuckDB
 formats     what lies at a path
-opening     `open_table`, `open_rows`, `from_frame`; local (with delimited), postgres, spark, frames: what they open
+opening     `open_table`, `open_rows`, `from_frame`; local (with delimited), postgres, mysql, spark, frames open what
+            each names
 """
 
 from parties.sources.opening import from_frame, open_rows, open_table

@@ -5,11 +5,11 @@ What a command reads once, from the first row to the last. A node's tables are a
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 from parties.base.extras import require
 from parties.sources.formats import format_of
+from parties.sources.settings import PlaceSettings
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
@@ -25,11 +25,19 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
     if format_of(path, None) != "parquet":
         return delimited.columns(path, max_rows)
     require(f"{path}: Parquet", "ibis", "duckdb", "pyarrow")
-    from parties.sources import local
-    from parties.sources.settings import PlaceSettings
+    return _queried(PlaceSettings(source=str(path.absolute())), max_rows)
 
-    rows = local.open_files(PlaceSettings(source=str(path.absolute())))
-    with closing(rows.engine):
+
+def cells_at(place: PlaceSettings, max_rows: int | None = None) -> Columns:
+    """Return the same of the file at a place, without the rows that the party's table leaves out there."""
+    return cells(Path(place.source), max_rows) if place.chosen_as is None else _queried(place, max_rows)
+
+
+def _queried(place: PlaceSettings, max_rows: int | None) -> Columns:
+    from parties.sources.opening import open_rows
+
+    path = Path(place.source)
+    with open_rows(place) as rows:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
         names = [name for name in rows.types if name and name not in unfit]

@@ -302,6 +302,8 @@ _WORDS = {  # what DuckDB says of files that were damaged, and what is meant
 
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
     """Return the beginning of an error's text on one line, without what is to be hidden."""
+    if len(error.args) == 2 and isinstance(error.args[0], int):  # MySQL: a number and a text
+        error = Exception(error.args[1])
     if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):
         text = f"{csv[1].lower().replace(':', '')}: {csv[2]}"
     else:

@@ -14,7 +14,8 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import NUMBER, ColumnRule, Ranges
+from parties.sources.mapping import NUMBER, TIME, ColumnRule, Ranges, day_pattern
+from parties.tables.types import DAY
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
@@ -156,7 +157,15 @@ class Cell:
         """Return the cell as days since 1970-01-01, NULL if it is no date."""
         day: exp.Expr = self._column.copy()
         if self._type.is_string():
-            day = exp.Anonymous(this="try_strptime", expressions=[self.text, exp.Literal.string(self._rule.dates)])
+            form = self._rule.dates
+            day = exp.Anonymous(this="try_strptime", expressions=[self.text, exp.Literal.string(form)])
+            is_day = _matches(self.text, day_pattern(form))
+            if "%j" in form:  # the 366th day of a year of 365 would be one of the next
+                group = 1 if form.index("%Y") < form.index("%j") else 2
+                arguments = [self.text, exp.Literal.string(day_pattern(form)), _number(group)]
+                year = exp.cast(exp.Anonymous(this="regexp_extract", expressions=arguments), "INT")
+                is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
+            day = exp.case().when(is_day, day)
         epoch = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
         return exp.DateDiff(this=exp.cast(day, "DATE"), expression=epoch, unit=exp.var("DAY"))
 
@@ -164,12 +173,15 @@ class Cell:
         """Return the cell as seconds of the day, NULL if it is no time."""
         clock: exp.Expr = self._column.copy()
         if self._type.is_string():
-            clock = exp.TryCast(this=self.text, to=exp.DataType.build("TIME"))
+            clock = exp.case().when(
+                _matches(self.text, TIME), exp.TryCast(this=self.text, to=exp.DataType.build("TIME"))
+            )
         hour, minute, second = (
             exp.Mul(this=_floor(exp.Extract(this=exp.var(part), expression=clock.copy())), expression=_number(seconds))
             for part, seconds in (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
         )
-        return exp.Paren(this=exp.Add(this=exp.Add(this=hour, expression=minute), expression=second))
+        seconds = exp.Paren(this=exp.Add(this=exp.Add(this=hour, expression=minute), expression=second))
+        return exp.case().when(exp.Between(this=seconds, low=_number(0), high=_number(DAY - 1)), seconds.copy())
 
     def _missing(self) -> list[exp.Expr]:
         if self._rule.missing is None:
@@ -212,6 +224,10 @@ def _nearest(x: exp.Expr, ranges: Ranges) -> exp.Expr:
         _double(len(ranges.places) - 1),
     )
     return _floor(bounded)
+
+
+def _matches(text: exp.Expr, pattern: str) -> exp.Condition:
+    return exp.RegexpLike(this=text, expression=exp.Literal.string(f"^{pattern}$"))
 
 
 def _floor(number: exp.Expr) -> exp.Expr:

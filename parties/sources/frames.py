@@ -10,6 +10,7 @@ import ibis.expr.types as ir
 
 from parties.sources.databases import Database, DuckDb, Postgres, Scratch, Spark, one_line
 from parties.sources.mapping import ColumnRule
+from parties.sources.opened import RowQuery
 from parties.sources.queried import QueriedSource
 from smc.errors import InputError
 
@@ -21,6 +22,16 @@ def open_frame(
     frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None
 ) -> QueriedSource:
     """Return the source for an object, see `opening.from_frame`. `InputError` if it is no table."""
+    rows = frame_rows(frame, memory, threads)
+    try:
+        return QueriedSource(rows.engine, rows.query, rows.types, rules, max_rows)
+    except BaseException:
+        rows.engine.close()
+        raise
+
+
+def frame_rows(frame: Any, memory: str, threads: int | None = None) -> RowQuery:
+    """Return the rows of an object. `InputError` if it is no table."""
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
     else:
@@ -30,10 +41,9 @@ def open_frame(
             raise InputError(f"{FRAME}: cannot be read as a table: {one_line(error)}") from None
         engine = Scratch(FRAME, memory, threads)
     try:
-        source = QueriedSource(engine, engine.backend.compiler.to_sqlglot(table), table.schema(), rules, max_rows)
         with engine.reporting():
             engine.backend.to_pyarrow(table.limit(0))  # the engine gets to know the frames that the table refers to
-        return source
+        return RowQuery(engine, engine.backend.compiler.to_sqlglot(table), table.schema())
     except BaseException:
         engine.close()
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from parties.sources.settings import TableSettings
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import RowQuery
 
 
 def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Columns:
@@ -36,24 +40,29 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
 
 def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
     """Return the indices of the cells of each column, -1 of unknown ones, as an engine finds them."""
+    with open_rows(table) as rows:
+        return codes_of(rows, wanted, ordered=table.is_chosen)
+
+
+def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
+    """Return the indices of the cells of each column, -1 of unknown ones; `ordered` if the engine keeps their order."""
     import sqlglot.expressions as exp
 
     from parties.sources.expressions import Cell
 
-    with open_rows(table) as rows:
-        rows.select([rule.column for rule in wanted])  # complains of a column that is not there
-        if rows.engine.lists and not table.is_chosen:
-            rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
-        cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]
-        indices = [
-            exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"c{i}")
-            for i, index in enumerate(cells)
-        ]
-        query = exp.Select().select(*indices).from_(rows.query.subquery("t"))
-        pieces = [
-            [batch.column(i).to_numpy().astype(np.int32) for i in range(len(wanted))]
-            for batch in rows.engine.batches(query)
-        ]
+    rows.select([rule.column for rule in wanted])  # complains of a column that is not there
+    if rows.engine.lists and not ordered:
+        rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
+    cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]
+    indices = [
+        exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"c{i}")
+        for i, index in enumerate(cells)
+    ]
+    query = exp.Select().select(*indices).from_(rows.query.subquery("t"))
+    pieces = [
+        [batch.column(i).to_numpy().astype(np.int32) for i in range(len(wanted))]
+        for batch in rows.engine.batches(query)
+    ]
     return [np.concatenate([np.zeros(0, np.int32), *column]) for column in zip(*pieces, strict=True)] or [
         np.zeros(0, np.int32) for _ in wanted
     ]

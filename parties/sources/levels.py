@@ -2,9 +2,9 @@
 
 The rows are given as a query with the columns c0, c1, ... (category indices of the attributes), y (of the class) and n
 (how many such rows there are). A row's place at a depth is found from its place one level up by joining the splits
-there: the number of the split's first child plus the row's index of the attribute that the split asks. So the query has
-one join a level, whose table has one row a split, and never an expression that grows with the tree. Rows in leaves
-drop out by the joins.
+there: the number of the split's first child plus the row's index of the attribute that the split asks, or whether it
+is at or above the split's edge. So the query has one join a level, whose table has one row a split, and never an
+expression that grows with the tree. Rows in leaves drop out by the joins.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
 
 @dataclass(frozen=True)
 class GrowingTree:
-    """A growing tree by its depths: `splits` lists (place, attribute, place of the first child), depth by depth.
+    """A growing tree by its depths: `splits` lists (place, attribute, place of the first child, edge), depth by depth.
 
     `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `path_values` has the
-    attributes and their values on the way to each open node.
+    attributes whose values are known on the way to each open node, and the values.
     """
 
-    splits: list[list[tuple[int, int, int]]]
+    splits: list[list[tuple[int, int, int, int]]]
     open_at: Indices
     path_values: list[dict[int, int]]
 
@@ -38,14 +38,17 @@ class GrowingTree:
     def of(cls, tree: Tree) -> GrowingTree:
         """Return the plan for a tree whose open nodes lie at one depth."""
         level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
-        splits: list[list[tuple[int, int, int]]] = []
+        splits: list[list[tuple[int, int, int, int]]] = []
         for _ in range(open_depth(tree) or 0):
             below: list[tuple[Tree, dict[int, int]]] = []
-            step: list[tuple[int, int, int]] = []
+            step: list[tuple[int, int, int, int]] = []
             for place, (node, values) in enumerate(level):
                 if isinstance(node, Split):
-                    step.append((place, node.attribute, len(below)))
-                    below += [(child, values | {node.attribute: v}) for v, child in enumerate(node.children)]
+                    step.append((place, node.attribute, len(below), node.edge))
+                    below += [
+                        (child, values if node.edge else values | {node.attribute: v})
+                        for v, child in enumerate(node.children)
+                    ]
             splits.append(step)
             level = below
         is_open = np.array([isinstance(node, Open) for node, _ in level], dtype=bool)
@@ -72,14 +75,16 @@ class GrowingTree:
         place: exp.Expr = exp.convert(0)
         for depth, step in enumerate(self.splits):
             if depth == 0:
-                place = _cell(step[0][1])
+                (_, attribute, _, edge) = step[0]
+                place = _answer(attribute, exp.convert(edge) if edge else None)
                 continue
             table = f"s{depth}"
-            known = exp.values(step, alias=table, columns=["place", "attribute", "child"])
+            known = exp.values(step, alias=table, columns=["place", "attribute", "child", "edge"])
             query = query.join(known, on=exp.column("place", table).eq(place), copy=False)
             cells = exp.Case(this=exp.column("attribute", table))
-            for attribute in sorted({attribute for _, attribute, _ in step}):
-                cells = cells.when(exp.convert(attribute), _cell(attribute), copy=False)
+            for attribute, by_edge in sorted({(attribute, edge > 0) for _, attribute, _, edge in step}):
+                answer = _answer(attribute, exp.column("edge", table) if by_edge else None)
+                cells = cells.when(exp.convert(attribute), answer, copy=False)
             place = exp.column("child", table) + cells
         return query.select(
             place.as_("p"), *(_cell(attribute) for attribute in attributes), exp.column("y", "t"), exp.column("n", "t")
@@ -131,6 +136,15 @@ def _counted(placed: exp.Select, attributes: Sequence[int]) -> exp.Select:
 
 def _cell(attribute: int) -> exp.Column:
     return exp.column(f"c{attribute}", "t")
+
+
+def _answer(attribute: int, edge: exp.Expr | None) -> exp.Expr:
+    """Return which child of a split a row goes to: by its index, or by whether that is at or above an edge."""
+    cell = _cell(attribute)
+    if edge is None:
+        return cell
+    above = exp.GTE(this=cell.copy(), expression=edge.copy())
+    return exp.Case().when(above, exp.convert(1), copy=False).when(cell < edge, exp.convert(0), copy=False)
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,43 @@ from smc.errors import InputError
 NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
 
 
+TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
+_YEAR = "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
+_PARTS = {  # of a day; each may be short where something stands between them
+    True: {
+        "d": "(0?[1-9]|[12][0-9]|3[01])",
+        "m": "(0?[1-9]|1[0-2])",
+        "j": "([0-9]{1,3})",
+        "y": "([0-9]{2})",
+        "Y": _YEAR,
+    },
+    False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR},
+}
+
 PLAIN = FormatSettings()
+
+
+def day_pattern(form: str) -> str:
+    """Return the regular expression of days of a form, with a group for each part: the same in Python and in SQL."""
+    parts = _PARTS[re.search("%.%", form) is None]
+    return "".join(
+        parts[piece[1]] if piece.startswith("%") else re.escape(piece) for piece in re.split("(%.)", form) if piece
+    )
+
+
+def _day(text: str, form: str) -> date | None:
+    """Return the day of a text; None if it is none."""
+    if (match := re.fullmatch(day_pattern(form), text)) is None:
+        return None
+    part = dict(zip(re.findall("%(.)", form), map(int, match.groups()), strict=True))
+    year = part["Y"] if "Y" in part else part["y"] + (2000 if part["y"] < 69 else 1900)
+    try:
+        if "j" not in part:
+            return date(year, part["m"], part["d"])
+        day = date(year, 1, 1) + timedelta(part["j"] - 1)
+    except (ValueError, OverflowError):
+        return None
+    return day if day.year == year else None
 
 
 @dataclass(frozen=True)
@@ -109,15 +145,13 @@ class ColumnRule:
     def number(self, text: str) -> Number | None:
         """Return the number of a cell's text as the ranges read it; None if it is none."""
         assert self.ranges is not None
-        try:
-            match self.ranges.reads:
-                case "date":
-                    return days_of(datetime.strptime(text, self.dates).date())
-                case "time":
-                    clock = time.fromisoformat(text)
-                    return clock.hour * 3600 + clock.minute * 60 + clock.second
-        except ValueError:
-            return None
+        match self.ranges.reads:
+            case "date":
+                return None if (day := _day(text, self.dates)) is None else days_of(day)
+            case "time":
+                if (clock := re.fullmatch(TIME, text)) is None:
+                    return None
+                return int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[4] or 0)
         spelled = text.replace(self.spelling.thousands, "").replace(self.spelling.decimal, ".")
         return float(spelled) if re.match(NUMBER, spelled) else None
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from parties.sources.source import Source
 
 LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
+KNOWN = ("postgresql", "mysql", "spark")
 UNREAD = {  # databases that are known, and for which there is no engine here
-    **dict.fromkeys(("mysql", "mariadb"), "MySQL"),
     **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
     "oracle": "Oracle",
     "snowflake": "Snowflake",
@@ -81,13 +81,15 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 
     `InputError` if there is none, or if it cannot be read.
     """
-    if not isinstance(settings, TableSettings) or not settings.is_chosen:
+    if (table := settings.chosen_as) is None:
         return _found(settings)
     with needing(settings.label, "node"):
         from parties.sources.choosing import choose
+    if settings.format == FormatSettings():
+        settings = settings.model_copy(update={"format": table.format})
     rows = _found(settings)
     try:
-        return choose(rows, settings)
+        return choose(rows, table)
     except BaseException:
         rows.engine.close()
         raise
@@ -104,14 +106,19 @@ def _found(settings: PlaceSettings) -> RowQuery:
         from parties.sources import postgres
 
         return postgres.open_database(settings)
+    if scheme in ("mysql", "mariadb"):
+        from parties.sources import mysql
+
+        return mysql.open_database(settings)
     if scheme == "spark":
         from parties.sources import spark
 
         return spark.open_session(settings)
     if (engine := UNREAD.get(scheme)) is not None:
-        raise InputError(f"{settings.label}: {engine} is not read yet: export the table as Parquet, or use PostgreSQL")
-    hint = did_you_mean(scheme, ("postgresql", "spark"))
-    raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
+        raise InputError(f"{settings.label}: {engine} is not read yet: export the table as Parquet")
+    hint = did_you_mean(scheme, KNOWN)
+    known = ", ".join(f"{name}://" for name in KNOWN)
+    raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file or one of {known}")
 
 
 def from_frame(

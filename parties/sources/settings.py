@@ -46,9 +46,9 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     visits = "visits.csv"
     people = { source = "clinic.duckdb", table = "people" }
 
-Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `spark://host:port` (a cluster's master) and
-`spark://local` (Spark in this process); `table` names the table there. A Spark `table` with a `/` in it is the path of
-Parquet files. For a DuckDB file `table` may be left out if there is only one.
+Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `mysql://` alike, `spark://host:port` (a
+cluster's master) and `spark://local` (Spark in this process); `table` names the table there. A Spark `table` with a `/`
+in it is the path of Parquet files. For a DuckDB file `table` may be left out if there is only one.
 """
 
 from __future__ import annotations
@@ -56,18 +56,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    PrivateAttr,
     StringConstraints,
     TypeAdapter,
     ValidationInfo,
     model_validator,
 )
+from typing_extensions import override
 
+from parties.base.canonical import job_digest
 from parties.base.settings import LocalPath, Settings
 from parties.base.text import canonical_fingerprint, listed, quoted
 from parties.sources.rights import RightsSettings
@@ -143,8 +147,13 @@ def _fingerprint(value: str) -> str:
 
 
 def _date_form(value: str) -> str:
-    """Return a check that a form names the day, the month and the year, each once."""
-    if sorted(re.findall(r"%(.)", value)) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"]):
+    """Return a check that a form names the day, the month and the year, each once; and maybe the time of the day."""
+    day, clock = re.fullmatch(r"(.*?)(%H.*)?", value, re.DOTALL).groups("")  # type: ignore[union-attr]
+    codes = [re.findall(r"%(.)", part) for part in (day, clock)]
+    if (
+        sorted(codes[0]) not in (["Y", "d", "m"], ["d", "m", "y"], ["Y", "j"])
+        or codes[1] != ["H", "M", "S"][: len(codes[1])]
+    ):
         raise ValueError(f'must be a form such as "%d.%m.%Y", not {quoted(value)}')
     return value
 
@@ -258,6 +267,16 @@ class PlaceSettings(Settings):
     format: FormatSettings = Field(default_factory=FormatSettings)
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None
+    _chosen_as: TableSettings | None = PrivateAttr(None)
+
+    def choose_as(self, table: TableSettings) -> None:
+        """Leave out the rows here that the party's table leaves out: by its `where` and its consent."""
+        self._chosen_as = table
+
+    @property
+    def chosen_as(self) -> TableSettings | None:
+        """The settings that leave rows out: a party's table's own, or those of one at this place, if any."""
+        return self._chosen_as
 
     @property
     def label(self) -> str:
@@ -297,6 +316,18 @@ class TableSettings(PlaceSettings):
     def label(self) -> str:
         """See `PlaceSettings.label`; files by the names that the query has for them."""
         return super().label if self.source else f"the query of {listed(self.files)}"
+
+    @property
+    def state(self) -> str:
+        """Which rows the table has and how they are counted, for this party alone; empty if `version` says nothing."""
+        keys = {"query", "files", "where", "consent", "columns", "format"}
+        chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
+        return f"{self.version} {job_digest(chosen)}" if self.version and chosen else self.version
+
+    @property
+    @override
+    def chosen_as(self) -> TableSettings | None:
+        return self if self.is_chosen else None
 
     @property
     def is_chosen(self) -> bool:
@@ -340,3 +371,9 @@ def public_place(source: str) -> str:
     if any("@" in text for text in options):
         return f"{scheme}://…"
     return f"{scheme}://{place.rpartition('@')[2]}"
+
+
+def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
+    """Return whether both have one source; `whole`: and there one table."""
+    sources = [at.source if "://" in at.source else str(Path(at.source).resolve()) for at in (place, other)]
+    return sources[0] == sources[1] and bool(place.source) and (not whole or place.table == other.table)

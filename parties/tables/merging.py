@@ -3,19 +3,58 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
-from parties.tables.schema import Proposal, Schema, value_order
+from parties.tables.schema import Schema, value_order
 from parties.tables.type_merging import merge_types
 from parties.tables.types import CategoryType, Domain, type_of
 from smc.errors import InputError
 
+KEYS = {  # of a type, and what differs with it
+    "type": "whole and decimal numbers: taken as decimal ones",
+    "low": "bounds differ: the wider ones are taken",
+    "high": "bounds differ: the wider ones are taken",
+    "edges": "edges differ: both parties' are taken, or the coarser ones",
+    "width": "widths differ: the wider one is taken, or edges",
+    "step": "steps differ: the finer one is taken",
+    "granularity": "granularities differ: the coarser one is taken",
+    "missing": "only one of us has rows without a value",
+}
 
-def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Proposal:
+
+@dataclass(frozen=True)
+class Note:
+    """What is to be talked about, in full: of a `column`, unless it is about all. `kind` is what several may share."""
+
+    kind: str
+    text: str
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A schema made of two, and what the two disagree on."""
+
+    schema: Schema
+    notes: tuple[Note, ...]
+
+    def summary(self) -> Iterator[str]:
+        """Yield a line a kind of notes: the note itself if it is alone."""
+        for kind in dict.fromkeys(note.kind for note in self.notes):
+            alike = [note for note in self.notes if note.kind == kind]
+            columns = dict.fromkeys(note.column for note in alike)
+            if len(alike) == 1:
+                yield alike[0].text
+            else:
+                yield f"{kind}: column{'s' if len(columns) > 1 else ''} {listed(columns)}"
+
+
+def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     """Return the columns that both have, each with the values of either; `target` decides if they name different ones.
 
     An order that both agree on stays; what one alone has stands by size and letter. Where the orders contradict each
@@ -25,29 +64,37 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Proposal:
     shared = [name for name in ours.attributes if name in theirs.attributes]
     if not shared:
         raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}")
-    notes = list(_left_out("ours", ours, theirs)) + list(_left_out("theirs", theirs, ours))
+    notes = [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
     order = [name for name in theirs.attributes if name in ours.attributes]
     if order != shared:
-        notes.append("the columns stand in another order in theirs: they are sorted by name")
+        what = "the columns stand in another order in theirs: they are sorted by name"
+        notes.append(Note(what, what))
         shared = sorted(shared)
     attributes = {}
     for name in shared:
         both = (ours.attributes[name], theirs.attributes[name])
         if isinstance(values := _merged(name, *both), str):
-            notes.append(f"left out column {quoted(name)}: {values}")
+            notes.append(
+                Note("left out, for the two say different things", f"left out column {quoted(name)}: {values}", name)
+            )
             continue
         attributes[name] = values
         if isinstance(values, Domain):
-            notes += [f"column {quoted(name)}: {remark}" for remark in _differences(*both)]
+            notes += _about(name, _differences(*both))
             continue
         attributes[name], agreed = _union(*both, value_order)
         if not agreed:
-            notes.append(f"column {quoted(name)}: the values stand in another order in theirs: they are sorted")
-        notes += [f"column {quoted(name)}: {remark}" for remark in _remarks(*both)]
+            what = "the values stand in another order in theirs: they are sorted"
+            notes += _about(name, [(what, what)])
+        notes += _about(name, _remarks(*both))
     keys = tuple(name for name in ours.keys if name in theirs.keys)
     if not attributes:
         raise InputError("the schemas have no column in common that both mean alike")
-    return Proposal(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+    return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+
+
+def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:
+    return [Note(kind, f"column {quoted(name)}: {text}", name) for kind, text in remarks]
 
 
 def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
@@ -76,34 +123,39 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
     return merged
 
 
-def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[str]:
-    """Yield in what two typed proposals of a column differ."""
+def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield in what two typed proposals of a column differ: the kind, and the difference."""
     sides = [{} if (column := type_of(values)) is None else column.public() for values in (ours, theirs)]
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         if key in ("values", "groups") or sides[0].get(key) == sides[1].get(key):
             continue
         ours_says, theirs_says = (side.get(key, "nothing") for side in sides)
-        yield f"{key}: ours says {ours_says}, theirs {theirs_says}"
+        yield KEYS.get(key, f"{key} differs"), f"{key}: ours says {ours_says}, theirs {theirs_says}"
     if set(ours) != set(theirs) and "values" in sides[0]:
         yield from _remarks(ours, theirs)
 
 
-def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[str]:
+def _left_out(whose: str, schema: Schema, other: Schema) -> Iterator[Note]:
     for name in schema.attributes:
         if name not in other.attributes:
-            yield f"left out column {quoted(name)}: only {whose} has it"
+            yield Note(
+                f"left out, for only {whose} has them", f"left out column {quoted(name)}: only {whose} has it", name
+            )
 
 
-def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
-    """Yield what of two lists of values may be a misunderstanding."""
+def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what of two lists of values may be a misunderstanding: the kind, and what it is here."""
     for whose, more in (("ours", set(ours) - set(theirs)), ("theirs", set(theirs) - set(ours))):
         if more:
-            yield f"only {whose} has {listed(sorted(more, key=value_order))}"
+            yield f"values that only {whose} has", f"only {whose} has {listed(sorted(more, key=value_order))}"
     folded = {value.casefold(): value for value in ours}
     for value in theirs:
         twin = folded.get(value.casefold())
         if twin is not None and twin != value:
-            yield f"{quoted(twin)} (ours) and {quoted(value)} (theirs) differ in capitals only: is it one value?"
+            yield (
+                "values that differ in capitals only: are they one?",
+                f"{quoted(twin)} (ours) and {quoted(value)} (theirs) differ in capitals only: is it one value?",
+            )
 
 
 def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: str | None) -> str | None:

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.base import files
-from parties.base.settings import at_key
+from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, instead, quoted
 from parties.tables.delimited import MISSING, Read, columns
 from parties.tables.toml_text import toml_lines
@@ -120,6 +120,22 @@ class Schema:
                     attributes[name] = Domain(column.numeric())
         return Schema(attributes, self.target, self.keys)
 
+    def with_edges(self, edges: Mapping[str, Sequence[object]]) -> Schema:
+        """Return the schema with these columns of numbers counted between these edges. `InputError` if they do not
+        fit."""
+        self.only([*edges])  # all are there
+        attributes = dict(self.attributes)
+        for name, numbers in edges.items():
+            column = type_of(attributes[name])
+            if not isinstance(column, NumberType):
+                raise InputError(f"{quoted(name)} is no integer or real in the schema, so it has no edges")
+            if not numbers:
+                raise InputError(f"{quoted(name)} has no edge: its rows are too much alike")
+            fields = column.model_dump(exclude_unset=True, exclude={"edges", "width"})
+            with at_key(f"schema: {name}"):
+                attributes[name] = Domain(validated(type(column), {**fields, "edges": list(numbers)}))
+        return Schema(attributes, self.target, self.keys)
+
     def misfit(self, wanted: Schema) -> str | None:
         """Return why a table of this schema cannot serve another's job: an attribute lacking, or different."""
         for name, values in wanted.attributes.items():
@@ -134,12 +150,16 @@ class Schema:
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def save(self, path: Path) -> None:
-        """Write the schema as TOML. `InputError` if the file cannot be written."""
+    def text(self) -> str:
+        """Return the schema as the content of a schema file."""
         head = "" if self.target is None else toml_lines({"target": self.target}) + "\n"
         attributes = {name: _saved(values) for name, values in self.attributes.items()}
         keys = {name: {"type": "key"} for name in self.keys}
-        files.write_text(path, f"{head}[attributes]\n{toml_lines(attributes | keys)}")
+        return f"{head}[attributes]\n{toml_lines(attributes | keys)}"
+
+    def save(self, path: Path) -> None:
+        """Write the schema as TOML. `InputError` if the file cannot be written."""
+        files.write_text(path, self.text())
 
 
 def load(path: Path) -> Schema:

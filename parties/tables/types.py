@@ -241,6 +241,11 @@ class OrderedType(ColumnType):
         """The ranges, in the order of their cells."""
         return self.cuts.labels
 
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Where each range but the first begins, as text."""
+        return self.labels[1:]
+
 
 class NumberType(OrderedType):
     """Numbers between public bounds; each of them a category if there are neither `edges` nor a `width`."""
@@ -283,6 +288,12 @@ class NumberType(OrderedType):
             count = int((high - low) / unit) + 1
             return Cuts(tuple(decimal_text(low + place * unit) for place in range(count)), grid=(self.low, self.unit))
         return Cuts(range_labels(edges, 1 if self._whole else None), tuple(_plain(edge) for edge in edges))
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """See `OrderedType.starts`: the edges, or the numbers."""
+        cuts = self.cuts
+        return tuple(decimal_text(exactly(edge)) for edge in cuts.numbers) or cuts.labels[1:]
 
     def numeric(self) -> NumberType:
         """Return the same column with each number a category by itself, rounded to a step if they are too many."""
@@ -359,18 +370,27 @@ class DateType(OrderedType):
     def cuts(self) -> Cuts:
         """The periods from the lower bound to the upper one; or ranges of ages, which fall as days rise."""
         if self.age_at is not None:
-            ages = self.edges or tuple(range(self.width or 1, OLDEST, self.width or 1))
+            ages = self._ages
             labels = range_labels([Fraction(age) for age in ages], 1)
             days = [days_of(_years_before(self.age_at, age)) + 1 for age in ages]  # born by then: as old, or older
             return Cuts(labels, tuple(reversed(days)), falling=True)
         assert self.low is not None
         assert self.high is not None
-        starts = [start := _start(self.low, self.granularity)]
-        while (start := _start(start + timedelta(days=STRIDE[self.granularity]), self.granularity)) <= self.high:
+        starts = [start := period_start(self.low, self.granularity)]
+        while (start := period_start(start + timedelta(days=STRIDE[self.granularity]), self.granularity)) <= self.high:
             starts.append(start)
         return Cuts(
             tuple(_period(start, self.granularity) for start in starts), tuple(days_of(start) for start in starts[1:])
         )
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """See `OrderedType.starts`: ages in years, or periods."""
+        return self.labels[1:] if self.age_at is None else tuple(map(str, self._ages))
+
+    @property
+    def _ages(self) -> tuple[int, ...]:
+        return self.edges or tuple(range(self.width or 1, OLDEST, self.width or 1))
 
 
 SHORTEST = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}  # days
@@ -393,6 +413,11 @@ class TimeType(OrderedType):
         words = [clock(edge) for edge in self.edges]
         inner = [f"{start} to before {end}" for start, end in pairwise(words)]
         return Cuts((f"before {words[0]}", *inner, f"{words[-1]} and after"), self.edges)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """See `OrderedType.starts`: times such as 06:30."""
+        return tuple(clock(int(edge)) for edge in self.cuts.numbers)
 
 
 class KeyType(ColumnType):
@@ -509,7 +534,7 @@ def _years_before(day: date, years: int) -> date:
         return date(day.year - years, 2, 28)
 
 
-def _start(day: date, granularity: Granularity) -> date:
+def period_start(day: date, granularity: Granularity) -> date:
     """Return the first day of the period that a day is in."""
     match granularity:
         case "day":

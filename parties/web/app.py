@@ -19,22 +19,28 @@ from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
 from parties.web.login import Logins
 from parties.web.news import News
+from parties.web.own_tables import OwnTables
 from parties.web.pages import Pages
 from parties.web.proposal import Proposals
 from parties.web.render import Renderer
 from parties.web.visits import Endpoint, Visit, cookie
+from parties.web.wizard import Wizard
 from smc.errors import InputError
 
 REVALIDATE = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for anew
 
 
-def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRoute] = ()) -> Starlette:
+def make_app(
+    operator: Operator, logins: Logins, extra_routes: Sequence[BaseRoute] = (), tables: OwnTables | None = None
+) -> Starlette:
     """Return the page of a node, and what else is served at its address.
 
-    `extra_routes` see to their own authentication; the checks of `Guard` hold for them as well.
+    `tables` are those of this node, for their operator alone. `extra_routes` see to their own authentication; the
+    checks of `Guard` hold for them as well.
     """
     renderer = Renderer(operator)
-    pages, proposals = Pages(operator, renderer), Proposals(operator, renderer)
+    own = tables or OwnTables()
+    pages, proposals, wizard = Pages(operator, renderer, own), Proposals(operator, renderer, own), Wizard(own, renderer)
 
     def route(path: str, page: Callable[[Visit], Response], method: str = "GET") -> Route:
         return Route(path, Endpoint(logins, page, renderer.stranger), methods=[method])
@@ -68,6 +74,8 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
             route("/propose", proposals.submit, "POST"),
             route("/audit", pages.audit),
             route("/tables", pages.tables),
+            route("/tables/{table}/prepare", wizard.form),
+            route("/tables/{table}/prepare", wizard.submit, "POST"),
             route("/budget", pages.budget),
             route("/jobs/{id}", pages.job),
             route("/jobs/{id}/picture", pages.picture),

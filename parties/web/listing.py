@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from parties.operator.interface import ENDED, OPEN, JobView, Operator, State
-from parties.web.words import nearness
+from parties.web.words import nearness, title
+from smc.errors import InputError
 
 PAGE = 25  # jobs
 LOOKED_AT = 5000  # jobs that a search looks through
@@ -26,20 +28,39 @@ STATES: dict[str, tuple[str, tuple[State, ...]]] = {
 }
 
 
+SORTS: dict[str, tuple[str, Callable[[JobView], Any]]] = {  # what jobs can be sorted by: in words, and the key
+    "date": ("date", lambda job: job.ended_at or job.proposed_at),
+    "state": ("state", lambda job: get_args(State).index(job.state)),
+    "peer": ("peer", lambda job: job.peer.casefold()),
+    "kind": ("question", lambda job: title(job).casefold()),
+    "cost": ("cost", lambda job: 0 if job.cost is None else -job.cost.bytes),  # the dearest first, unknown ones last
+}
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A request for some jobs; `before` is the last job of the page before."""
+    """A request for some jobs; `before` is the last job of the page before.
+
+    `sort` is one of `SORTS`, with `-` before it the other way round; empty for the newest first.
+    """
 
     words: str = ""
     state: str = ""
     before: str = ""
+    sort: str = ""
 
     @classmethod
     def read(cls, fields: Mapping[str, str]) -> Choice:
         """Read a query. A state that there is not counts as all."""
         state = fields.get("state", "")
         words = " ".join(fields.get("q", "").split())[:LONGEST]
-        return cls(words, state if state in STATES else "", fields.get("before", "")[:40])
+        sort = fields.get("sort", "")
+        return cls(
+            words,
+            state if state in STATES else "",
+            fields.get("before", "")[:40],
+            sort if sort.removeprefix("-") in SORTS and sort != "date" else "",
+        )
 
     @classmethod
     def of(cls, query: str) -> Choice:
@@ -49,8 +70,17 @@ class Choice:
     def query(self, **changes: str) -> str:
         """Return the query of an address, with changes."""
         choice = replace(self, **changes)
-        fields = {"q": choice.words, "state": choice.state, "before": choice.before}
+        fields = {"q": choice.words, "state": choice.state, "before": choice.before, "sort": choice.sort}
         return urlencode({name: value for name, value in fields.items() if value})
+
+    def turned(self, by: str) -> str:
+        """Return the query that sorts by this, or the other way round if it is so already."""
+        return self.query(sort=f"-{by}" if (self.sort or "date") == by else by, before="")
+
+    def in_order(self, jobs: list[JobView]) -> list[JobView]:
+        """Return jobs, the newest first, in the order that is wanted; those alike stay the newest first."""
+        by = self.sort.removeprefix("-")
+        return sorted(jobs, key=SORTS[by][1], reverse=self.sort.startswith("-") != (by == "date")) if by else jobs
 
     @property
     def narrows(self) -> bool:
@@ -61,7 +91,7 @@ class Choice:
         """Return whether a job is one of these: every word stands somewhere in it, or its number begins so."""
         if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
             return False
-        about = (job.purpose, job.title, job.question, job.table, job.peer_table, job.target, job.peer, job.why)
+        about = (job.purpose, title(job), job.question, job.table, job.peer_table, job.target, job.peer, job.why)
         text = "\n".join((*about, *job.columns)).casefold()
         words = self.words.casefold().split()
         return all(word in text or (len(word) >= NUMBER and job.id.startswith(word)) for word in words)
@@ -84,18 +114,28 @@ class Listing:
 
 def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Listing:
     """Return the jobs for a choice. `InputError` if `before` names none."""
-    ours = [job for job in open_jobs if job.needs_us]
-    under_way = sorted((job for job in open_jobs if not job.needs_us), key=nearness)
+    ours = choice.in_order([job for job in open_jobs if job.needs_us])
+    under_way = choice.in_order(sorted((job for job in open_jobs if not job.needs_us), key=nearness))
     states = STATES[choice.state][1] if choice.narrows else ENDED
     chosen: list[JobView] = []
-    looked, before = 0, choice.before or None
-    while len(chosen) <= PAGE and looked < LOOKED_AT:
-        some = operator.jobs(CHUNK if choice.narrows else PAGE + 1, before, states)
+    looked, before = 0, None if choice.sort else choice.before or None
+    while (choice.sort or len(chosen) <= PAGE) and looked < LOOKED_AT:
+        some = operator.jobs(CHUNK if choice.narrows or choice.sort else PAGE + 1, before, states)
         chosen += [job for job in some if choice.takes(job)]
         looked += len(some)
         if len(some) < CHUNK:
             break
         before = some[-1].id
+    if choice.sort:
+        chosen = _behind(choice.in_order(chosen), choice.before)
     older = chosen[PAGE - 1].id if len(chosen) > PAGE else ""
-    cut = looked >= LOOKED_AT and not older
+    cut = looked >= LOOKED_AT and (bool(choice.sort) or not older)
     return Listing(choice, ours, under_way, chosen[:PAGE], older, cut)
+
+
+def _behind(jobs: list[JobView], last: str) -> list[JobView]:
+    """Return the jobs behind the last one of the page before. `InputError` if it is none of them."""
+    places = [place for place, job in enumerate(jobs, 1) if job.id == last]
+    if last and not places:
+        raise InputError("there is no such page of jobs any more: begin with the first")
+    return jobs[places[0] if places else 0 :]

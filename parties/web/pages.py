@@ -15,7 +15,8 @@ from parties.operator.entries import fields_in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.connection import ENDLESS
-from parties.web.listing import PAGE, STATES, Choice, listing
+from parties.web.listing import PAGE, SORTS, STATES, Choice, listing
+from parties.web.own_tables import OwnTables
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
@@ -29,8 +30,8 @@ SEARCHED = 500  # entries at once
 class Pages:
     """Every page that shows what the node knows."""
 
-    def __init__(self, operator: Operator, renderer: Renderer) -> None:
-        self._operator, self._renderer = operator, renderer
+    def __init__(self, operator: Operator, renderer: Renderer, own: OwnTables) -> None:
+        self._operator, self._renderer, self._own = operator, renderer, own
 
     def overview(
         self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
@@ -49,6 +50,7 @@ class Pages:
             "listing": listed,
             "query": choice.query(),
             "states": STATES,
+            "sorts": SORTS,
             "page_size": PAGE,
         }
         return self._show(visit, "overview.html", problem, context, more)
@@ -134,7 +136,7 @@ class Pages:
         budgets = {budget.table: budget for budget in self._operator.budget()}
         columns = self._operator.node().columns
         tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
-        return self._renderer.page(visit, "tables.html", {"tables": tables})
+        return self._renderer.page(visit, "tables.html", {"tables": tables, "own": self._own})
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
         """Make a decision and go back to where it was made, which says what happened, or why nothing did."""

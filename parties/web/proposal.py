@@ -18,12 +18,14 @@ from parties.jobs import kinds
 from parties.jobs.settings import Parameter, private_parameters, public_parameters
 from parties.jobs.tabular_settings import check_names
 from parties.operator.interface import MAX_PURPOSE, JobView, Operator
+from parties.web import questions
+from parties.web.own_tables import OwnTables
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
 HEAD = {  # what is asked of every kind
-    "protocol": "Kind of job",
+    "protocol": "Question",
     "purpose": "Purpose",
     "peer": "Peer",
     "table": "Our table",
@@ -36,13 +38,15 @@ LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with 
 class Proposals:
     """The form for a proposal, and what takes it."""
 
-    def __init__(self, operator: Operator, renderer: Renderer) -> None:
-        self._operator, self._renderer = operator, renderer
+    def __init__(self, operator: Operator, renderer: Renderer, own: OwnTables) -> None:
+        self._operator, self._renderer, self._own = operator, renderer, own
 
     def form(self, visit: Visit) -> Response:
-        """Show an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
+        """Show the questions that can be asked; of one an empty form, or one like the job that `like` names."""
         query = visit.request.query_params
         like = query.get("like")
+        if not like and "kind" not in query:
+            return self._questions(visit)
         try:
             new = {name: query.get(name, "") for name in HEAD} | {"protocol": query.get("kind") or kinds.DEFAULT}
             typed = _like(self._operator.job(like)) if like else new
@@ -81,6 +85,11 @@ class Proposals:
                 return wrong
             wrong = wrong | more
 
+    def _questions(self, visit: Visit) -> Response:
+        """Show the questions; what is known already of the job goes with each."""
+        known = {name: text for name in HEAD if name != "protocol" and (text := visit.request.query_params.get(name))}
+        return self._renderer.page(visit, "questions.html", {"groups": list(questions.grouped()), "known": known})
+
     def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
         protocol = typed.get("protocol", kinds.DEFAULT)
         if not kinds.is_known(protocol):
@@ -89,7 +98,8 @@ class Proposals:
         values = {name: typed.get(name, "") for name in (*HEAD, *(field.key for field in fields))}
         columns = self._operator.node().columns
         wrong = _wrong(problem, values)
-        questions = sorted((field for field in fields if not field.is_engine), key=_urgency)
+        asked = sorted((field for field in fields if not field.is_engine), key=_urgency)
+        more = [field for field in asked if not questions.is_first(field)]
         context = {
             "typed": values,
             "problem": problem,
@@ -97,18 +107,21 @@ class Proposals:
             "titles": HEAD | {field.key: field.title for field in fields},
             "longest_purpose": MAX_PURPOSE,
             "by_field": bool(_by_field(problem, values)),
-            "focus": next(
-                (name for name in (*HEAD, *(field.key for field in questions), *values) if name in wrong), ""
-            ),
+            "focus": next((name for name in (*HEAD, *(field.key for field in asked), *values) if name in wrong), ""),
             "columns": columns,
+            "own": [(name, self._own.quality(name)) for name in columns if name in self._own],
             "ticked": {
                 field.key: _ticked(values[field.key], values["table"], columns) for field in fields if field.column
             },
             "chosen": protocol,
-            "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
+            "groups": list(questions.grouped()),
+            "question": questions.question(protocol),
             "line": kinds.line(protocol),
+            "means": questions.MEANS,
             "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
-            "what": questions,
+            "what": [field for field in asked if questions.is_first(field)],
+            "more": more,
+            "more_given": any(values[name] or name in wrong for name in ("peer_table", *(field.key for field in more))),
             "how": [field for field in fields if field.is_engine],
             "how_given": any(values[field.key] or field.key in wrong for field in fields if field.is_engine),
         }

@@ -6,12 +6,14 @@ what could make a line read differently than it is written.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from parties.base.console import size
 from parties.base.text import visible
 from parties.jobs import kinds
+from parties.jobs.sentences import heading
 from parties.jobs.settings import public_parameters
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
@@ -45,7 +47,7 @@ def state(job: JobView) -> str:
 
 def outcome(job: JobView) -> str:
     """Return what a decision of ours has made of a job, in a line."""
-    about = f"“{shown(job.purpose or job.title, 80)}”"
+    about = f"“{title(job, 80)}”{f' ({shown(job.purpose, 80)})' if job.purpose else ''}"
     if job.state == "cancelled" and job.ended_by != "peer":
         return f"You cancelled {about}."
     if job.state == "refused" and job.ours.verdict == "refused":
@@ -63,9 +65,9 @@ def nearness(job: JobView) -> int:
     return ("running", "interrupted", "queued", "waiting").index(job.state)
 
 
-def title(job: JobView) -> str:
-    """Return a job in a few words."""
-    return f"{shown(job.title, 40)}{' for ' if job.target else ''}{shown(job.target, 60)}"
+def title(job: JobView, limit: int = LONGEST) -> str:
+    """Return a job's question in a few words."""
+    return shown(heading(job.title, job.target, job.parameters), limit)
 
 
 def features(job: JobView) -> list[str]:
@@ -100,6 +102,24 @@ def ruled(job: JobView) -> bool:
     rules = job.parameters
     weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
     return "against" in rules and not weak
+
+
+ENGINES = {  # the first word of a profile, for people
+    "yao": "encrypted circuits",
+    "gmw": "shared bits",
+    "mixed": "shared numbers and encrypted circuits",
+}
+
+
+def profile_words(profile: str) -> str:
+    """Return how a job is computed, for people first, then as files and commands name it."""
+    plain = ENGINES.get(profile.partition(" ")[0])
+    return f"{plain} ({shown(profile)})" if plain else shown(profile)
+
+
+def note(why: str) -> str:
+    """Return what a node says of a job, without the commands of a terminal: the page has a field or a button for it."""
+    return re.sub(r": (smc approve [0-9a-f]+ )?--input \w+=VALUE", ": type it below", shown(why, 1000))
 
 
 def when(at: str) -> str:
@@ -152,6 +172,8 @@ FILTERS: dict[str, Any] = {
     "features": features,
     "ruled": ruled,
     "parameters": parameters,
+    "profile_words": profile_words,
+    "note": note,
     "when": when,
     "ago": ago,
     "duration": duration,

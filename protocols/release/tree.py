@@ -42,6 +42,7 @@ from typing import Protocol
 import numpy as np
 
 from protocols.counts import Indices, LevelCounts
+from protocols.edges import padded, remaining
 from protocols.majority import count_inputs
 from protocols.opened import index_below
 from protocols.release.choice import noisy_argmax
@@ -83,7 +84,7 @@ def private_tree(
     if problem.classes == 1:
         return (Leaf(0),) * problem.trees
     while lefts := attributes_left(problem, forest):
-        depth, left = decided(forest), len(lefts[0])
+        depth, left = decided(forest), max(map(len, lefts))
         if progress is not None:
             progress(Level(depth, len(lefts), forest))
         last = depth == problem.max_depth or not left
@@ -91,10 +92,12 @@ def private_tree(
         own = counts.level(forest, chooses)
         own.check(len(lefts), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {depth}"):
-            choices = np.zeros(len(lefts), dtype=np.int64)
+            asking = np.array([node for node, questions in enumerate(lefts) if questions and not last], dtype=np.int64)
+            choices, stops = np.zeros(len(lefts), dtype=np.int64), np.full(len(lefts), True)
             if chooses:
-                choices = _choices(engine, problem, lefts, own)
-            stops = np.full(len(lefts), True) if last else choices == left
+                tables = LevelCounts(own.classes[asking], tuple(table[asking] for table in own.values))
+                choices[asking] = _choices(engine, problem, [lefts[node] for node in asking], tables)
+            stops[asking] = choices[asking] == left
             labels = iter(_labels(engine, problem, own.classes[stops]))
         found = zip(lefts, choices, stops, strict=True)
         forest = _grown(problem, forest, ((None, int(next(labels))) if s else (a[c], 0) for a, c, s in found))
@@ -125,9 +128,14 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
-    """Return the place of each node's choice among its attributes left, their number for "stop"; int64[nodes]."""
-    measure, candidates = problem.measure, problem.candidates(len(lefts[0]))
-    bits = problem.attribute_law(len(lefts[0])).bits
+    """Return the place of each node's choice among its attributes left, the most of all nodes for "stop"; int64[nodes].
+
+    All nodes have one attribute left at least.
+    """
+    lengths = np.array([len(left) for left in lefts])
+    most = int(lengths.max())
+    measure, candidates = problem.measure, problem.candidates(most)
+    bits = problem.attribute_law(most).bits
     lines = max((sum(problem.domains[a] for a in left) + 1) * problem.classes for left in lefts)
     size = max(1, engine.comfortable // max(2 * lines * measure.count_width, candidates * bits))
     indices = []
@@ -136,23 +144,30 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
         with engine.session.phase("scores"):
             scores = measure.scores(engine, tables)
         with engine.session.phase("choice"):
-            indices.append(chosen(engine, problem, len(lefts[0]), scores))
+            indices.append(chosen(engine, problem, most, scores, lengths[nodes]))
     (opened,) = engine.reveal(Bits.join(indices))
-    return index_below(opened, candidates, "a node's choice")
+    numbers = index_below(opened, candidates, "a node's choice")
+    return index_below(opened, np.where(numbers == most, candidates, lengths), "a node's choice")
 
 
-def chosen(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
-    """Return the secret places of nodes' choices, one for each, of nodes with so many attributes left.
+def chosen(engine: Engine, problem: Problem, left: int, scores: Bits, lengths: Indices | None = None) -> Bits:
+    """Return the secret places of nodes' choices, one for each, of nodes with at most so many attributes left.
 
     `scores` are those of `Problem.measure`, candidate by candidate and node by node; "stop" is a node's last.
+    `lengths` int64[nodes] says how many attributes each node has left if not all have the same number.
     """
     law, candidates, signed = problem.attribute_law(left), problem.candidates(left), problem.measure.signed
+    lengths = np.full(scores.batch // candidates, left) if lengths is None else lengths
+    ends = np.cumsum(lengths + problem.stop)
+    places = padded(lengths, ends - lengths - problem.stop, left)
+    if problem.stop:
+        places = np.column_stack([places, ends - 1])
     add = noisy_netlist(scores.width, signed, law, engine.form)
     (noisy,) = engine.run(add, scores, engine.random(law.bits, scores.batch))
     bonus = problem.bonus if problem.stop else 0
     choose = greatest_netlist(noisy.width, signed, candidates, bonus, engine.form)
-    (places,) = engine.run(choose, *(noisy.take(slice(i, None, candidates)) for i in range(candidates)))
-    return places
+    (winners,) = engine.run(choose, *(noisy.take(column) for column in places.T))
+    return winners
 
 
 def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) -> Iterator[Indices]:
@@ -209,8 +224,8 @@ def attributes_left(problem: Problem, forest: Forest) -> list[tuple[int, ...]]:
         if isinstance(tree, Open):
             yield left
         elif isinstance(tree, Split):
-            for child in tree.children:
-                yield from below(child, tuple(a for a in left if a != tree.attribute))
+            for answer, child in enumerate(tree.children):
+                yield from below(child, remaining(problem.runs, left, tree.attribute, answer))
 
     return [left for tree in forest for left in below(tree, tuple(range(len(problem.domains))))]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from protocols.counts import LevelCounts
+from protocols.edges import remaining
 from protocols.openings import index_width
 from protocols.release.tree import private_tree
 from protocols.release.tree_problem import Forest, Problem
@@ -27,7 +28,8 @@ COUNTABLE = 1 << 20  # nodes of a level: more are not counted
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All that one level opens; `choices` is None where nothing is to be chosen. `left` attributes are left there."""
+    """All that one level opens; `choices` is None where nothing is to be chosen. A node has at most `left` attributes
+    left."""
 
     choices: list[int] | None
     labels: list[int]
@@ -47,16 +49,16 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
     level: list[tuple[Tree, tuple[int, ...]]] = [(tree, every) for tree in forest] if problem.classes > 1 else []
     depth = 0
     while level and not any(isinstance(node, Open) for node, _ in level):
-        left = len(level[0][1])
+        left = max(len(rest) for _, rest in level)
         chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1
-        choices = [rest.index(node.attribute) if isinstance(node, Split) else left for node, rest in level]
+        choices = [rest.index(node.attribute) if isinstance(node, Split) else left for node, rest in level if rest]
         labels = [node.label for node, _ in level if isinstance(node, Leaf)]
         yield OpenedLevel(choices if chooses else None, labels, left)
         level = [
-            (child, tuple(a for a in rest if a != node.attribute))
+            (child, remaining(problem.runs, rest, node.attribute, answer))
             for node, rest in level
             if isinstance(node, Split)
-            for child in node.children
+            for answer, child in enumerate(node.children)
         ]
         depth += 1
 
@@ -89,7 +91,7 @@ def at_most(engine: CountingEngine, problem: Problem, splits: int) -> None:
         choices = [0] * inner + [left] * (nodes - inner) if chooses else None
         found.append(OpenedLevel(choices, [0] * (nodes - inner), left))
         nodes, left, depth = inner * widest, left - 1, depth + 1
-    alike = replace(problem, domains=(widest,) * len(problem.domains))
+    alike = replace(problem, domains=(widest,) * len(problem.domains), runs=())
     _count(engine, alike, (bits for level in found for bits in level.bits(alike)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from protocols.edges import Runs
 from protocols.precision import count_width
 from protocols.release.choice import choice_law
 from protocols.release.geometric import OneSidedGeometric
@@ -22,7 +23,7 @@ Measure = Literal["max", "gini", "entropy"]
 class Problem:
     """What both parties know and must agree on; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
 
-    domains: tuple[int, ...]  # number of values of each attribute, in the public order
+    domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
     max_rows: int  # no party has more rows than this
     max_depth: int
@@ -32,6 +33,7 @@ class Problem:
     quality: Measure = "max"
     stop: bool = True
     trees: int = 1
+    runs: Runs = ()  # of questions that ask one ordered column by its edges
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1 or self.trees < 1:

@@ -47,6 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release mean": {"column": "visits", "by": ["outcome"]},
     "release median": {"column": "visits", "where": "visits != 0"},
     "release top": {"column": "age", "first": 2},
+    "release edges": {"numeric": ["visits"], "parts": 3},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release marginals": {"sets": "age; age,outcome", "delta": 1e-9},
     "release triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
@@ -78,6 +79,8 @@ def near(name: str, document: dict[str, Any]) -> None:
     elif name == "cluster":
         assert [one["rows"] for one in found_clusters(document)] == [pytest.approx(900, abs=MISSED)] * 2
         assert [one["centroid"][0] for one in found_clusters(document)] == pytest.approx([0, 2.5], abs=0.1)
+    elif name == "release edges":
+        assert document["edges"] == [{"column": "visits", "edges": [1]}]  # half have 0, and none has 1
     elif name == "release top":
         assert [one["first"] for one in found] == [["old", "young"]]
     elif name == "release marginals":

@@ -79,8 +79,11 @@ def domains(schema: Schema, target: str) -> tuple[int, ...]:
     return tuple(len(schema.attributes[name]) for name in schema.features(target))
 
 
-def random_tree(rng: random.Random, sizes: tuple[int, ...], depth: int, leaves: float = 0.3) -> Tree:
-    """A growing tree with its open nodes, if any, at `depth`; no branch asks an attribute twice."""
+def random_tree(
+    rng: random.Random, sizes: tuple[int, ...], depth: int, leaves: float = 0.3, by_edge: frozenset[int] = frozenset()
+) -> Tree:
+    """A growing tree with its open nodes, if any, at `depth`; no branch asks an attribute twice, but for those that are
+    asked by an edge."""
 
     def grow(left: tuple[int, ...], depth: int) -> Tree:
         if not depth:
@@ -88,6 +91,9 @@ def random_tree(rng: random.Random, sizes: tuple[int, ...], depth: int, leaves: 
         if not left or rng.random() < leaves:
             return Leaf(0)
         attribute = rng.choice(left)
+        if attribute in by_edge:
+            edge = rng.randrange(1, sizes[attribute])
+            return Split(attribute, (grow(left, depth - 1), grow(left, depth - 1)), edge)
         rest = tuple(a for a in left if a != attribute)
         return Split(attribute, tuple(grow(rest, depth - 1) for _ in range(sizes[attribute])))
 

@@ -51,6 +51,8 @@ TABLE: dict[str, dict[str, Any]] = {
     "release median exact": {"exact": True, "column": "hours"},
     "release top": {"epsilon": 1.0, "column": "hours", "first": 2},
     "release top exact": {"exact": True, "column": "hours", "first": 2},
+    "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
+    "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
     "release naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
     "variance": {"column": "hours", "above": 1.25},
     "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import threading
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 from parties.base.address import parse_address
 from parties.link.identity import Identity
+from tests.support.waiting import PATIENCE
 
 
 def context(own: Identity, role: int) -> ssl.SSLContext:
@@ -29,13 +31,21 @@ def middle(listening: Identity, dialling: Identity, address: str) -> Iterator[st
     theirs, ours = context(listening, ssl.PROTOCOL_TLS_SERVER), context(dialling, ssl.PROTOCOL_TLS_CLIENT)
     server = socket.create_server(("127.0.0.1", 0))
 
-    def pump(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:
-        with suppress(OSError, ValueError):
-            while data := source.recv(1 << 16):
-                target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+    def relay(left: ssl.SSLSocket, right: ssl.SSLSocket) -> None:
+        """Pass on until one end is over: in one thread, for two may not use a TLS connection at once."""
+        other = {left: right, right: left}
+        with left, right, suppress(OSError, ValueError):
+            while True:
+                for source in [end for end in other if end.pending()] or select.select([*other], [], [])[0]:
+                    source.settimeout(0.0)
+                    try:
+                        data = source.recv(1 << 16)
+                    except ssl.SSLWantReadError:  # of a record that is no data, or not all there
+                        continue
+                    if not data:
+                        return
+                    other[source].settimeout(PATIENCE)
+                    other[source].sendall(data)
 
     def serve() -> None:
         while True:
@@ -45,9 +55,8 @@ def middle(listening: Identity, dialling: Identity, address: str) -> Iterator[st
                 return
             with suppress(OSError):
                 left = theirs.wrap_socket(connection, server_side=True)
-                right = ours.wrap_socket(socket.create_connection(parse_address(address), timeout=60))
-                for pair in ((left, right), (right, left)):
-                    threading.Thread(target=pump, args=pair, daemon=True).start()
+                right = ours.wrap_socket(socket.create_connection(parse_address(address), timeout=PATIENCE))
+                threading.Thread(target=relay, args=(left, right), daemon=True).start()
 
     threading.Thread(target=serve, daemon=True).start()
     try:

@@ -170,6 +170,7 @@ class FakeNode(Budgets):
         self.threads: set[str] = set()
         self.peers = ["university"]
         self.warning = ""  # of certificates
+        self.unbounded: list[str] = []  # of rules
         self.submitted: list[dict[str, Any]] = []
         self.typed: dict[str, Any] | None = None
 
@@ -231,6 +232,7 @@ class FakeNode(Budgets):
         return NodeView(
             name="hospital",
             fingerprint="3F:9A:C0:11:27:5D",
+            unbounded=self.unbounded,
             peers=[
                 PeerView(
                     name=name,

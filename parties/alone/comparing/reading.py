@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from parties.alone.comparing.comparison import CodedRows
-from parties.sources.cells import cells
+from parties.sources.cells import cells, cells_at
+from parties.sources.settings import PlaceSettings
 from parties.tables import rows, schema
+from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -26,7 +28,7 @@ class Pair:
     target: str | None
 
 
-def read(original: Path, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
+def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
     """Return the columns are the schema's that the synthetic table has; others of the own table are left out.
 
     `InputError` names the file, line and column of a value outside the schema, a column that the own table lacks, or a
@@ -43,11 +45,13 @@ def read(original: Path, synthetic: Path, schema_file: Path, target: str | None)
     if target is None and agreed.target in known.attributes:
         target = agreed.target
     domain = {name: len(values) for name, values in known.attributes.items()}
-    return Pair(domain, _coded(original, known), _coded(synthetic, known), target)
+    return Pair(
+        domain, _coded(cells_at(original, MOST_ROWS), known), _coded(cells(synthetic, MOST_ROWS), known), target
+    )
 
 
-def _coded(path: Path, known: Schema) -> CodedRows:
+def _coded(columns: Columns, known: Schema) -> CodedRows:
     last = [*known.attributes][-1]
-    table = rows.encoded(cells(path, MOST_ROWS), known, last)
+    table = rows.encoded(columns, known, last)
     coded = dict(zip(known.features(last), table.rows.T, strict=True)) | {last: table.classes}
     return {name: coded[name].astype(np.int64) for name in known.attributes}

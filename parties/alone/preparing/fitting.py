@@ -1,32 +1,31 @@
-"""A raw table under a schema that exists: which of its columns is which attribute, and which spellings are meant."""
+"""A raw table under a schema that exists: which of its columns is which attribute."""
 
 from __future__ import annotations
 
-import unicodedata
-from typing import Any
-
+from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, unique
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal, holds
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.types import CategoryType, FlagType, OrderedType, type_of
+from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
 
 
 def fit(table: TableProfile, schema: Schema) -> TableProposal:
     """Return the schema as it is and this table's mapping to it. `InputError` if no attribute has a column."""
     by_name = {column.name: column for column in table.columns}
-    folded = {_folded(name): name for name in by_name}
+    alike = unique(by_name, named_alike)
     proposals, mapping, lacking = [], {}, []
     for attribute, categories in schema.attributes.items():
-        name = attribute if attribute in by_name else folded.get(_folded(attribute))
+        name = attribute if attribute in by_name else alike.get(named_alike(attribute))
         if name is None:
             lacking.append(attribute)
             continue
-        settings, remarks = _fit(by_name[name], attribute, categories, table)
+        settings, remarks = column_settings(by_name[name], table, attribute, categories)
         if settings:
             mapping[attribute] = settings
+        remarks += _misfits(by_name[name], table, categories)
         proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=tuple(remarks)))
     if not proposals:
         raise InputError(
@@ -43,38 +42,12 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
     return TableProposal(schema, (*proposals, *asides), tuple(remarks), mapping)
 
 
-def _folded(text: str) -> str:
-    """Return the letters and digits of a name, without case and accents."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
-
-
-def _fit(
-    column: ColumnProfile, attribute: str, categories: tuple[str, ...], table: TableProfile
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of a column that is an attribute, and what its operator should see to."""
-    settings: dict[str, Any] = {} if column.name == attribute else {"column": column.name}
-    remarks: list[str] = []
-    kind = type_of(categories)
-    if column.form not in ("", table.spelling.dates):
-        settings["dates"] = column.form
-    if isinstance(kind, OrderedType):
-        if kind.reads != {"integer": "number", "real": "number"}.get(column.reads, column.reads):
-            remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
-        unknown: list[str] = []
-    else:
-        known = kind.texts if isinstance(kind, CategoryType | FlagType) else {text: text for text in categories}
-        prefix = kind.prefix if isinstance(kind, CategoryType) else None
-        codes = {"", MISSING, *table.spelling.missing}
-        seen = [text for text in column.counts or column.frequent if text not in codes]
-        unknown = [text for text in seen if text[:prefix] not in known]
-        folded = {_folded(text): label for text, label in known.items()}
-        values = {text: folded[_folded(text)] for text in unknown if _folded(text) in folded}
-        if values:
-            settings["values"] = values
-        unknown = [text for text in unknown if text not in values]
-        if unknown and not (isinstance(kind, CategoryType) and kind.other is not None):
-            remarks.append(f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{attribute}.values")
+def _misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
+    """Return what no mapping can help."""
+    kind, remarks = type_of(categories), []
+    reads = "number" if column.reads in NUMBERS else column.reads
+    if isinstance(kind, OrderedType) and kind.reads != reads:
+        remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
     if column.rows < table.rows and MISSING not in categories:
         remarks.append("some rows have no value, and the schema does not list '?'")
-    return settings, remarks
+    return remarks

@@ -1,7 +1,7 @@
 """From what the columns of a raw table hold to a proposal: a public schema, the table's own mapping, and remarks.
 
-Of the rows the schema says which values occur (not those of a few rows), and bounds rounded outwards, of which a round
-extreme is one: no frequencies. Everything is a guess that its operator overrules in the files.
+Of the rows the schema says which values occur (not those of a few rows), and bounds beyond the extremes, but no
+frequencies. Everything is a guess that its operator overrules in the files.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ from fractions import Fraction
 from typing import Any
 
 from parties.alone.preparing.leaks import leak
+from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
-from parties.tables.types import EPOCH, Domain, KeyType, days_of, decimal_text, exactly, read_type, unusable
+from parties.tables.types import (
+    EPOCH,
+    STRIDE,
+    Domain,
+    Granularity,
+    KeyType,
+    days_of,
+    decimal_text,
+    exactly,
+    period_start,
+    read_type,
+    unusable,
+)
 from smc.errors import InputError
 
 MOST_VALUES = 64  # of a category
@@ -29,6 +42,13 @@ RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 OTHER = "other"
+# Up to so many days are counted by a period, and their bounds are those of a wider one.
+PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
+    (90, "week", "month"),
+    (500, "month", "quarter"),
+    (2200, "quarter", "year"),
+    (math.inf, "year", "year"),
+)
 EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
 IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
 
@@ -71,24 +91,11 @@ def propose(table: TableProfile, target: str | None = None, exclude: Sequence[st
     if not attributes:
         raise InputError(f"{table.place.label}: no column is left that could be an attribute")
     schema = Schema(attributes, target, keys)
-    mapping = {column.name: _mapping(column, table) for column in table.columns if column.name in attributes}
+    mapping = {
+        c.name: column_settings(c, table, c.name, attributes[c.name])[0] for c in table.columns if c.name in attributes
+    }
     mapping = {name: settings for name, settings in mapping.items() if settings}
     return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
-
-
-def _mapping(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
-    """Return how the cells of one column are spelled, other than those of the table: its days, what is no number."""
-    settings: dict[str, Any] = {} if column.form in ("", table.spelling.dates) else {"dates": column.form}
-    if codes := _odd(column, table):
-        settings["values"] = dict.fromkeys(codes, MISSING)
-    return settings
-
-
-def _odd(column: ColumnProfile, table: TableProfile) -> list[str]:
-    """Return texts among numbers or dates that are none, and no code for a missing value elsewhere."""
-    if column.reads == "text":
-        return []
-    return [text for text in column.odd if text not in table.spelling.missing and not unusable(text)]
 
 
 def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> ColumnProposal:
@@ -100,25 +107,24 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
         return ColumnProposal(column.name, text, aside=f"its name {problem}")
     if column.distinct <= 1:
         return ColumnProposal(column.name, text, aside="it has one value only" if column.distinct else "it is empty")
+    if broken := next((word for word in column.odd if word and unusable(word)), None):
+        return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
     if _is_key(column) and not is_target:
         return ColumnProposal(column.name, text, Domain(KeyType()), remarks=("tells rows apart: a key",))
     try:
         fields, remarks = _fields(column, codes, is_target)
+        domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
-    if missing and not is_target:
-        fields["missing"] = True
-    elif missing:
+    if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
-        fields["missing"] = True
-    if odd := _odd(column, table):
-        remarks = [*remarks, f"{listed(odd, 3)}: taken for a missing value"]
+    remarks = [*remarks, *column_settings(column, table, column.name, domain)[1]]
     known = leak(column.counts)
     if not is_target and known.is_one:
         of = f"{quoted(target or '')} = {quoted(known.label)}"
         remarks = [*remarks, f"almost decides {of} by itself: was it known before?"]
-    return ColumnProposal(column.name, text, _domain(fields), remarks=tuple(remarks))
+    return ColumnProposal(column.name, text, domain, remarks=tuple(remarks))
 
 
 def _domain(fields: dict[str, Any]) -> tuple[str, ...]:
@@ -224,12 +230,10 @@ def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
         at = date(high.year + 1, 1, 1)
         return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, remarks
-    days = last - first
-    granularity = next(
-        (name for most, name in ((90, "week"), (500, "month"), (2200, "quarter")) if days <= most), "year"
-    )
-    bounds = {"low": date(low.year, 1, 1), "high": date(high.year, 12, 31)}
-    return {"type": "date", **bounds, "granularity": granularity}, remarks
+    granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
+    start = period_start(low - timedelta(days=1), wider)  # the period before, if the first day begins one
+    end = period_start(period_start(high + timedelta(days=1), wider) + timedelta(days=STRIDE[wider]), wider)
+    return {"type": "date", "low": start, "high": end - timedelta(days=1), "granularity": granularity}, remarks
 
 
 def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
@@ -264,10 +268,14 @@ def _often(column: ColumnProfile) -> list[int]:
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:
-    """Return bounds around these numbers, multiples of a round step, so that they do not tell the rows' extremes."""
+    """Return bounds beyond these numbers, multiples of a round step, so that they do not tell the rows' extremes.
+
+    A round extreme is no bound either; but where no number is below 0, or above it, no bound is.
+    """
     first, last = exactly(low), exactly(high)
     step = max(nice(max(last - first, smallest) / 10), smallest)
-    return math.floor(first / step) * step, math.ceil(last / step) * step
+    below, above = (math.ceil(first / step) - 1) * step, (math.floor(last / step) + 1) * step
+    return (max(below, Fraction(0)) if first >= 0 else below), (min(above, Fraction(0)) if last <= 0 else above)
 
 
 def nice(number: Fraction) -> Fraction:

@@ -93,9 +93,12 @@ def _marks(lines: Sequence[str]) -> tuple[Any, Any]:
     return max(((mark, quote) for quote in "\"'" for mark in SEPARATORS), key=fields)
 
 
-def date_form(samples: Sequence[str]) -> str | None:
+FORMS = tuple(date + clock for clock in CLOCKS for date in DATES)
+
+
+def date_form(samples: Sequence[str], forms: Sequence[str] = FORMS) -> str | None:
     """Return the form that all these texts have as days; the first of several. None if there is none."""
-    for form in (date + clock for clock in CLOCKS for date in DATES):
+    for form in forms:
         if all(_is_date(text, form) for text in samples):
             return form
     return None

@@ -10,6 +10,7 @@ from typing import Any
 
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import ColumnProposal, TableProposal, nice
+from parties.base import files
 from parties.base.templates import environment
 from parties.base.text import visible
 from parties.tables.toml_text import toml_key, toml_lines
@@ -23,16 +24,35 @@ TELLS = (
 )
 
 
-def party_text(name: str, table: TableProfile, proposal: TableProposal, source: str) -> str:
-    """Return the table's part of `party.toml`. `source` is written as it is."""
+def party_text(name: str, table: TableProfile, folder: Path) -> str:
+    """Return where the table is, for a `party.toml` in a folder."""
+    place = table.place.model_dump(exclude_unset=True, exclude={"schema_file", "format", "columns"}, mode="json")
+    fields = {"source": _from(folder, place.pop("source", "")), **place, "schema": "schema.toml"}
+    fields.setdefault("max_rows", row_bound(table.rows))
+    if "files" in place:
+        named = place["files"].items()
+        fields["files"] = {name: file | {"source": _from(folder, file["source"])} for name, file in named}
+    return f"[tables.{toml_key(name)}]\n{toml_lines(_without_nothing(fields))}"
+
+
+def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str:
+    """Return how the table's cells are spelled, and the mapping of its columns."""
     head = f"tables.{toml_key(name)}"
     spelling = table.spelling.model_dump(exclude_defaults=True)
-    parts = [
-        f"[{head}]\n" + toml_lines({"source": source, "schema": "schema.toml", "max_rows": row_bound(table.rows)}),
-        f"[{head}.format]\n" + toml_lines(spelling) if spelling else "",
-        f"[{head}.columns]\n" + toml_lines(proposal.mapping) if proposal.mapping else "",
-    ]
-    return "\n".join(filter(None, parts))
+    parts = {f"{head}.format": spelling, f"{head}.columns": proposal.mapping}
+    return "".join(f"\n[{key}]\n{toml_lines(fields)}" for key, fields in parts.items() if fields)
+
+
+def _from(folder: Path, source: str) -> str:
+    """Return a place as a file in a folder names it."""
+    return source if not source or "://" in source else files.seen_from(folder, Path(source))
+
+
+def _without_nothing(value: Any) -> Any:
+    """Return nested tables without what is nothing: TOML has no word for None."""
+    if isinstance(value, dict):
+        return {key: _without_nothing(item) for key, item in value.items() if item not in (None, "")}
+    return value
 
 
 def row_bound(rows: int) -> int:
@@ -76,10 +96,10 @@ def _template() -> Any:
     return environment("parties.alone.preparing").get_template("preparing.html")
 
 
-def to_html(source: Path, table: TableProfile, proposal: TableProposal) -> str:
+def to_html(name: str, table: TableProfile, proposal: TableProposal) -> str:
     """Return the proposal as an HTML page: private, for it says what the rows hold."""
     page: str = _template().render(
-        name=visible(source.name),
+        name=visible(name),
         rows=table.rows,
         spelling=table.spelling.model_dump(exclude_defaults=True),
         lines=list(lines(proposal)),

@@ -276,5 +276,5 @@ class Release(BySchema):
 
 
 def _numbers(settings: Any) -> tuple[str, ...]:
-    """Return the column of which numbers are asked, if one is."""
-    return tuple(names_in(getattr(settings, "column", None)))
+    """Return the columns of which numbers are asked, if one is."""
+    return (*names_in(getattr(settings, "column", None)), *names_in(getattr(settings, "numeric", None)))

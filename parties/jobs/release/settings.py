@@ -110,7 +110,7 @@ def check_privacy(settings: Any) -> None:
 
 def check_columns(settings: Any, schema: Schema) -> None:
     """`InputError` for a column that the schema does not have, or that one setting names twice."""
-    named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "target")}
+    named = {key: names_in(getattr(settings, key, None)) for key in ("by", "column", "columns", "numeric", "target")}
     for key, columns in named.items():
         check_names(key, columns, schema.attributes)
     if set(named["column"]) & set(named["by"]):

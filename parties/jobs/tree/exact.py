@@ -40,6 +40,7 @@ class ExactTree(JointTree):
         "max_depth",
         "max_rows",
         "most_bytes",
+        "splits",
         "plain",
         *leaf_rules.KEYS,
     )
@@ -53,7 +54,7 @@ class ExactTree(JointTree):
         if settings.k is None:
             settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
         if settings.max_depth is None and not settings.plain:
-            depth = usual_depth(leaf_rules.rules_of(settings), self.domains, settings.max_rows)
+            depth = usual_depth(leaf_rules.rules_of(settings), self.questions.domains, settings.max_rows)
             settings = settings.model_copy(update={"max_depth": depth})
         return settings
 
@@ -63,7 +64,8 @@ class ExactTree(JointTree):
         from protocols import id3
 
         return id3.Problem(
-            domains=self.domains,
+            domains=self.questions.domains,
+            runs=self.questions.runs,
             classes=self.classes,
             max_rows=self.settings.max_rows,
             delta=self.settings.tolerance,
@@ -102,7 +104,7 @@ class ExactTree(JointTree):
         """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
-        return opened(self.problem.domains, self.problem.classes, state, step)
+        return opened(self.problem.domains, self.problem.classes, state, step, self.problem.runs)
 
     # What it costs, and how it is run.
 
@@ -114,7 +116,7 @@ class ExactTree(JointTree):
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
-        return max(self.domains, default=1) if computed else 1
+        return max(self.questions.domains, default=1) if computed else 1
 
     @override
     def program(self, inputs: Inputs) -> Program:
@@ -145,7 +147,7 @@ class ExactTree(JointTree):
         """See `Kind.most`."""
         from protocols import cost_model
 
-        largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.domains) + 1)) // self.scored
+        largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
         if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
             return None
         return cost_model.most_bytes(self.problem, profile, largest)
@@ -254,11 +256,11 @@ class ExactTree(JointTree):
     def tree_file(self, state: State) -> TreeFile:
         from parties.models.trees.tree import TreeFile
 
-        tree = named(state, self.schema, self.target)
+        tree = named(state, self.schema, self.target, self.questions)
         return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, tree)
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None:
             raise InputError("the tree was made with noise: give epsilon")
-        return indexed(tree_file.tree, self.schema, self.target)
+        return indexed(tree_file.tree, self.schema, self.target, self.questions)

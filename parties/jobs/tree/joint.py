@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
@@ -19,11 +20,13 @@ from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import Id3Extra, Id3Settings
 from parties.tables.schema import Schema
+from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
+    from protocols.edges import Questions
     from smc.counting import Program
 
 BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
@@ -148,10 +151,14 @@ class JointTree(BySchema):
         """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
 
     def check_depth(self) -> None:
-        """`InputError` for a tree that could be written but not be read back."""
+        """`InputError` for a tree that could be written but not be read back, or without any edge to ask for."""
         from parties.models.trees.tree import MAX_DEPTH
 
-        depth = len(self.domains) if self.settings.max_depth is None else self.settings.max_depth
+        if self.settings.splits == "binary" and not self.questions.runs:
+            raise InputError(
+                "splits: no column of the schema has ranges to ask by edges; give multiway, or leave it out"
+            )
+        depth = len(self.questions.domains) if self.settings.max_depth is None else self.settings.max_depth
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
 
@@ -171,6 +178,15 @@ class JointTree(BySchema):
     def domains(self) -> tuple[int, ...]:
         """The number of values of each attribute to predict from."""
         return tuple(len(self.schema.attributes[name]) for name in self.schema.features(self.target))
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What a node can ask: each column, or each edge of an ordered one."""
+        from protocols.edges import Questions
+
+        types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
+        by_edge = self.settings.splits == "binary"
+        return Questions(self.domains, tuple(by_edge and isinstance(column, OrderedType) for column in types))
 
     @property
     def classes(self) -> int:
@@ -224,7 +240,13 @@ class JointTree(BySchema):
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """See `BySchema.own_rows`; `secret` is the key of this party's random choices."""
         del secret
-        return source
+        return self.by_questions(source)
+
+    def by_questions(self, source: Any) -> Any:
+        """Return a source of counts by columns as one by what a node can ask."""
+        from protocols.edges import Asked
+
+        return Asked(source, self.questions) if self.questions.runs else source
 
     @contextmanager
     @override

@@ -33,7 +33,7 @@ TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when
 class PrivateTree(JointTree):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
-    specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+    specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
 
     @property
     def epsilon(self) -> Fraction:
@@ -53,10 +53,11 @@ class PrivateTree(JointTree):
 
         settings = self.settings
         assert settings.max_depth is not None  # it has been chosen
-        levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
+        levels = max(0, min(settings.max_depth, len(self.questions.domains) - (settings.stop == "off")))
         share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
-            domains=self.domains,
+            domains=self.questions.domains,
+            runs=self.questions.runs,
             classes=self.classes,
             max_rows=settings.max_rows,
             max_depth=settings.max_depth,
@@ -77,7 +78,8 @@ class PrivateTree(JointTree):
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
-        tree = chosen(rows, self.epsilon / (1 + self.replaced), self.domains, self.classes, settings.quality)
+        epsilon = self.epsilon / (1 + self.replaced)
+        tree = chosen(rows, epsilon, self.questions.domains, self.classes, settings.quality)
         return settings.model_copy(update={"max_depth": tree.depth})
 
     @override
@@ -146,8 +148,8 @@ class PrivateTree(JointTree):
         from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:
-            return Unpartitioned(source)
-        return Partitioned(self.domains, self.classes, source, self.settings.trees, secret)
+            return self.by_questions(Unpartitioned(source))
+        return self.by_questions(Partitioned(self.domains, self.classes, source, self.settings.trees, secret))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -181,10 +183,10 @@ class PrivateTree(JointTree):
     @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
-        width, depth = len(self.domains), self.settings.max_depth
+        width, depth = len(self.questions.domains), self.settings.max_depth
         levels = width if depth is None else min(depth, width)
         candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
-        logarithms = candidates * max(self.domains, default=1) * (self.classes + 1)
+        logarithms = candidates * max(self.questions.domains, default=1) * (self.classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
     @property
@@ -230,7 +232,7 @@ class PrivateTree(JointTree):
 
         settings = self.settings
         assert settings.epsilon is not None
-        first, *others = (named(tree, self.schema, self.target) for tree in state)
+        first, *others = (named(tree, self.schema, self.target, self.questions) for tree in state)
         noise = Noise(settings.epsilon, settings.adjacency, settings.quality)
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
@@ -238,4 +240,4 @@ class PrivateTree(JointTree):
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is None or len(tree_file.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
-        return tuple(indexed(tree, self.schema, self.target) for tree in tree_file.trees)
+        return tuple(indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parties.jobs.kind import Document, File
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parties.models.trees.tree import Node, Support, TreeFile
+    from protocols.edges import Questions
     from protocols.tree import Tree
 
 
-def named(tree: Tree, schema: Schema, target: str, supports: Iterator[Support] | None = None) -> Node:
-    """Return the protocol's tree of indices with the schema's names; with the support of each leaf in reading order."""
+def named(
+    tree: Tree, schema: Schema, target: str, questions: Questions, supports: Iterator[Support] | None = None
+) -> Node:
+    """Return the protocol's tree of questions with the schema's names; with the support of each leaf in reading
+    order."""
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
 
@@ -24,14 +30,31 @@ def named(tree: Tree, schema: Schema, target: str, supports: Iterator[Support] |
         return Leaf(schema.attributes[target][tree.label], None if supports is None else next(supports))
     if isinstance(tree, indices.Open):
         raise ValueError("the tree is not finished")
-    attribute = schema.features(target)[tree.attribute]
+    column, edge = questions.asked[tree.attribute]
+    attribute = schema.features(target)[column]
     values = schema.attributes[attribute]
-    return Split(
-        attribute, {v: named(child, schema, target, supports) for v, child in zip(values, tree.children, strict=True)}
-    )
+    words = sides(values, edge) if edge else values
+    children = [named(child, schema, target, questions, supports) for child in tree.children]
+    return Split(attribute, dict(zip(words, children, strict=True)), tuple(values) if edge else (), edge)
 
 
-def indexed(tree: Node, schema: Schema, target: str) -> Tree:
+def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
+    """Return the words for an ordered column's values below an edge, and for the others; a missing value is the last.
+
+    Example:
+        >>> from parties.tables.types import Domain, IntegerType
+        >>> sides(Domain(IntegerType(low=0, high=99, edges=(18, 65), missing=True)), 2)
+        ('< 65', '>= 65 or ?')
+    """
+    column = type_of(values)
+    assert isinstance(column, OrderedType)
+    if edge == len(column.labels):
+        return "is known", f"is {MISSING}"
+    start = column.starts[edge - 1]
+    return f"< {start}", f">= {start}" + (f" or {MISSING}" if len(values) > len(column.labels) else "")
+
+
+def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tree:
     """Return the inverse of `named`. `InputError` for a name that the schema does not have."""
     from parties.models.trees.tree import Leaf
     from protocols import tree as indices
@@ -41,8 +64,9 @@ def indexed(tree: Node, schema: Schema, target: str) -> Tree:
         if isinstance(tree, Leaf):
             return indices.Leaf(schema.attributes[target].index(tree.label))
         values = schema.attributes[tree.attribute]
-        children = tuple(indexed(tree.branches[value], schema, target) for value in values)
-        return indices.Split(features.index(tree.attribute), children)
+        words = sides(values, tree.edge) if tree.edge else values
+        children = tuple(indexed(tree.branches[word], schema, target, questions) for word in words)
+        return indices.Split(questions.asked.index((features.index(tree.attribute), tree.edge)), children)
     except (ValueError, KeyError):
         raise InputError("the tree does not fit the schema") from None
 

@@ -38,6 +38,11 @@ class Id3Settings(TabularSettings):
         left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
+    splits: Literal["multiway", "binary"] = public(
+        "multiway",
+        "Splits of ordered columns",
+        "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
+    )
     most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
         None,
         "Most bytes",

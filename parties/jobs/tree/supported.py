@@ -192,9 +192,9 @@ class SupportedTree(ExactTree):
         classes, reach = self.schema.attributes[self.target], (self.noise.reach(self.classes), self.noise.reach())
         supports = iter([Support(dict(zip(classes, row, strict=True)), *reach) for row in state.counts])
         whole = super().tree_file(state.tree)
-        return replace(whole, tree=named(state.tree, self.schema, self.target, supports))
+        return replace(whole, tree=named(state.tree, self.schema, self.target, self.questions, supports))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        tree = indexed(tree_file.tree, self.schema, self.target)
+        tree = indexed(tree_file.tree, self.schema, self.target, self.questions)
         return Supported(tree, indexed_counts(tree_file.tree, self.schema, self.target))

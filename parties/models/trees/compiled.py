@@ -74,11 +74,14 @@ def compiled(tree: Node) -> Compiled:
         if place.parent is not None:
             below[place.parent].append(i)
         if isinstance(place.node, Split):
-            domains.setdefault(place.node.attribute, tuple(place.node.branches))
+            domains.setdefault(place.node.attribute, place.node.values)
             attribute.append(number.setdefault(place.node.attribute, len(number)))
         else:
             attribute.append(-1)
         label.append(labels.setdefault(place.node.label, len(labels)) if isinstance(place.node, Leaf) else -1)
+    for i, place in enumerate(nodes):
+        if isinstance(place.node, Split) and place.node.edge:  # a child for each value here too
+            below[i] = [below[i][position >= place.node.edge] for position in range(len(place.node.order))]
     lengths = np.array([len(line) for line in below])
     return Compiled(
         domains,

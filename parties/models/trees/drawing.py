@@ -10,7 +10,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from parties.base.pictures import INK, MUTED, PALETTE, PAPER, RULE, Measure, text_measure
@@ -132,7 +132,8 @@ def _ways(nodes: Sequence[Place]) -> list[str]:
         if place.parent is not None:
             above = nodes[place.parent].node
             assert isinstance(above, Split)
-            way = (*steps[place.parent], f"{shown(above.attribute)} = {shown(place.value or '')}")[-PATH_SHOWN:]
+            step = replace(above, attribute=shown(above.attribute)).statement(shown(place.value or ""))
+            way = (*steps[place.parent], step)[-PATH_SHOWN:]
         steps.append(way)
         left_out = [f"({place.depth - PATH_SHOWN} questions before)"] if place.depth > PATH_SHOWN else []
         itself = f"→ class {shown(place.node.words)}" if isinstance(place.node, Leaf) else f"→ {caption(place.node)}?"

@@ -127,7 +127,8 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
     """Return the attributes of the operator `TreeEnsembleClassifier`, of one tree.
 
     Its nodes have two branches only. A split by k values becomes a search by halving: k comparisons "number <= limit",
-    about log2 k of them on a way, the leftmost of which finds the unknown value.
+    about log2 k of them on a way, the leftmost of which finds the unknown value. Neighbours that lead to one node, as
+    all on one side of an edge do, are not told apart.
     """
     sizes = [len(values) for values in arrays.domains.values()]
     lost = len(arrays.labels)  # the class of a value without a branch
@@ -136,8 +137,15 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
         attribute = int(arrays.attribute[position])
         return position, UNKNOWN, sizes[attribute] - 1 if attribute >= 0 else UNKNOWN
 
+    def cuts(position: int, low: int, high: int) -> list[int]:
+        """Return the numbers in a search after which another node follows."""
+        first = int(arrays.first[position])
+        after = [UNKNOWN] if low == UNKNOWN < high else []
+        nodes = arrays.children[first + max(low, 0) : first + high + 1]
+        return [*after, *(max(low, 0) + np.flatnonzero(np.diff(nodes))).tolist()]
+
     def part(position: int, low: int, high: int) -> Search:
-        single = low == high != UNKNOWN
+        single = low != UNKNOWN and not cuts(position, low, high)
         return whole(int(arrays.children[arrays.first[position] + low])) if single else (position, low, high)
 
     modes: list[str] = []
@@ -148,7 +156,8 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
     waiting = [(whole(0), 0, False)]
     while waiting:
         (position, low, high), parent, holds = waiting.pop()
-        number, middle, inner = len(modes), (low + high) // 2, low < high
+        number, ends = len(modes), cuts(position, low, high) if low < high else []
+        inner, middle = bool(ends), ends[(len(ends) - 1) // 2] if ends else UNKNOWN
         if number:
             below[holds][parent] = number
         modes.append("BRANCH_LEQ" if inner else "LEAF")

@@ -57,11 +57,11 @@ def predict(tree: Node, rows: Columns) -> list[str]:
         node = tree
         while isinstance(node, Split):
             value = rows.values[node.attribute][row]
-            if value not in node.branches:
-                hint = did_you_mean(value, node.branches)
-                where, known = rows.where(row, node.attribute), listed(node.branches)
+            if value not in node.values:
+                hint = did_you_mean(value, node.values)
+                where, known = rows.where(row, node.attribute), listed(node.values)
                 raise InputError(f"{where}: the tree has no branch for {quoted(value)}{hint}; known: {known}")
-            node = node.branches[value]
+            node = node.below(value)
         labels.append(node.label)
     return labels
 

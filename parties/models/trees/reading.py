@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parties.base.text import printable
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile
@@ -11,9 +11,9 @@ from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 
 @dataclass(frozen=True)
 class _Question:
-    """A question, and what follows each group of its values: leaves of one label are one group."""
+    """A question, and what follows each group of its branches: leaves of one label are one group."""
 
-    attribute: str
+    split: Split
     branches: tuple[tuple[list[str], Leaf | _Question], ...]
 
 
@@ -32,7 +32,7 @@ def simplified(tree_file: TreeFile) -> Node:
 
 def to_rules(tree: Node) -> str:
     """Return the tree as sentences, one for each leaf of `merged`, in reading order; each ends with a newline."""
-    return "".join(f"{printable(line)}\n" for line in _rules(_grouped(tree), ()))
+    return "".join(f"{printable(line)}\n" for line in _rules(_grouped(tree), {}))
 
 
 def _grouped(tree: Node) -> Leaf | _Question:
@@ -54,7 +54,7 @@ def _grouped(tree: Node) -> Leaf | _Question:
             sisters[below.label] = len(branches) - 1
     if len(branches) == 1 and isinstance(branches[0][1], Leaf):
         return branches[0][1]
-    return _Question(tree.attribute, tuple(branches))
+    return _Question(tree, tuple(branches))
 
 
 def _plain(tree: Leaf | _Question) -> Node:
@@ -63,16 +63,23 @@ def _plain(tree: Leaf | _Question) -> Node:
         return tree
     if len(tree.branches) == 1:
         return _plain(tree.branches[0][1])
-    return Split(tree.attribute, {_joined(values, ", "): _plain(branch) for values, branch in tree.branches})
+    branches = {_joined(values, ", "): _plain(branch) for values, branch in tree.branches}
+    return replace(tree.split, branches=branches)
 
 
-def _rules(tree: Leaf | _Question, conditions: tuple[str, ...]) -> Iterator[str]:
-    """Yield the sentences of a tree below these conditions."""
+def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> Iterator[str]:
+    """Yield the sentences of a tree below these conditions, by column and side: of two edges the nearer one counts."""
     if isinstance(tree, Leaf):
-        yield f"if {' and '.join(conditions)}: {tree.words}" if conditions else f"always: {tree.words}"
+        yield f"if {' and '.join(conditions.values())}: {tree.words}" if conditions else f"always: {tree.words}"
         return
-    for values, branch in tree.branches:
-        yield from _rules(branch, (*conditions, f"{tree.attribute} is {_joined(values, ' or ')}"))
+    name = tree.split.attribute
+    for side, (values, branch) in enumerate(tree.branches):
+        if tree.split.edge:
+            words = f"{name} {values[0]}"
+            condition = {(name, side): f"({words})" if " or " in values[0] else words}
+        else:
+            condition = {(name, 0): f"{name} is {_joined(values, ' or ')}"}
+        yield from _rules(branch, conditions | condition)
 
 
 def _joined(values: list[str], mark: str) -> str:

@@ -44,7 +44,7 @@ def _branch_lines(tree: Split) -> Iterator[str]:
     """Yield the lines of `to_text` for the branches of a split."""
     last = len(tree.branches) - 1
     for i, (value, branch) in enumerate(tree.branches.items()):
-        line = ("└── " if i == last else "├── ") + printable(f"{tree.attribute} = {value}")
+        line = ("└── " if i == last else "├── ") + printable(tree.statement(value))
         if isinstance(branch, Leaf):
             yield f"{line}: {printable(branch.words)}"
             continue

@@ -4,7 +4,9 @@
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
 A leaf whose rows were counted, with noise, has {"counts": {"yes": 12, ...}, "within": {"rows": 4, "right": 3}} beside.
 A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of tolerance; a forest,
-whose trees vote, has {"trees": [NODE, ...]} instead of one tree.
+whose trees vote, has {"trees": [NODE, ...]} instead of one tree. A column that is asked by an edge has a NODE such as
+{"attribute": "age", "from": "40 to 64", "branches": {"< 40": NODE, ">= 40": NODE}}: the second branch is for this value
+and those after it in "ordered": {"age": ["under 18", "18 to 39", "40 to 64", "65 and over"], ...} beside the trees.
 """
 
 from __future__ import annotations
@@ -65,10 +67,31 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A question, and the subtree for each value of the attribute, in schema order."""
+    """A question, and the subtree for each value of the attribute, in schema order.
+
+    With an `edge` there are two subtrees, for so many of the first values in `order`, and for the others.
+    """
 
     attribute: str
     branches: dict[str, Node]
+    order: tuple[str, ...] = ()
+    edge: int = 0
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values that lead to a subtree."""
+        return self.order or tuple(self.branches)
+
+    def below(self, value: str) -> Node:
+        """Return the subtree for a value."""
+        if not self.edge:
+            return self.branches[value]
+        first, second = self.branches.values()
+        return first if self.order.index(value) < self.edge else second
+
+    def statement(self, branch: str) -> str:
+        """Return what is true of rows in a branch, such as `wind = weak` or `age < 40`."""
+        return f"{self.attribute} {branch}" if self.edge else f"{self.attribute} = {branch}"
 
 
 Node: TypeAlias = Leaf | Split
@@ -116,7 +139,10 @@ class TreeFile:
         noise = {"tolerance": self.tolerance} if self.noise is None else asdict(self.noise)
         trees = [to_json(tree) for tree in self.trees]
         what = {"trees": trees} if self.others else {"tree": trees[0]}
-        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **what}
+        splits = [place.node for tree in self.trees for place in places(tree) if isinstance(place.node, Split)]
+        orders = {split.attribute: list(split.order) for split in splits if split.edge}
+        ordered = {"ordered": orders} if orders else {}
+        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **what}
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. `InputError` if the file cannot be written."""
@@ -174,8 +200,10 @@ def to_json(tree: Node) -> dict[str, Any]:
         support = tree.support
         within = {"rows": support.rows_within, "right": support.right_within}
         return {"class": tree.label, "counts": dict(support.counts), "within": within}
+    edge = {"from": tree.order[tree.edge]} if tree.edge else {}
     return {
         "attribute": tree.attribute,
+        **edge,
         "branches": {value: to_json(branch) for value, branch in tree.branches.items()},
     }
 
@@ -195,8 +223,10 @@ def _tree_file(fields: object) -> TreeFile:
         ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("tolerance",)
     )
     many = isinstance(fields, dict) and "trees" in fields
+    ordered = fields.get("ordered") if isinstance(fields, dict) else None
+    orders = _orders(ordered) if ordered is not None else {}
     known = ("schema_digest", "target", *privacy, "trees" if many else "tree")
-    digest, target, *how, content = _fields(fields, "$", known)
+    digest, target, *how, content = _fields(fields, "$", known, ("ordered",) if orders else ())
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
@@ -206,9 +236,24 @@ def _tree_file(fields: object) -> TreeFile:
     target = _text(target, "$.target")
     if many and (not isinstance(content, list) or len(content) < 2):
         raise ValueError("$.trees: must be a list of two trees or more")
-    parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
+    parser, places = _Parser(target, orders), [f"$.trees[{i}]" for i in range(len(content))] if many else ["$.tree"]
     trees = [parser.node(tree, place, ()) for tree, place in zip(content if many else [content], places, strict=True)]
     return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]))
+
+
+def _orders(value: object) -> dict[str, tuple[str, ...]]:
+    """Return the values, in order, of the columns that are asked by edges."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError("$.ordered: must be an object with the values of a column at least")
+    orders: dict[str, tuple[str, ...]] = {}
+    for name, values in value.items():
+        where = f"$.ordered{_key(name)}"
+        if not isinstance(values, list) or len(values) < 2:
+            raise ValueError(f"{where}: must be a list of two values or more")
+        orders[name] = tuple(_text(text, where) for text in values)
+        if len(set(values)) < len(values):
+            raise ValueError(f"{where}: a value stands twice")
+    return orders
 
 
 def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
@@ -221,32 +266,46 @@ def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
 class _Parser:
     """Checks nodes, and that an attribute has the same values wherever the tree asks for it."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, orders: dict[str, tuple[str, ...]]) -> None:
         self._target = target
+        self._orders = orders
         self._domains: dict[str, tuple[str, ...]] = {}
 
-    def node(self, fields: object, where: str, above: tuple[str, ...]) -> Node:
-        """Return the node at the JSON path `where`, below splits by the attributes `above`."""
+    def node(self, fields: object, where: str, above: tuple[tuple[str, int], ...]) -> Node:
+        """Return the node at the JSON path `where`, below splits by the attributes and edges `above`."""
         if isinstance(fields, dict) and "class" in fields:
             if "counts" not in fields:
                 (label,) = _fields(fields, where, ("class",))
                 return Leaf(_text(label, f"{where}.class"))
             label, counts, within = _fields(fields, where, ("class", "counts", "within"))
             return Leaf(_text(label, f"{where}.class"), _support(counts, within, where))
-        attribute, branches = _fields(fields, where, ("attribute", "branches"))
+        by_edge = isinstance(fields, dict) and "from" in fields
+        attribute, branches, *start = _fields(fields, where, ("attribute", "branches", *(["from"] if by_edge else [])))
         attribute = _text(attribute, f"{where}.attribute")
-        if attribute == self._target or attribute in above:
+        order, edge = self._edge(attribute, start[0], where) if by_edge else ((), 0)
+        if attribute == self._target or any(a == attribute and e in (0, edge) for a, e in above):
             reason = "is the target" if attribute == self._target else "was asked before on this path"
             raise ValueError(f"{where}.attribute: {quoted(attribute)} {reason}")
         if len(above) == MAX_DEPTH:
             raise ValueError(f"{where[:60]}…: more than {MAX_DEPTH} levels")
         if not isinstance(branches, dict) or not branches:
             raise ValueError(f"{where}.branches: must be an object with a node for every value")
-        values = tuple(_text(value, f"{where}.branches") for value in branches)
+        words = tuple(_text(value, f"{where}.branches") for value in branches)
+        if by_edge and len(words) != 2:
+            raise ValueError(f"{where}.branches: must be two, below and from {quoted(order[edge])} on")
+        values = order or words
         if self._domains.setdefault(attribute, values) != values:
             raise ValueError(f"{where}.branches: {quoted(attribute)} has other values elsewhere in the tree")
-        path = (*above, attribute)
-        return Split(attribute, {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()})
+        path = (*above, (attribute, edge))
+        nodes = {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()}
+        return Split(attribute, nodes, order, edge)
+
+    def _edge(self, attribute: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
+        """Return the values of an ordered column, and how many of them lie below where a branch starts."""
+        order = self._orders.get(attribute, ())
+        if start not in order[1:]:
+            raise ValueError(f"{where}.from: must be a value of {quoted(attribute)} in $.ordered, and not the first")
+        return order, order.index(str(start))
 
 
 def _support(counts: object, within: object, where: str) -> Support:
@@ -264,9 +323,9 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
 
 
-def _fields(fields: object, where: str, keys: tuple[str, ...]) -> list[Any]:
-    """Return the values of exactly these keys of a JSON object."""
-    if not isinstance(fields, dict) or set(fields) != set(keys):
+def _fields(fields: object, where: str, keys: tuple[str, ...], more: tuple[str, ...] = ()) -> list[Any]:
+    """Return the values of these keys of a JSON object that has no others but `more`."""
+    if not isinstance(fields, dict) or set(fields) != {*keys, *more}:
         raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
     return [fields[key] for key in keys]
 

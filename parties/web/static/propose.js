@@ -11,6 +11,7 @@
     for (const of of document.querySelectorAll("[data-of]")) {
       const away = Boolean(table.value) && of.dataset.of !== table.value;
       of.disabled = away; // what is not offered is not sent
+      if (of.nodeName === "ASIDE") of.hidden = away;
       if (of.nodeName !== "FIELDSET") continue;
       of.hidden = away;
       for (const box of of.querySelectorAll("input")) box.checked = ticked.has(box.name);

@@ -37,6 +37,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release mean": [{"column": "visits"}],
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
+    "release edges": [{"numeric": ["visits"]}],
     "release triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
     "release naive-bayes": [{"columns": ["age"]}],
     "release marginals": [{"sets": "age; age,outcome"}],

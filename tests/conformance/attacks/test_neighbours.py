@@ -45,6 +45,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release mean": [{"column": "hours", "by": ["rain"], **NOISY}],
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
+    "release edges": [{"numeric": ["hours"], **NOISY}],
     "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [

@@ -89,7 +89,7 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert lines[0] == [
         "!",
         "a1b20000",
-        *["for", "our", "consent", "university", "id3,", "readmitted", "patients"],
+        *["for", "our", "consent", "university", "Decision", "tree", "for", "readmitted", "patients"],
         *["research", "on", "readmissions", "2026-03-01", "12:00"],
     ]
     assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]
@@ -116,7 +116,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "state  waiting for our consent",
         "proposed  by the peer, university, 2026-03-01 12:00 UTC",
         "purpose  research on readmissions",
-        "computes  id3, target readmitted",
+        "computes  Decision tree for readmitted (id3)",
         "a decision tree that predicts readmitted",
         "our table  patients (the peer's: patienten)",
         "columns  age, sex, smoker, blood_pressure, readmitted",

@@ -14,10 +14,14 @@ from parties.commands.own_table import on_table
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
+from parties.models.trees.tree import TreeFile
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from protocols.tree import Open
+from smc.engines import make_engine
 from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
 
 SCHEMA = """
 [attributes]
@@ -102,3 +106,40 @@ def test_a_table_with_a_budget_is_a_nodes(table: TableSettings) -> None:
     kept = table.model_copy(update={"budget": {"epsilon": 1.0}})
     with pytest.raises(InputError, match=r"tables\.t has a budget, which only a node keeps"):
         on_table(kinds.find("id3").Settings(), None, False, {"t": kept})  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"plain": True},
+        {"plain": True, "support_epsilon": 9.0},
+        {"epsilon": 500.0, "max_depth": 1},
+        {"epsilon": 900.0, "trees": 2},
+    ],
+)
+def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: TableSettings) -> None:
+    assert table.schema_file is not None
+    table.schema_file.write_text("".join(line for line in SCHEMA.splitlines(True) if "group" not in line))
+    kind = kinds.find("id3")
+    settings = merge(on_table(kind.Settings(), None, False, {"t": table}), {"target": "y", "splits": "binary", **more})  # type: ignore[type-var]
+    task, rows, _ = kind.alone(settings, 0)
+
+    def program(session: Session) -> Any:
+        return task.run(make_engine(session, "clear"), rows, task.beginning, lambda step: None)
+
+    state = run_local(program)[0]  # each row twice: once at each party
+    document = task.document(state)
+    if "support_epsilon" in more:
+        assert kind.text(document, 0).startswith("├── weight < 70: a (")
+    elif "trees" not in more:
+        assert kind.text(document, 0) == "├── weight < 70: a\n└── weight >= 70: b\n"
+        assert document["ordered"] == {"weight": ["under 70", "70 and over"]}
+    assert task.state_of(TreeFile.parse(document)) == state  # type: ignore[attr-defined]
+
+
+def test_a_schema_without_order_has_no_edges_to_ask_by(table: TableSettings) -> None:
+    assert table.schema_file is not None
+    table.schema_file.write_text('[attributes]\ny = ["a", "b"]\ngroup = ["p", "q"]\n')
+    settings = merge(kinds.find("id3").Settings(), {"target": "y", "splits": "binary"})
+    with pytest.raises(InputError, match="no column of the schema has ranges"):
+        kinds.find("id3").proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))

@@ -25,6 +25,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release mean": {"table": "days", "column": "hours", "exact": True},
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
+    "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
     "release naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},

@@ -1,4 +1,4 @@
-"""Real engines for a test session: a PostgreSQL server of our own, a Spark in this process."""
+"""Real engines for a test session: a PostgreSQL and a MariaDB server of our own, a Spark in this process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.agreement import Sample, sample
+from tests.support.mysql import ADMIN, SECRET, MySqlServer
 from tests.support.postgres import Server
 from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
 from tests.support.waiting import PATIENCE
@@ -57,6 +59,52 @@ def postgres() -> Iterator[Server]:
             yield Server(folder)
         finally:
             run(found[-1] / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mysql() -> Iterator[MySqlServer]:
+    """A running MariaDB; it ends with the session."""
+    pytest.importorskip("MySQLdb", reason="mysqlclient is not installed (make services, then make test, installs it)")
+    if (server := shutil.which("mariadbd", path="/usr/sbin:/usr/bin")) is None:
+        pytest.skip("there is no MariaDB server (make services installs it)")
+    import MySQLdb
+
+    as_user = ["runuser", "-u", "mysql", "--"] if os.geteuid() == 0 else []  # the server refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="smc-my-"))  # the path of a socket must be short
+    if as_user:
+        shutil.chown(folder, "mysql")
+    folder.chmod(0o755)
+    common = ["--no-defaults", f"--datadir={folder}/data"]
+    try:
+        install = ["mariadb-install-db", *common, "--auth-root-authentication-method=normal", "--skip-test-db"]
+        done = subprocess.run([*as_user, *install], capture_output=True, text=True, timeout=PATIENCE, cwd=folder)
+        if done.returncode:
+            pytest.skip(f"MariaDB does not start: {done.stderr.strip()[-200:]}")
+        (folder / "begin.sql").write_text(
+            "CREATE DATABASE clinic;\n"
+            f"GRANT ALL ON *.* TO '{ADMIN}'@'localhost' IDENTIFIED BY '{SECRET}' WITH GRANT OPTION;\n"
+        )
+        options = [f"--socket={folder}/s", f"--init-file={folder}/begin.sql", "--skip-networking", "--skip-log-bin"]
+        options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2", "--skip-name-resolve"]
+        with (folder / "log").open("w") as log:
+            running = subprocess.Popen([*as_user, server, *common, *options], stdout=log, stderr=log, cwd=folder)
+        found = MySqlServer(folder)
+        try:
+            end = time.monotonic() + PATIENCE
+            while True:
+                try:
+                    found.connect().close()
+                    break
+                except MySQLdb.Error:
+                    if running.poll() is not None or time.monotonic() > end:
+                        pytest.skip(f"MariaDB does not start: {(folder / 'log').read_text()[-200:]}")
+                    time.sleep(0.05)
+            yield found
+        finally:
+            running.terminate()
+            running.wait(PATIENCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

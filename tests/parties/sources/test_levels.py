@@ -45,7 +45,8 @@ def table(sizes: tuple[int, ...], classes: int, rows: int, rare: float = 1.0) ->
 @settings(max_examples=40)
 def test_any_growing_tree(sizes: tuple[int, ...], classes: int, rows: int, depth: int, rng: random.Random) -> None:
     source, expected = table(sizes, classes, rows)
-    tree = random_tree(rng, sizes, depth)
+    by_edge = frozenset(a for a, size in enumerate(sizes) if size > 1 and rng.random() < 0.5)
+    tree = random_tree(rng, sizes, depth, by_edge=by_edge)
     with source:
         assert_same_level(source, expected, tree, attributes=True)
         assert_same_level(source, expected, tree, attributes=False)

@@ -139,3 +139,23 @@ def test_public_bounds_and_analysts() -> None:
     for wrong in ("office", printed[:23], ""):
         with pytest.raises(ValidationError, match="no whole fingerprint"):
             table(analysts=[wrong])
+
+
+def test_a_version_is_of_the_rows_that_are_chosen() -> None:
+    """Without a version there is none, whatever is chosen; with one, each key that chooses or maps makes another."""
+    ways: list[dict[str, Any]] = [
+        {},
+        {"where": "a = 1"},
+        {"where": "a = 2"},
+        {"consent": "agreed"},
+        {"consent": {"column": "agreed", "yes": ["ja"]}},
+        {"columns": {"sex": {"column": "x"}}},
+        {"format": {"separator": ";"}},
+        {"query": "SELECT 1 FROM a"},
+    ]
+    assert {table(**{"source": "x.csv", **way}).state for way in ways} == {""}
+    states = [table(**{"source": "x.csv", "version": "1", **way}).state for way in ways]
+    assert len(set(states)) == len(ways)
+    assert states[0] == "1"
+    assert states == [table(**{"source": "x.csv", "version": "1", **way}).state for way in ways]
+    assert table(source="y.csv", version="1", max_rows=9).state == "1"

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import ibis.expr.datatypes as dt
 import numpy as np
 import pandas
 import pytest
-from hypothesis import HealthCheck, given, settings
+import sqlglot.expressions as exp
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from parties.sources.mapping import rules
+from parties.sources.expressions import Cell
+from parties.sources.mapping import ColumnRule, Ranges, rules
 from parties.sources.opening import open_table
 from parties.sources.plain import PlainSource
 from parties.sources.settings import FormatSettings, TableSettings
 from parties.tables.schema import Schema
-from parties.tables.types import Domain, read_type
+from parties.tables.types import Domain, days_of, read_type
 from smc.errors import InputError
 
 TARGET = ("a", "b")
+DAY = datetime.date(2024, 2, 29)
 
 
 def columns_of(
@@ -105,6 +112,66 @@ def test_each_number_by_itself_is_the_nearest_within_the_bounds(tmp_path: Path, 
     found = columns_of(path, {}, {}, x={"type": "real", "low": 0, "high": 10, "step": 0.1})
     wanted = [f"{min(max(cell, 0), 10):f}".rstrip("0").rstrip(".") or "0" for cell in cells]
     assert found == sorted([text if text != "-0" else "0", "a"] for text in wanted)
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=4)
+FORMS = ["%d.%m.%Y", "%Y-%m-%d", "%d.%m.%y", "%d%m%y", "%Y%m%d", "%Y-%j", "%j/%Y", "%m/%d/%Y", "%d %m %Y", "%Y年%m-%d"]
+
+
+@pytest.fixture(scope="module")
+def indices() -> Any:
+    """What DuckDB makes of texts by a rule."""
+    connection = duckdb.connect()
+
+    def ask(rule: ColumnRule, texts: list[str]) -> list[int | None]:
+        connection.execute("CREATE OR REPLACE TABLE t (i INT, x VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+        query = exp.Select().select(Cell(rule, dt.string, True).index).from_("t").order_by("i")
+        return [line[0] for line in connection.execute(query.sql("duckdb")).fetchall()]
+
+    return ask
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(FORMS), st.lists(st.tuples(DIGITS, DIGITS, DIGITS), min_size=1, max_size=20), st.dates())
+@example("%d.%m.%Y", [("1", "1", "50"), ("1", "1", "0000"), ("29", "2", "2023"), ("29", "2", "0004")], DAY)
+@example("%Y-%j", [("2023", "366", ""), ("2024", "366", ""), ("2023", "000", ""), ("9999", "367", "")], DAY)
+@example("%d%m%y", [("10120", "", ""), ("010120", "", ""), ("01", "01", "69"), ("01", "01", "68")], DAY)
+def test_odd_days_are_the_same_to_both_readers(
+    indices: Any, form: str, odd: list[tuple[str, str, str]], day: datetime.date
+) -> None:
+    texts = []
+    for parts in odd:
+        pieces = iter(parts)
+        texts.append(re.sub("%.", lambda _, pieces=pieces: next(pieces), form))
+    edges = (-700_000, -400_000, -14_600, 0, 7_000, 14_000, 21_000, 1_000_000, 2_000_000)
+    rule = ColumnRule("x", "x", ranges=Ranges(edges, tuple(range(10)), "date"), dates=form)
+    assert indices(rule, texts) == [rule.code(text) for text in texts]
+    if "%y" not in form:  # what is a day at all
+        own = ColumnRule("x", "x", ranges=Ranges((days_of(day),), (0, 1), "date"), dates=form)
+        whole = day.strftime(form.replace("%Y", f"{day.year:04}"))
+        before = "" if day == datetime.date.min else day - datetime.timedelta(1)
+        around = [whole] + ([before.strftime(form.replace("%Y", f"{before.year:04}"))] if before else [])
+        assert indices(own, around) == [own.code(text) for text in around] == [1, 0][: len(around)]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.from_regex(r"T?[0-9]{1,4}(:[0-9]{1,3}){0,3}([.,][0-9]{0,9})?(Z|[+]01:00| PM)?", fullmatch=True), min_size=1
+    )
+)
+@example(["24:00", "24:00:00", "0600", "6:00", "06", "06:5", "06:00Z", "T06:00", "06:00:60", "23:59:59.9999999"])
+@example(["06:30", "6:30:00", "23:59:59.999999", "00:00", "0:00"])
+def test_odd_times_are_the_same_to_both_readers(indices: Any, texts: list[str]) -> None:
+    rule = ColumnRule("x", "x", ranges=Ranges((1, 6 * 3600, 23_400, 86_399), tuple(range(5)), "time"))
+    codes = [rule.code(text) for text in texts]
+    assert indices(rule, texts) == codes
+    for text, code in zip(texts, codes, strict=True):
+        if re.fullmatch("[0-9]{2}:[0-9]{2}(:[0-9]{2})?", text):  # as Python reads it, too
+            with suppress(ValueError):
+                at = datetime.time.fromisoformat(text)
+                assert code == sum(at >= datetime.time(*edge) for edge in ((0, 0, 1), (6,), (6, 30), (23, 59, 59)))
 
 
 def test_typed_cells_of_parquet(tmp_path: Path) -> None:

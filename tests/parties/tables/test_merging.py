@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from parties.cli import run
 from parties.tables import schema
 from parties.tables.merging import merge
 from parties.tables.schema import Schema
+from parties.tables.types import Domain, IntegerType
 from smc.errors import InputError
 
 OURS = Schema({"sex": ("female", "male"), "age": ("9", "10", "?"), "id": ("1",), "play": ("yes", "no")}, "play")
@@ -27,7 +29,7 @@ def test_both_parties_get_all_values_and_hear_of_what_differs() -> None:
     }
     assert ours.schema.digest() == theirs.schema.digest()
     assert ours.schema.target == theirs.schema.target == "play"
-    assert ours.notes == (
+    assert tuple(note.text for note in ours.notes) == (
         "left out column 'id': only ours has it",
         "left out column 'zip': only theirs has it",
         "column 'sex': only ours has 'male'",
@@ -41,10 +43,22 @@ def test_both_parties_get_all_values_and_hear_of_what_differs() -> None:
 def test_orders_that_contradict_each_other_are_sorted_and_named() -> None:
     found = merge(Schema({"b": ("y", "x"), "a": ("1",)}), Schema({"a": ("1",), "b": ("x", "y")}))
     assert list(found.schema.attributes.items()) == [("a", ("1",)), ("b", ("x", "y"))]
-    assert found.notes == (
+    assert tuple(note.text for note in found.notes) == (
         "the columns stand in another order in theirs: they are sorted by name",
         "column 'b': the values stand in another order in theirs: they are sorted",
     )
+
+
+def test_what_many_columns_share_is_a_line() -> None:
+    """Columns of numbers whose bounds all differ, as those of two tables do."""
+
+    def of(high: int) -> Schema:
+        return Schema({f"c{i}": Domain(IntegerType(low=0, high=high + i, edges=(5,))) for i in range(60)})
+
+    merged = merge(of(10), of(20))
+    assert len(merged.notes) == 60
+    names = ", ".join(f"'c{i}'" for i in range(8))
+    assert list(merged.summary()) == [f"bounds differ: the wider ones are taken: columns {names}, … (60 in all)"]
 
 
 def test_what_cannot_be_merged() -> None:
@@ -122,7 +136,8 @@ def test_the_command_on_typed_proposals(
         assert run(command) == 0
         shown = capsys.readouterr()
         digests.append(shown.out.split()[-1])
-        assert "column 'age': high: ours says" in shown.err
+        assert "bounds differ: the wider ones are taken: columns 'age', 'kg', 'seen'" in shown.err
+        assert "column 'age': high" not in shown.err
         assert "write one into both, and merge again" in shown.err
     assert digests[0] == digests[1]
     assert Path("ours-merged.toml").read_bytes() == Path("theirs-merged.toml").read_bytes()
@@ -133,6 +148,13 @@ def test_the_command_on_typed_proposals(
     assert tuple(merged.attributes["age"]) == ("under 20", "20 to 39", "40 to 64", "65 and over", "?")
     assert tuple(merged.attributes["at"]) == ("before 06:00", "06:00 to before 12:00", "12:00 and after")
     assert tuple(merged.attributes["seen"]) == ("2019", "2020", "2021")
+    command[-1] = "verbose.toml"
+    assert run([*command, "--verbose", "--json"]) == 0
+    shown = capsys.readouterr()
+    notes = json.loads(shown.out)["merging"]
+    assert "column 'age': high: ours says 99, theirs 60" in [note["text"] for note in notes]
+    assert all(note["text"] in shown.err for note in notes)
+    assert json.loads(shown.out)["digest"] == digests[0]
     again = ["schema", "--schema", "ours-merged.toml", "--merge", "theirs-merged.toml", "--out", "again.toml"]
     assert run(again) == 0
     assert Path("again.toml").read_bytes() == Path("ours-merged.toml").read_bytes()

@@ -196,7 +196,8 @@ def test_merging_knows_types() -> None:
     assert set(merged.schema.attributes["sex"]) == {"F", "M", "D", "else"}
     assert merged.schema.keys == ("id",)
     assert "day" not in merged.schema.attributes
-    assert any("ours says 'category', theirs" in note or "ours says 'integer', theirs" in note for note in merged.notes)
+    texts = [note.text for note in merged.notes]
+    assert any("ours says 'category', theirs" in text or "ours says 'integer', theirs" in text for text in texts)
     assert merged.schema.digest() == merge(theirs, ours).schema.digest()
 
 

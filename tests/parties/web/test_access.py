@@ -146,7 +146,7 @@ def test_forms_of_other_pages_do_nothing(node: FakeNode, action: str, given: dic
     assert "nothing has been done" in answer.text
     assert "kept text" in answer.text or action != "refuse"
     assert node.job(job.id).state == "waiting"
-    assert Browser(node, browser.logins).get("/propose").text.count(browser.form_token) == 0
+    assert Browser(node, browser.logins).get("/propose?kind=id3").text.count(browser.form_token) == 0
 
 
 def test_a_proposal_from_another_session_is_not_made_but_kept(node: FakeNode) -> None:

@@ -50,7 +50,10 @@ def test_approving_and_refusing(site: Site) -> None:
     page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
     page.locator("#under-way").get_by_text("both agree").wait_for()
     assert site.node.job(first.id).state == "queued"
-    assert page.locator("#said").inner_text() == "You approved “first”: both agree: it starts next."
+    assert (
+        page.locator("#said").inner_text()
+        == "You approved “Decision tree for readmitted” (first): both agree: it starts next."
+    )
     assert page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}", "where one goes on"
     page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)
@@ -140,7 +143,16 @@ def test_pages_fit_small_and_large_windows(site: Site, width: int, scheme: str) 
     page = site.signed_in()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/budget", "/tables", "/propose"):
+    for path in (
+        "/",
+        f"/jobs/{job.id}",
+        f"/jobs/{done.id}",
+        "/audit",
+        "/budget",
+        "/tables",
+        "/propose",
+        "/propose?kind=id3",
+    ):
         page.goto(site.origin + path)
         if path.endswith(done.id):
             drawn(page)
@@ -166,9 +178,11 @@ def test_without_scripts_all_is_there(site: Site) -> None:
 def test_proposing_by_keyboard(site: Site) -> None:
     page = site.signed_in()
     page.get_by_role("link", name="Propose", exact=True).click()
+    page.get_by_role("link", name="Which rules predict a column?").press("Enter")
     site.expected.append("400")
     page.get_by_label("Purpose").focus()
     page.keyboard.type("quality of care")
+    page.get_by_text("More:").press("Enter")
     page.get_by_label("Tolerance").fill("a little")
     page.keyboard.press("Enter")
     page.get_by_role("alert").get_by_text("Tolerance: must be a number").wait_for()
@@ -183,7 +197,7 @@ def test_proposing_by_keyboard(site: Site) -> None:
 
 def test_ticked_columns_are_those_of_the_table_that_is_chosen(site: Site) -> None:
     site.node.columns = {"patients": ["age", "sex", "smoker"], "visits": ["age", "ward"]}
-    page = site.signed_in("/propose")
+    page = site.signed_in("/propose?kind=id3")
     assert not page.get_by_label("ward", exact=True).is_visible()
     page.locator("fieldset[data-of=patients]").get_by_label("age").check()
     page.get_by_label("smoker").check()
@@ -217,7 +231,7 @@ def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: st
     page = site.signed_in(viewport={"width": width, "height": 800}, color_scheme=scheme)
     axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
     jobs = (f"/jobs/{waiting.id}", f"/jobs/{done.id}")
-    paths = ("/", "/?q=no+such+job", *jobs, "/propose", "/audit", "/budget", "/tables")
+    paths = ("/", "/?q=no+such+job", *jobs, "/propose", "/propose?kind=id3", "/audit", "/budget", "/tables")
     for path in paths if scheme == "light" else paths[:4:2]:
         page.goto(site.origin + path)
         for closed in page.locator("details.look:not([open]) > summary").all():
@@ -256,8 +270,8 @@ def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
     page.keyboard.press("Enter")
     tab_to(f"#job-{second.id} button.good")
     page.keyboard.press("Enter")
-    page.locator("#said", has_text="You approved “second”").wait_for()
-    until(lambda: page.evaluate("document.activeElement.innerText") == "first")  # where one goes on
+    page.locator("#said", has_text="You approved “Decision tree for readmitted” (second)").wait_for()
+    until(lambda: page.evaluate("document.activeElement.innerText").endswith("first"))  # where one goes on
     tab_to(f"#look-{first.id} > summary")
     page.keyboard.press("Enter")
     tab_to(f"#with-refuse-{first.id} > summary")
@@ -266,7 +280,7 @@ def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
     page.keyboard.type("no vote")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.locator("#said", has_text="You refused “first”.").wait_for()
+    page.locator("#said", has_text="You refused “Decision tree for readmitted” (first).").wait_for()
     assert [site.node.job(job.id).state for job in (first, second)] == ["refused", "queued"]
 
 

@@ -34,12 +34,12 @@ def test_no_form_has_a_fault_of_accessibility(site: Site, kind: str) -> None:
 
 def test_another_kind_of_job_keeps_what_it_is_about(site: Site) -> None:
     page = site.signed_in()
-    page.goto(f"{site.origin}/propose")
+    page.goto(f"{site.origin}/propose?kind=id3")
     page.get_by_label("Purpose").fill("quality of care")
     page.get_by_label("Our table").select_option("visits")
-    page.get_by_label("Kind of job").select_option("majority")
+    page.get_by_label("Question").select_option("majority")
     page.get_by_role("button", name="Choose").click()
-    page.get_by_text("Which class do most rows").wait_for()
+    page.get_by_role("heading", name="Which class do most rows").wait_for()
     assert page.get_by_label("Purpose").input_value() == "quality of care"
     assert page.get_by_label("Our table").input_value() == "visits"
 
@@ -49,6 +49,7 @@ def test_the_first_wrong_field_is_where_one_goes_on(site: Site) -> None:
     page = site.signed_in()
     page.goto(f"{site.origin}/propose?kind=cluster")
     page.locator("fieldset[data-of=patients]").get_by_label("age").check()
+    page.get_by_text("More:").click()
     page.get_by_label("Row bound").fill("none")
     page.get_by_role("button", name="Propose", exact=True).click()
     page.get_by_role("alert").get_by_role("link", name="Bounds").wait_for()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parties.operator.interface import Verdict
 from parties.web import listing
 from parties.web.listing import Choice
-from tests.support.fake_node import Browser, FakeNode
+from tests.support.fake_node import Browser, FakeNode, job_view
 
 APPROVED = Verdict(verdict="approved", by="proposer")
 
@@ -81,7 +81,7 @@ def test_a_decision_leads_back_to_the_same_choice_and_says_what_happened(node: F
     answer = browser.send_form(f"/jobs/{job.id}/refuse", page="overview", query="q=ward&state=ours", why="no")
     assert answer.headers["location"] == f"/?q=ward&state=ours&decided={job.id}"
     page = browser.get(answer.headers["location"]).text
-    assert f">You refused “{job.purpose}”.</p>" in page
+    assert f">You refused “Decision tree for readmitted” ({job.purpose}).</p>" in page
     assert job.id not in rows(page)
     assert 'value="ours" selected' in page
 
@@ -122,3 +122,57 @@ def test_who_searches_or_turns_the_page_goes_on_at_the_list(node: FakeNode, brow
         assert f'#{place}" rel="next">Older' in page
         assert f'<section id="{place}"' in page
         assert 'action="/#found"' in page
+
+
+COSTS = {"a": 5, "b": 900, "c": 70}
+
+
+def in_page(page: str) -> list[str]:
+    """The jobs of a page, by the first letters of their peers."""
+    return re.findall(r"by <bdi>([abc])", page)
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        ("", "cba"),
+        ("-date", "abc"),
+        ("peer", "abc"),
+        ("-peer", "cba"),
+        ("kind", "bca"),
+        ("cost", "bca"),
+        ("state", "bca"),
+        ("nothing", "cba"),
+    ],
+)
+def test_jobs_are_sorted_by_what_the_address_says(node: FakeNode, browser: Browser, sort: str, order: str) -> None:
+    node.clear()
+    kinds, states = {"a": "Zeta", "b": "Alpha", "c": "Beta"}, {"a": "failed", "b": "done", "c": "refused"}
+    for day, peer in enumerate("abc", 1):
+        cost = None if COSTS[peer] == 5 else job_view("0" * 32).cost.model_copy(update={"bytes": COSTS[peer]})
+        ended = f"2026-03-0{day}T12:00:00+00:00"
+        node.add(
+            f"{day}" * 32,
+            peer=peer,
+            title=kinds[peer],
+            state=states[peer],
+            cost=cost,
+            ended_at=ended,
+        )
+    assert "".join(in_page(browser.get(f"/?sort={sort}").text)) == order
+
+
+def test_sorted_jobs_are_paged_and_the_order_is_kept(node: FakeNode, browser: Browser) -> None:
+    node.clear()
+    for number in range(60):
+        node.add(f"{number:032x}", peer=f"p{(7 * number) % 60:02}", state="done", ended_at="2026-03-01T12:00:00+00:00")
+    address, seen = "/?sort=peer&state=done", []
+    while address:
+        page = browser.get(address).text
+        seen += re.findall(r"by <bdi>(p[0-9]{2})", page)
+        following = re.search(r'href="([^"]*)" rel="next"', page)
+        address = following[1].replace("&amp;", "&") if following else ""
+    assert seen == [f"p{number:02}" for number in range(60)]
+    assert 'name="sort" value="peer"' in page
+    assert "sort=-peer" in page, "the link turns it round"
+    assert browser.get("/?sort=peer&before=ffff").status_code == 404

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.operator.budget import Price
+from parties.operator.budget import LeftFor, Price
 from parties.operator.interface import Asked, Verdict
 from parties.web import listing, words
 from tests.support.elements import Elements
@@ -97,7 +97,7 @@ def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
     assert "Nothing has happened yet" in browser.get("/audit").text
     assert not any('class="paging"' in browser.get(path).text for path in ("/", "/audit"))
     node.tables = []
-    assert "[tables.NAME]" in browser.get("/propose").text
+    assert "[tables.NAME]" in browser.get("/propose?kind=id3").text
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_our_tables_with_their_columns_and_ways_on(node: FakeNode, browser: Brow
     assert page.count("<section") == len(columns) > 0
     for name, of in columns.items():
         assert all(f"<bdi>{column}</bdi>" in page for column in of)
-        form = browser.get(f"/propose?table={name}").text
+        form = browser.get(f"/propose?kind=id3&table={name}").text
         assert f'href="/propose?table={name}"' in page
         assert re.search(rf'<option[^>]*value="{name}"[^>]* selected|<option value="{name}" selected', form)
 
@@ -270,7 +270,7 @@ def test_rules_come_with_a_picture_of_whom_they_are_against(
     browser = Browser(node)
     pictures = [tag for tag in Elements(browser.get(f"/jobs/{job.id}").text).tags if tag[0] == "img"]
     assert [tag[1]["src"] for tag in pictures] == (["/static/against.svg"] if shown else [])
-    assert "against.svg" in browser.get("/propose").text
+    assert "against.svg" in browser.get("/propose?kind=id3").text
     answer = browser.get("/static/against.svg")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
 
@@ -301,3 +301,19 @@ def test_the_audit_says_how_many_entries_it_hides(
     assert (said is None) == ('id="hidden"' not in page)
     assert said is None or said in page
     assert ("Older entries are like that" in browser.get("/audit?q=tick").text) == (entries > 50)
+
+
+def test_rules_without_bounds_and_what_would_be_left_are_shown(node: FakeNode, browser: Browser) -> None:
+    node.unbounded = ["rule 'all' permits without a bound: it lacks epsilon.at_most"]
+    assert "permits without a bound" in browser.get("/").text
+    left = [LeftFor(what="noisy count", epsilon=0.1, times=7)]
+    price = Price(
+        epsilon=1, at=0, rho=0.5, delta=0, adjacency="add-remove", uses=[], left=3.0, after=2.0, enough_for=left
+    )
+    job = node.add(price=price)
+    for path in ("/", f"/jobs/{job.id}"):
+        form = re.search(r'action="/jobs/[0-9a-f]+/approve".*?</form>', browser.get(path).text, re.DOTALL)
+        assert form is not None
+        assert "epsilon 3 is left, after it 2, enough for 7 noisy counts of epsilon 0.1" in form[0]
+    node.change(job.id, price=price.model_copy(update={"left": None}))
+    assert "is left" not in browser.get("/").text

@@ -9,6 +9,7 @@ import pytest
 
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
+from parties.web.questions import MEANS
 from tests.support.elements import Elements
 from tests.support.fake_node import Browser, FakeNode
 from tests.support.registry import registered
@@ -73,7 +74,7 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
 
 
 def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
-    page = browser.get("/propose").text
+    page = browser.get("/propose?kind=id3").text
     assert page.count('type="checkbox" name="columns:smoker"') == len(node.tables)
     assert '<option value="readmitted" data-of="patients"></option>' in page
     ticks = {"columns:sex": "on", "columns:age": "on"}
@@ -104,7 +105,7 @@ def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
     wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
     assert sorted(str(name) for name in wrong) == ["min_rows", "tolerance"]
     assert '<p class="wrong" id="tolerance-wrong">must be a number, with a point as in 0.001, not' in page
-    assert "aria-invalid" not in browser.get("/propose").text
+    assert "aria-invalid" not in browser.get("/propose?kind=id3").text
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,37 @@ def test_every_form_can_be_understood(browser: Browser, kind: str) -> None:
     for choices in re.findall(r"<select.*?</select>", page, re.DOTALL):
         words = re.findall(r">([^<,]+)[^<]*</option>", choices)
         assert len(words) == len(set(words)), "no choice stands there twice"
+
+
+def test_a_question_comes_before_its_form(browser: Browser) -> None:
+    page = browser.get("/propose?table=visits&purpose=audit").text
+    links = [html.unescape(str(fields["href"])) for tag, fields in Elements(page).tags if tag == "a"]
+    asked = [link for link in links if link.startswith("/propose?")]
+    assert sorted(link.rpartition("kind=")[2].replace("+", " ") for link in asked) == sorted(kinds.names())
+    assert all("table=visits" in link and "purpose=audit" in link for link in asked)
+    assert "How many rows meet a condition?" in page
+    with registered(("overlap", "examples.overlap:Overlap")):
+        assert "kind=overlap" in browser.get("/propose").text, "of another package"
+
+
+@pytest.mark.parametrize("kind", kinds.names())
+def test_a_form_shows_first_what_its_question_needs(browser: Browser, kind: str) -> None:
+    page = browser.get(f"/propose?kind={kind}").text
+    seen = re.sub(r"<details.*?</details>", "", page.split("<main")[1], flags=re.DOTALL)
+    fields = {
+        str(one["id"]) for tag, one in Elements(seen).tags if tag in ("input", "select", "textarea") and "id" in one
+    }
+    assert {one.key for one in public_parameters(kinds.find(kind).Settings) if one.is_needed} <= fields
+    assert len(fields) <= 12, fields
+    folded = [one for one in public_parameters(kinds.find(kind).Settings) if one.key not in fields]
+    assert [one.key for one in folded if one.key in MEANS and "Left as it is" not in page] == []
+    assert [one.key for one in folded if one.key not in MEANS and not one.is_needed and one.key != "analyst"] == []
+
+
+def test_folded_settings_open_when_something_is_typed_or_wrong(browser: Browser) -> None:
+    assert '<details class="more">' in browser.get("/propose?kind=id3").text
+    page = browser.send_form("/propose", table="patients", purpose="p", min_rows="some").text
+    assert '<details class="more" open>' in page
 
 
 def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, browser: Browser) -> None:

@@ -36,3 +36,12 @@ def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
     assert [value for label, value, _ in words.parameters(seen).asked if label == "Exact"] == ["no"]
     assert [value for label, value, _ in words.parameters(seen).asked if label == "Row bound"] == ["1"]
     assert any("exact no, max_rows 1, epsilon 1.0" in line for line in job_text.sheet(seen, None))
+
+
+def test_pages_speak_of_what_people_know() -> None:
+    assert words.profile_words("mixed extension half") == "shared numbers and encrypted circuits (mixed extension half)"
+    assert words.profile_words("none of ours") == "none of ours"
+    why = "needs value to be typed: smc approve 1234abcd --input value=VALUE"
+    assert words.note(why) == "needs value to be typed: type it below"
+    assert words.note("value: nothing is typed: --input value=VALUE") == "value: nothing is typed: type it below"
+    assert words.note("a = b") == "a = b"

@@ -43,7 +43,12 @@ def problem(domains: tuple[int, ...] = (3, 2, 4), classes: int = 3, **more: Any)
 
 
 def table(made: Problem, rows: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, (*made.domains, made.classes), (rows, len(made.domains) + 1))
+    """Answers to all questions, and the class; those of a run agree on a value."""
+    generator = np.random.default_rng(seed)
+    answers = generator.integers(0, (*made.domains, made.classes), (rows, len(made.domains) + 1))
+    for first, end in made.runs:
+        answers[:, first:end] = generator.integers(0, end - first + 1, (rows, 1)) > np.arange(end - first)
+    return answers
 
 
 def joint(
@@ -129,14 +134,15 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
     level = [(root, 0, rows, tuple(range(len(made.domains)))) for root, rows in zip(roots, parts, strict=True)]
     depth = 0
     while level:
-        noise, left = Noise(depth), len(level[0][3])
+        noise, left = Noise(depth), max(len(attributes) for *_, attributes in level)
         choices = [left] * len(level)
         if depth < made.max_depth and left and left + made.stop > 1:
             candidates = left + made.stop
             law = one_sided(measure_change(made) / level_epsilon(made), level_epsilon(made), candidates)
-            drawn = noise.samples(law, 1, len(level) * candidates).reshape(-1, candidates)
-            choices = []
-            for (_, _, rows, attributes), extra in zip(level, drawn, strict=True):
+            drawn = iter(noise.samples(law, 1, sum(len(a) + made.stop for *_, a in level if a)).reshape(-1))
+            for number, (_, _, rows, attributes) in enumerate(level):
+                if not attributes:
+                    continue
                 every = [
                     [[sum(r[a] == v and r[-1] == c for r in rows) for c in range(made.classes)] for v in range(size)]
                     for a, size in ((a, made.domains[a]) for a in attributes)
@@ -145,10 +151,11 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
                 scores = score(made, [*every, whole] if made.stop else every)
                 if made.stop:
                     scores[-1] += round(2 * measure_change(made) / level_epsilon(made))
-                totals = [s + int(g) for s, g in zip(scores, extra, strict=True)]
-                choices.append(totals.index(max(totals)))
+                totals = [s + int(next(drawn)) for s in scores]
+                best = totals.index(max(totals))
+                choices[number] = left if best == len(attributes) else best
         elif depth < made.max_depth and left:
-            choices = [0] * len(level)
+            choices = [0 if attributes else left for *_, attributes in level]
         leaves = [node for node, choice in zip(level, choices, strict=True) if choice == left]
         if leaves:
             law = one_sided((1 + made.replace) / made.leaf_epsilon, made.leaf_epsilon, made.classes)
@@ -162,8 +169,11 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
             if choice < left:
                 asked, children = attributes[choice], [None] * made.domains[attributes[choice]]
                 place[number] = (asked, children)
-                rest = tuple(a for a in attributes if a != asked)
-                below += [(children, v, [r for r in rows if r[asked] == v], rest) for v in range(len(children))]
+                run = next((range(*run) for run in made.runs if asked in range(*run)), range(0))
+                for v in range(len(children)):
+                    known = [asked, *(a for a in run if (a < asked if v else a > asked))]  # their answers follow
+                    rest = tuple(a for a in attributes if a not in known)
+                    below.append((children, v, [r for r in rows if r[asked] == v], rest))
         level, depth = below, depth + 1
 
     def frozen(node: Any) -> Tree:
@@ -176,9 +186,13 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
 @given(data=st.data())
 def test_the_same_noise_makes_the_same_tree(data: st.DataObject) -> None:
     domains = tuple(data.draw(st.lists(st.integers(1, 4), max_size=3)))
+    runs: tuple[tuple[int, int], ...] = ()
+    for edges in data.draw(st.lists(st.integers(1, 4), max_size=2)):
+        runs, domains = (*runs, (len(domains), len(domains) + edges)), (*domains, *[2] * edges)
     made = problem(
         domains,
         data.draw(st.integers(2, 4)),
+        runs=runs,
         max_depth=data.draw(st.integers(0, 3)),
         epsilon=(epsilon := data.draw(st.sampled_from([Fraction(1, 10), Fraction(2), Fraction(12)]))),
         leaf_epsilon=epsilon * data.draw(st.sampled_from([Fraction(1, 2), Fraction(1, 5)])),
@@ -291,6 +305,8 @@ def public(cost: Cost) -> dict[str, Any]:
         problem(stop=False, max_depth=3),
         problem((3,), 2, max_depth=4, trees=4),
         problem((3, 2), 2, quality="gini"),
+        problem((2, 3, 2, 2, 2), 2, runs=((0, 1), (2, 5)), max_depth=4, trees=2),
+        problem((2, 3, 2, 2, 2), 2, runs=((2, 5),), max_depth=5, stop=False),
         problem((3, 2), 2, quality="entropy"),
         problem((), 2, leaf_epsilon=Fraction(2)),
         problem((2, 2), 1),

@@ -40,6 +40,7 @@ SCHEMA = Schema(
     }
 )
 NAMES = ("town", "age", "bmi")
+ODD = (1 << 26) + 1  # rows that are alike: their products have more digits than a float
 
 
 def task(method: str = "least-squares", **fields: Any) -> RegressJoint:
@@ -125,7 +126,7 @@ def test_with_noise_it_is_near_and_the_noise_has_its_law() -> None:
     assert np.mean((x @ found - y) ** 2) < 1.3 * np.mean((x @ best - y) ** 2)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 2), st.integers(0, 72), st.integers(0, 61), st.integers(0, 2001), st.booleans(), st.integers(0, 99)
 )
@@ -155,6 +156,7 @@ def test_the_bound_on_a_row_is_not_far_from_what_rows_change() -> None:
     bmi = made.schema.attributes["bmi"].index("45")
     row = RowCounts(sizes, classes, np.array([[2, sizes[1] - 1, bmi]]), np.array([place]))
     changed = math.sqrt(int((method.own(made.own_rows(row)) ** 2).sum()))
+    assert changed <= math.sqrt(method.squared)
     assert 0.97 * math.sqrt(method.squared) < changed + math.isqrt(method.numbers) + 2
     spent = Fraction(method.squared) / (2 * method.noise.scale**2)
     assert float(made.spends[0].amount) == pytest.approx(float(spent), rel=1e-9)
@@ -164,10 +166,10 @@ def test_grouped_rows_have_the_same_moments() -> None:
     made = task()
     rows, _ = table_of(5, 300, made)
     lines = rows.distinct()
-    many = RowCounts([3, 73, 62], 2002, lines[:, :3], lines[:, 3], lines[:, 4] << 26)
+    many = RowCounts([3, 73, 62], 2002, lines[:, :3], lines[:, 3], lines[:, 4] * ODD)
     one = made.own_rows(rows)
-    assert (made.own_rows(many).sums == one.sums << 26).all()  # type: ignore[union-attr]
-    assert made.own_rows(many).total == 300 << 26
+    assert (made.own_rows(many).sums == one.sums * ODD).all()  # type: ignore[union-attr]
+    assert made.own_rows(many).total == 300 * ODD
 
 
 @pytest.mark.parametrize("engine", ["yao", "gmw"])

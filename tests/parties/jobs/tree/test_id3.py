@@ -34,7 +34,15 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
 
 @pytest.mark.parametrize(
     "change",
-    [{"tolerance": 0.01}, {"min_rows": 1}, {"max_depth": 3}, {"max_rows": 10}, {"engine": "yao"}, {"ot": "trapdoor"}],
+    [
+        {"tolerance": 0.01},
+        {"min_rows": 1},
+        {"max_depth": 3},
+        {"max_rows": 10},
+        {"splits": "binary"},
+        {"engine": "yao"},
+        {"ot": "trapdoor"},
+    ],
 )
 def test_every_public_parameter_enters_the_job(change: dict[str, object]) -> None:
     assert digest(Id3Settings(**change)) != digest(Id3Settings())  # type: ignore[arg-type]
@@ -54,14 +62,15 @@ def test_private_things_do_not_enter_the_job() -> None:
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = ExactTree(Id3Settings(k=1), SCHEMA, "class").problem
+    task = ExactTree(Id3Settings(k=1), SCHEMA, "class")
+    problem = task.problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
-    found = named(tree, SCHEMA, "class")
+    found = named(tree, SCHEMA, "class", task.questions)
     assert found == Split(
         "b", {"u": Leaf("no"), "v": Split("a", {"x": Leaf("yes"), "y": Leaf("no")}), "w": Leaf("yes")}
     )
-    assert indexed(found, SCHEMA, "class") == tree
+    assert indexed(found, SCHEMA, "class", task.questions) == tree
 
 
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:

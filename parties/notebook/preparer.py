@@ -1,0 +1,96 @@
+"""A raw frame as typed columns: `smc prepare` and the mapping of a table, as scikit-learn has transformers.
+
+    preparer = Preparer("outcome").fit(frame)            # looks at the frame and proposes a schema: preparer.schema_
+    preparer = Preparer(schema="agreed.toml").fit(frame) # or maps it to one that exists
+    rows = preparer.transform(frame)                     # each cell the category that it is counted by
+
+What becomes of a frame is what becomes of the same rows in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from parties.alone.preparing import fitting, proposing, writing
+from parties.alone.preparing.profile import profile_rows
+from parties.base.settings import validated
+from parties.base.text import quoted
+from parties.sources.frames import FRAME, frame_rows
+from parties.sources.labels import codes_of
+from parties.sources.mapping import rules
+from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings
+from parties.tables import categories
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+
+class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Proposes a public schema of typed columns for a frame, or maps it to one; then reads frames by it.
+
+    Parameters. `target`: the class column, for a proposal. `schema`: a schema that exists, a file or a `Schema`.
+    `exclude`: columns that a proposal leaves out.
+
+    After `fit`: `schema_`, public, to be agreed on (`schema_.save(path)`); `mapping_`, `spelling_`: how the frame's
+    cells are spelled; `report_`, a line a column of what it holds and what becomes of it, private; `remarks_`.
+    """
+
+    schema_: Schema
+    mapping_: dict[str, ColumnSettings]
+    spelling_: FormatSettings
+    report_: list[dict[str, Any]]
+    remarks_: list[str]
+
+    def __init__(
+        self, target: str | None = None, *, schema: Schema | Path | str | None = None, exclude: Sequence[str] = ()
+    ) -> None:
+        self.target = target
+        self.schema = schema
+        self.exclude = exclude
+
+    def fit(self, X: Any, y: Any = None) -> Preparer:
+        """Look at a frame (pandas, Polars, Arrow). `InputError` if no column can be counted, or a name is wrong."""
+        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        if agreed is not None and (self.target is not None or self.exclude):
+            raise InputError("schema says which columns are wanted: give no target and no exclude")
+        place = PlaceSettings(source=FRAME)
+        categories.named_frame(X)
+        with frame_rows(X, place.memory) as rows:
+            table = profile_rows(rows, self.target, place)
+        for name in self.exclude:
+            if name not in rows.types:
+                raise InputError(f"exclude: there is no column {quoted(name)}")
+        proposal = proposing.propose(table, self.target, self.exclude) if agreed is None else fitting.fit(table, agreed)
+        self.schema_, self.spelling_ = proposal.schema, table.spelling
+        self.mapping_ = {name: validated(ColumnSettings, fields) for name, fields in proposal.mapping.items()}
+        document = writing.to_json(table, proposal)
+        self.report_, self.remarks_ = document["columns"], document["remarks"]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the schema's columns of a frame as categories, in a frame of the same kind; new rows need no target.
+
+        `InputError` names the row and the column of the first cell that the schema has no category for.
+        """
+        check_is_fitted(self)
+        frame, schema = categories.named_frame(X), self.schema_
+        wanted = rules(self.mapping_, schema, list(schema.attributes), self.spelling_)
+        if schema.target is not None:
+            wanted = [rule for rule in wanted if rule.attribute != schema.target or rule.column in frame.columns]
+        with frame_rows(X, PlaceSettings(source=FRAME).memory) as rows:
+            columns = codes_of(rows, wanted)
+        labels = {}
+        for rule, codes in zip(wanted, columns, strict=True):
+            if len(unknown := np.flatnonzero(codes < 0)):
+                cell = frame[rule.column][int(unknown[0])]
+                where = f"row {unknown[0]} (the first is 0), column {quoted(rule.column)}"
+                raise InputError(f"{where}: {rule.complaint(None if cell is None else categories.spell(cell))}")
+            labels[rule.attribute] = np.array(rule.categories, dtype=object)[codes].tolist()
+        return nw.from_dict(labels, backend=frame.implementation).to_native()

@@ -1,0 +1,102 @@
+"""This node's own tables as their operator prepares them: what their columns hold, looked at when it is asked for.
+
+All of it is private and stays here. Only tables of `party.toml` are looked at, by name: no path comes from a browser.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from parties.alone.preparing.profile import TableProfile, profile
+from parties.base import files
+from parties.base.extras import require
+from parties.sources.settings import TableSettings
+from smc.errors import InputError
+
+AT_ONCE = 20 * 2**20  # bytes of a file that is looked at without being asked to
+MOST_KEPT = 16  # looks
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Rows of a table, and columns with rows that have no value there, the most first."""
+
+    rows: int
+    columns: int
+    gaps: list[tuple[str, int]]
+
+
+class OwnTables:
+    """The tables of a node, and what was seen in them."""
+
+    def __init__(self, tables: Mapping[str, TableSettings] | None = None) -> None:
+        self._tables = tables or {}
+        self._looks: dict[tuple[object, ...], TableProfile] = {}
+        self._lock = threading.Lock()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
+    def settings(self, name: str) -> TableSettings:
+        """Return a table's settings. `InputError` if there is none of that name, or it is no file."""
+        if name not in self._tables:
+            raise InputError("there is no such table in party.toml")
+        table = self._tables[name]
+        if table.is_chosen or "://" in table.source:
+            raise InputError("only a table that is a file is prepared here: this one is a query or in a database")
+        return table
+
+    def profile(self, name: str, target: str | None = None) -> TableProfile:
+        """Return what the table's columns hold; a file that has not changed is read once. `InputError` if it cannot
+        be."""
+        table = self.settings(name)
+        require(f"{name}: to prepare a table", "ibis", "duckdb", "pyarrow")
+        key = (name, target, _stamp(Path(table.source)))
+        with self._lock:
+            if key not in self._looks:
+                if len(self._looks) >= MOST_KEPT:
+                    self._looks.pop(next(iter(self._looks)))
+                self._looks[key] = profile(table, target)
+            return self._looks[key]
+
+    def quality(self, name: str) -> Quality | None:
+        """Return the quality of a table that was looked at, or is small; None if nothing is known of it."""
+        try:
+            table = self.settings(name)
+            path = Path(table.source)
+            seen = (name, None, _stamp(path)) in self._looks
+            if not seen and not (path.is_file() and path.stat().st_size <= AT_ONCE):
+                return None
+            look = self.profile(name)
+        except (InputError, OSError):
+            return None
+        gaps = [(column.name, look.rows - column.rows) for column in look.columns if column.rows < look.rows]
+        return Quality(look.rows, len(look.columns) + len(look.unfit), sorted(gaps, key=lambda gap: -gap[1]))
+
+    def write(self, name: str, texts: Mapping[str, str], replace: bool) -> list[str]:
+        """Write a proposal's files beside the table's schema; return their names. `InputError` if one is there and may
+        not be replaced, or is the schema in use."""
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
+        schema_file = self.settings(name).schema_file
+        paths = {schema_file.parent / f"{plain}-{what}.toml": text for what, text in texts.items()}
+        for path in paths:
+            if any(path.resolve() == table.schema_file.resolve() for table in self._tables.values()):
+                raise InputError(f"{path.name} is the schema in use: download the proposal, and put it there by hand")
+            if not replace and path.exists():
+                raise InputError(f"{path.name} exists already: tick Replace to write it anew; nothing has been written")
+        for path, text in paths.items():
+            files.write_text(path, text)
+        return [path.name for path in paths]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return size and time of a file; zeros for what is none."""
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_size, state.st_mtime_ns

@@ -1,0 +1,122 @@
+"""The questions that a proposal can ask, in words and in groups; which settings each needs, and what defaults mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parties.jobs import kinds
+from parties.jobs.settings import Parameter
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Count and average": {
+        "release count": "How many rows meet a condition?",
+        "release histogram": "How many rows have each value of a column?",
+        "release table": "How many rows have each combination of values?",
+        "release sum": "What do the numbers of a column add up to?",
+        "release mean": "What is the average of a column?",
+        "release median": "What is the median of a column?",
+        "release top": "Which values of a column are the most frequent?",
+        "release triangles": "How many triangles does the network of both have?",
+        "variance": "Is the variance of a column above a bound?",
+    },
+    "Predict": {
+        "id3": "Which rules predict a column? (a decision tree)",
+        "release naive-bayes": "How likely is each class? (naive Bayes)",
+        "regress joint": "What speaks for and against a class? (a linear classifier)",
+    },
+    "Groups of alike": {
+        "cluster": "Which rows are alike? (clusters)",
+    },
+    "Publish": {
+        "publish joint-table": "Which table of counts or sums may be published?",
+        "publish joint": "How can both publish rows in which nobody is recognised? (one recoding)",
+        "publish lattice": "The same by hierarchies: which level of each?",
+        "synthesise": "Which invented rows are like those of both?",
+        "release marginals": "Which columns go together, for making invented rows?",
+    },
+    "Compare": {
+        "millionaires": "Who has more?",
+        "equality": "Do both have the same number?",
+        "majority": "Which class do most rows have?",
+        "circuit": "What does a circuit of ours say of both inputs?",
+    },
+}
+OTHERS = "Others"
+ABOUT = frozenset({"where", "of"})  # settings that say what a question is about, besides columns
+
+MEANS = {  # what leaving a setting as it is means for people
+    "adjacency": "The noise hides whether a row is there at all.",
+    "against": "Nobody is recognised by the public, nor by the peer, who can take its own rows away.",
+    "bits": "Numbers up to about four billion fit.",
+    "classes": "All values of the target compete.",
+    "clip": "No row can pull the result further than a public bound.",
+    "columns": "Everything that the schema has may be used.",
+    "delta": "What epsilon promises holds without exception, or but for the tiny chance that is named here.",
+    "distance": "The order of the values does not count.",
+    "diversity": "A group must have so many different values, however often each occurs.",
+    "epsilon": "No noise is added.",
+    "exact": "Noise is added, so that no single row shows. Without it the peer can subtract its own part.",
+    "first": "The three most frequent are told.",
+    "generator": "Rows are drawn from a model of which columns go together.",
+    "huber": "Only a narrow band at the border is treated mildly.",
+    "iterations": "Chosen so that the noise stays small.",
+    "k": "No leaf or group speaks of fewer rows than that, unless of none.",
+    "l": "A group may all be of one class: whoever is known to be in the group is then known to be of that class.",
+    "lambda": "Chosen so that single rows weigh little.",
+    "leaf_epsilon": "The classes at the ends get as much of the privacy budget as each level.",
+    "least_rows": "Nothing is promised about how few rows there are.",
+    "loss": "Wrong guesses cost more the surer they were.",
+    "max_classes": "Searches of up to 16,384 groups are made.",
+    "max_depth": "Chosen by public numbers, so that the tree stays readable and affordable, unless plain is chosen.",
+    "max_rows": "The bound that the table has in party.toml.",
+    "max_suppressed_rows": "No row is left out of what is published.",
+    "method": "The first of the ways that are named.",
+    "min_rows": "Only the other rules end a branch.",
+    "model_cells": "A model of this size; a larger one takes more memory.",
+    "most_bytes": "A run that costs far more than was forecast stops in order.",
+    "numeric": "Every column is taken as kinds, not as amounts.",
+    "parts": "Chosen so that the noise stays small.",
+    "plain": "The rules for groups hold. Without them a leaf may speak of one person.",
+    "quality": "The question is preferred that gets most rows right.",
+    "rate": "Chosen by public numbers.",
+    "rows": "As many rows are made as there seem to be.",
+    "rules": "A value is told, or hidden altogether.",
+    "score": "Groups are divided as evenly as can be.",
+    "select": "What is counted is chosen step by step, where the model is worst.",
+    "sets": "Every combination of so many columns is counted.",
+    "shares": "Later rounds, which matter more, get more of the budget.",
+    "steps": "Chosen so that the noise stays small.",
+    "stop": "A branch may end when no question helps.",
+    "support_epsilon": "How many rows a leaf has is not told.",
+    "t": "A group may differ from all rows in what is sensitive.",
+    "threshold": "Cells of one or two rows are hidden.",
+    "tolerance": "Questions that are as good to a thousandth count as equal.",
+    "trees": "One tree, which can be read.",
+    "ways": "Columns are looked at in pairs.",
+    "zeros": "Nobody sees whether a hidden cell is empty or just small.",
+    "engine": "The usual way; the answer is the same with each, only bytes and time differ.",
+    "ot": "The usual way; only bytes and time differ.",
+    "garbling": "The usual way; only bytes and time differ.",
+    "form": "The usual way; only bytes and time differ.",
+}
+
+
+def grouped() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield groups of kinds of jobs, each with its question; kinds that none of ours knows come last, in their own
+    words."""
+    known = {name for group in GROUPS.values() for name in group}
+    there = kinds.names()
+    for title, questions in GROUPS.items():
+        yield title, [(name, question) for name, question in questions.items() if name in there]
+    if others := [(name, kinds.line(name)) for name in there if name not in known]:
+        yield OTHERS, others
+
+
+def question(name: str) -> str:
+    """Return the question of a kind in words."""
+    return next((group[name] for group in GROUPS.values() if name in group), "") or kinds.line(name)
+
+
+def is_first(field: Parameter) -> bool:
+    """Return whether a question needs the setting: it must be given, or says what the question is about."""
+    return not field.is_engine and (field.is_needed or field.column or field.role == "private" or field.key in ABOUT)

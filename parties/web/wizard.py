@@ -1,0 +1,110 @@
+"""`smc prepare` as a page: what a table of this node holds, what the schema would say, and what to overrule."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from parties.alone.preparing import writing
+from parties.alone.preparing.overruling import TYPES, Wish, overruled
+from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.proposing import TableProposal, propose
+from parties.base.text import listed
+from parties.web.own_tables import OwnTables
+from parties.web.render import Renderer
+from parties.web.visits import Visit
+from smc.errors import InputError
+
+FIELDS = ("type", "low", "high", "width")
+LONGEST = 40  # letters of a bound
+ACTIONS = ("show", "schema", "mapping", "write")
+
+
+class Wizard:
+    """The form for a table, and what takes it."""
+
+    def __init__(self, tables: OwnTables, renderer: Renderer) -> None:
+        self._tables, self._renderer = tables, renderer
+
+    def form(self, visit: Visit) -> Response:
+        """Show what the table's columns hold and the proposal for each."""
+        return self._show(visit, visit.request.query_params.get("target", ""), {})
+
+    def submit(self, visit: Visit) -> Response:
+        """Show the proposal with what is overruled, send a file of it, or write both."""
+        form, name = visit.form, self._name(visit)
+        target = form.get("target", "")
+        try:
+            visit.check()
+            table, before = self._proposal(name, target)
+        except InputError as error:
+            return self._show(visit, "", {}, str(error))
+        wishes = {
+            column.name: Wish(*(form.get(f"{field}:{place}", "").strip()[:LONGEST] for field in FIELDS))
+            for place, column in enumerate(before.columns)
+        }
+        try:
+            if unknown := [wish.type for wish in wishes.values() if wish.type not in TYPES]:
+                raise InputError(f"there is no type {unknown[0]!r}")
+            after = overruled(before, wishes)
+            action = form.get("action", "show")
+            if action in ("schema", "mapping"):
+                return _file(f"{action}.toml", self._text(name, action, table, after))
+            done = self._write(name, table, after, form) if action == "write" else ""
+            return self._show(visit, target, wishes, said=done)
+        except InputError as error:
+            return self._show(visit, target, wishes, str(error))
+
+    def _write(self, name: str, table: TableProfile, proposal: TableProposal, form: dict[str, str]) -> str:
+        replace = form.get("replace") == "yes"
+        texts = {what: self._text(name, what, table, proposal) for what in ("schema", "mapping")}
+        names = self._tables.write(name, texts, replace)
+        return f"Written: {listed(names)}, beside the table’s schema. Nothing else has changed."
+
+    def _text(self, name: str, what: str, table: TableProfile, proposal: TableProposal) -> str:
+        if what == "schema":
+            return proposal.schema.text()
+        return writing.mapping_text(name, table, proposal).lstrip("\n")
+
+    def _name(self, visit: Visit) -> str:
+        name = str(visit.request.path_params["table"])
+        if name not in self._tables:
+            raise HTTPException(404, "there is no such table in party.toml")
+        return name
+
+    def _proposal(self, name: str, target: str) -> tuple[TableProfile, TableProposal]:
+        table = self._tables.profile(name, target or None)
+        return table, propose(table, target or None)
+
+    def _show(self, visit: Visit, target: str, wishes: dict[str, Wish], problem: str = "", said: str = "") -> Response:
+        name = self._name(visit)
+        context: dict[str, object] = {"table": name, "problem": problem, "said": said, "types": TYPES, "target": target}
+        try:
+            table, before = self._proposal(name, target)
+        except InputError as error:
+            gone = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
+            return self._renderer.page(visit, "wizard.html", {**context, **gone, "problem": problem or str(error)}, 400)
+        after = before
+        if not problem:
+            after = overruled(before, wishes)
+        missing = {column.name: table.rows - column.rows for column in table.columns}
+        lines = [
+            (
+                place,
+                was.name,
+                was.holds,
+                missing.get(was.name, 0),
+                writing.becomes(now),
+                now.remarks,
+                wishes.get(was.name, Wish()),
+            )
+            for place, (was, now) in enumerate(zip(before.columns, after.columns, strict=True))
+        ]
+        context |= {"lines": lines, "rows": table.rows, "remarks": before.remarks, "tells": writing.TELLS}
+        context |= {"names": [column.name for column in table.columns]}
+        return self._renderer.page(visit, "wizard.html", context, 400 if problem else 200)
+
+
+def _file(name: str, text: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, headers=headers, media_type="application/toml")

@@ -1,0 +1,109 @@
+"""Ordered columns asked by an edge: is x below it? What a node can ask, and own counts of it by prefix sums.
+
+A *question* has answers, one child each. A column that is not ordered is one question, whose answers are its values.
+An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
+value is below edge e, for e = 1, ..., v - 1. They follow one another in the numbering of questions and are a *run*.
+Below a node that has asked for edge e some of the run tell nothing more: where x < e those from e up, elsewhere those
+up to e. So an ordered column can be asked again, by another edge, and nodes of one depth may have different
+numbers of questions left, which follow from the tree that is public.
+
+ID3 sees questions only. What a party brings is the same counts by column, value and class as ever: for the edge e the
+sum over the values below it, and the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from protocols.counts import Indices, LevelCounts
+from protocols.tree import Split, Tree
+
+Runs = tuple[tuple[int, int], ...]  # of questions that ask one ordered column: the first, and the one after the last
+
+
+def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
+    """Return which of the questions left still tell rows apart that have given this answer.
+
+    Example:
+        >>> remaining(((1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
+        (0, 1)
+    """
+    first, end = next((run for run in runs if run[0] <= question < run[1]), (question, question + 1))
+    useless = range(question, end) if answer == 0 else range(first, question + 1)
+    return tuple(other for other in left if other not in useless)
+
+
+def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
+    """Return where each node's candidates are, int64[nodes, most]: from `starts` on, filled up with the first again.
+
+    Among equals the first wins, so what is filled up is never chosen.
+    """
+    offsets = np.arange(most)
+    return np.asarray(starts[:, None] + np.where(offsets < lengths[:, None], offsets, 0))
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What can be asked of columns: `sizes` are their numbers of values, `ordered` says which are asked by edges."""
+
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+
+    @cached_property
+    def asked(self) -> tuple[tuple[int, int], ...]:
+        """The column and edge of every question; edge 0 asks for the value itself."""
+        edges = [range(1, size) if by_edge else (0,) for size, by_edge in zip(self.sizes, self.ordered, strict=True)]
+        return tuple((column, edge) for column, of_column in enumerate(edges) for edge in of_column)
+
+    @cached_property
+    def domains(self) -> tuple[int, ...]:
+        """How many answers every question has."""
+        return tuple(2 if edge else self.sizes[column] for column, edge in self.asked)
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The questions of each ordered column."""
+        firsts = [i for i, (_, edge) in enumerate(self.asked) if edge == 1]
+        return tuple((first, first + self.sizes[self.asked[first][0]] - 1) for first in firsts)
+
+    def of_columns(self, tree: Tree) -> Tree:
+        """Return a tree of questions as sources of counts know it, see `Split.edge`."""
+        if not isinstance(tree, Split):
+            return tree
+        column, edge = self.asked[tree.attribute]
+        return Split(column, tuple(map(self.of_columns, tree.children)), edge)
+
+    def counts(self, tables: LevelCounts) -> LevelCounts:
+        """Return counts by columns as counts by questions."""
+        if not tables.values:
+            return tables
+        sums = [
+            values.cumsum(axis=1) if by_edge else values
+            for values, by_edge in zip(tables.values, self.ordered, strict=True)
+        ]
+        by_question = [
+            np.stack([sums[column][:, edge - 1], tables.classes - sums[column][:, edge - 1]], axis=1)
+            if edge
+            else sums[column]
+            for column, edge in self.asked
+        ]
+        return LevelCounts(tables.classes, tuple(by_question))
+
+
+class Asked:
+    """A source of counts by columns, asked by questions: of a tree, or of a forest."""
+
+    def __init__(self, source: Any, questions: Questions) -> None:
+        """Take a `protocols.counts.Counts`, or a `protocols.release.tree.ForestCounts`."""
+        self._source = source
+        self._questions = questions
+
+    def level(self, trees: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
+        """See `Counts.level` and `ForestCounts.level`."""
+        of_columns = self._questions.of_columns
+        by_columns = tuple(map(of_columns, trees)) if isinstance(trees, tuple) else of_columns(trees)
+        return self._questions.counts(self._source.level(by_columns, attributes))

@@ -1,0 +1,139 @@
+"""A table of the node is prepared on its page: looked at, overruled, downloaded, written."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from parties.alone.preparing.overruling import Wish, overruled
+from parties.alone.preparing.profile import profile
+from parties.alone.preparing.proposing import propose
+from parties.sources.settings import PlaceSettings, TableSettings
+from parties.tables import schema as schemas
+from parties.web import own_tables
+from parties.web.app import make_app
+from parties.web.login import Logins
+from parties.web.own_tables import OwnTables
+from smc.errors import InputError
+from tests.support.fake_node import ORIGIN, FakeNode
+
+pytest.importorskip("ibis")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> TableSettings:
+    rows = [f"{20 + i % 60};{'yes' if i % 3 else 'no'};{i % 7},5;{'' if i % 5 == 0 else 'a'}" for i in range(200)]
+    (tmp_path / "raw.csv").write_text("\n".join(["age;outcome;dose;ward", *rows]) + "\n")
+    (tmp_path / "schema.toml").write_text('[attributes]\noutcome = ["no", "yes"]\n')
+    return TableSettings.model_validate({"source": str(tmp_path / "raw.csv"), "schema": str(tmp_path / "schema.toml")})
+
+
+class Page:
+    """A signed-in client of the page of a node with this table."""
+
+    def __init__(self, table: TableSettings) -> None:
+        self.node, logins = FakeNode(), Logins()
+        self.client = TestClient(make_app(self.node, logins, tables=OwnTables({"patients": table})), ORIGIN)
+        self.client.get(logins.link(ORIGIN))
+        self.token = self.client.get("/propose?kind=id3").text.split('name="form_token" value="')[1].split('"')[0]
+
+    def post(self, action: str, **fields: str) -> tuple[int, str]:
+        data = {"form_token": self.token, "target": "outcome", "action": action, **fields}
+        answer = self.client.post("/tables/patients/prepare", data=data, headers={"Origin": ORIGIN})
+        return answer.status_code, html.unescape(answer.text)
+
+
+def test_it_shows_what_prepare_shows(table: TableSettings) -> None:
+    page = html.unescape(Page(table).client.get("/tables/patients/prepare?target=outcome").text)
+    for column in propose(profile(PlaceSettings(source=table.source), "outcome"), "outcome").columns:
+        assert column.holds in page
+    assert "200 rows, 4 columns" in page
+    assert "40 rows without a value" in page
+    assert "The schema tells the peer" in page
+
+
+def test_what_is_overruled_is_in_the_files(table: TableSettings, tmp_path: Path) -> None:
+    page = Page(table)
+    wishes = {"type:0": "integer", "low:0": "0", "high:0": "120", "width:0": "20", "type:2": "out"}
+    code, text = page.post("schema", **wishes)
+    assert code == 200
+    (tmp_path / "got.toml").write_text(text)
+    known = schemas.load(tmp_path / "got.toml")
+    assert "dose" not in known.attributes
+    assert known.attributes["age"][:2] == ("under 20", "20 to 39")
+    assert known.target == "outcome"
+    code, lines = page.post("mapping", **wishes)
+    assert (code, "separator" in lines, "[tables.patients.format]" in lines) == (200, True, True)
+    code, text = page.post("write", **wishes)
+    assert (code, "Written: " in text) == (200, True)
+    assert schemas.load(tmp_path / "patients-schema.toml").digest() == known.digest()
+    assert (tmp_path / "patients-mapping.toml").read_text() == lines
+
+
+def test_files_are_replaced_only_when_that_is_ticked(table: TableSettings, tmp_path: Path) -> None:
+    page = Page(table)
+    (tmp_path / "patients-mapping.toml").write_text("mine")
+    code, text = page.post("write")
+    assert (code, "exists already" in text) == (400, True)
+    assert (tmp_path / "patients-mapping.toml").read_text() == "mine"
+    assert not (tmp_path / "patients-schema.toml").exists(), "neither is written"
+    assert page.post("write", replace="yes")[0] == 200
+    assert (tmp_path / "patients-mapping.toml").read_text() != "mine"
+    assert (tmp_path / "schema.toml").read_text() == '[attributes]\noutcome = ["no", "yes"]\n'
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"type:0": "integer", "low:0": "many"}, "age: low must be a number, not 'many'"),
+        ({"type:3": "real"}, "ward: low is missing: public bounds are never taken from the rows"),
+        ({"low:1": "1"}, "outcome: only numbers have bounds"),
+        ({"type:1": "out"}, "outcome: the target cannot be left out"),
+        ({"type:0": "integer", "low:0": "9", "high:0": "3"}, "age: "),
+        ({"type:0": "../../etc"}, "there is no type"),
+        ({"form_token": "x"}, "before you signed in"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_written(
+    table: TableSettings, tmp_path: Path, fields: dict[str, str], said: str
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    code, text = Page(table).post("write", **fields)
+    assert (code, said in text) == (400, True)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["nobody", "..%2F..%2Fetc%2Fpasswd", "%2Fetc%2Fpasswd"])
+def test_only_tables_of_the_party_file_are_looked_at(table: TableSettings, name: str) -> None:
+    assert Page(table).client.get(f"/tables/{name}/prepare").status_code == 404
+
+
+def test_a_name_makes_no_path(table: TableSettings, tmp_path: Path) -> None:
+    names = OwnTables({"../up/x": table}).write("../up/x", {"schema": "a"}, False)
+    assert names == ["_up_x-schema.toml"]
+    assert (tmp_path / "_up_x-schema.toml").read_text() == "a"
+    used = OwnTables({"t": table.model_copy(update={"schema_file": tmp_path / "t-schema.toml"})})
+    with pytest.raises(InputError, match="is the schema in use"):
+        used.write("t", {"schema": "a"}, True)
+
+
+def test_a_database_is_not_looked_at(table: TableSettings) -> None:
+    page = Page(table.model_copy(update={"source": "postgresql://db/x"}))
+    answer = page.client.get("/tables/patients/prepare")
+    assert (answer.status_code, "only a table that is a file" in answer.text) == (400, True)
+
+
+def test_own_rows_stand_beside_the_form(table: TableSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page(table)
+    text = page.client.get("/propose?kind=id3&table=patients").text
+    assert "200 rows, 4 columns; without a value: <bdi>ward</bdi> in 20.0 %." in text
+    monkeypatch.setattr(own_tables, "AT_ONCE", 10)
+    assert "Look at its rows" in Page(table).client.get("/propose?kind=id3&table=patients").text
+
+
+def test_nothing_overruled_is_the_proposal(table: TableSettings) -> None:
+    before = propose(profile(PlaceSettings(source=table.source), "outcome"), "outcome")
+    assert overruled(before, {"age": Wish()}).schema.digest() == before.schema.digest()
