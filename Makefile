@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
-	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
+	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-sensitivity bench-derived docs
 
 demo: $(CORE)
@@ -43,6 +43,9 @@ bench: $(STAMP)
 
 benchmarks: $(STAMP)
 	$(BIN)/python -m benchmarks.gates
+
+streaming: $(STAMP)
+	$(BIN)/python -m benchmarks.streaming --rows 20000000 --markdown --out benchmarks/results/streaming.json
 
 counting: $(STAMP)
 	$(BIN)/python -m benchmarks.counting --rows 100000000 --out benchmarks/results/counting.json

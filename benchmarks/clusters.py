@@ -38,7 +38,7 @@ from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.lloyd import split
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.centroids import UNIT, cluster_sums
+from protocols.release.centroids import UNIT
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 
@@ -84,7 +84,7 @@ def best(rows: int, columns: int, seed: int) -> float:
 def own(task: Cluster, points: Any) -> Any:
     """What a party with these rows brings."""
     indices, sizes = points + UNIT, [len(VALUES)] * points.shape[1]
-    return task.own_numbers(RowCounts(sizes[1:], sizes[0], indices[:, :-1], indices[:, -1]))
+    return task.own_rows(RowCounts(sizes[1:], sizes[0], indices[:, :-1], indices[:, -1]))
 
 
 def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
@@ -94,7 +94,7 @@ def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
         assert part.noise is not None
         if not task.on_grid:
             places = task.lloyd.places(split(opened, task.rounds))
-            sums = cluster_sums(numbers[:, :-1], numbers[:, -1], places).reshape(-1)
+            sums = numbers(places).reshape(-1)
         chance = -np.expm1(-1 / float(part.noise.scale))
         noise = draw.geometric(chance, part.numbers) - draw.geometric(chance, part.numbers)
         opened = (*opened, *((numbers if task.on_grid else sums) + noise).tolist())

@@ -6,7 +6,7 @@ here; `parties.sources` asks databases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from protocols.tree import Open, Split, Tree
 from smc.errors import InputError
+
+BATCH = 1 << 16  # lines of a piece
 
 Indices = NDArray[np.int64]
 
@@ -51,6 +53,12 @@ class Rows(Counts, Protocol):
 
     def distinct(self) -> Indices:
         """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, class, how many."""
+
+    def batches(self) -> Iterator[Indices]:
+        """Yield all rows in pieces of bounded size, each as `distinct` has them; equal rows may stand in several lines.
+
+        Each call is a pass over all rows, in any order: what is computed of them must not depend on it.
+        """
 
 
 class RowCounts:
@@ -99,6 +107,14 @@ class RowCounts:
         rows = np.column_stack([self._rows, self._labels])
         distinct, which = np.unique(rows, axis=0, return_inverse=True)
         return np.column_stack([distinct, _count((len(distinct),), self._numbers, which.reshape(-1))])
+
+    def batches(self) -> Iterator[Indices]:
+        """See `Rows.batches`."""
+        for start in range(0, len(self._labels), BATCH):
+            part = slice(start, start + BATCH)
+            labels = self._labels[part]
+            numbers = np.ones(len(labels), dtype=np.int64) if self._numbers is None else self._numbers[part]
+            yield np.column_stack([self._rows[part], labels, numbers])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
         """Return the number of each row's open node, -1 in a leaf; and how many open nodes there are."""

@@ -55,6 +55,16 @@ def test_the_bench() -> None:
         assert (rounds, gates.replace(",", "")) == (str(one["rounds"]), str(one["and_gates"]))
 
 
+def test_columns_of_numbers_in_pieces() -> None:
+    from benchmarks.streaming import markdown
+
+    report = results("streaming")
+    assert markdown(report) in PAGE
+    assert (
+        f"{report['streaming']['rows'] // 1_000_000} million rows of {report['streaming']['columns']} columns" in WORDS
+    )
+
+
 def test_counting_where_the_rows_live() -> None:
     counting = results("counting")["counting"]
     levels = counting["levels"]

@@ -30,7 +30,6 @@ from parties.jobs.release.triangles import Triangles
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.centroids import cluster_sums
 from protocols.release.triangles import answer_law, bound_law, bounded
 from smc.engines import Engine
 
@@ -104,11 +103,9 @@ def rounds(promise: Promise) -> Mechanism:
     task = _task(Cluster, promise, _schema(x=2), **settings)
     tables = _neighbours((0,), (1,), promise)
     exact = []
-    for points in (own_numbers(task, table) for table in tables):
+    for sums_at in (own_numbers(task, table) for table in tables):
         places = [task.lloyd.places(((0,) * task.rounds[0].numbers,) * number) for number in range(len(task.rounds))]
-        exact.append(
-            np.concatenate([cluster_sums(points[:, :-1], points[:, -1], clusters).reshape(-1) for clusters in places])
-        )
+        exact.append(np.concatenate([sums_at(clusters).reshape(-1) for clusters in places]))
     return _mechanism("cluster-rounds", tables, promise, sums(task.rounds, exact, weighted(task.rounds)))
 
 
@@ -180,7 +177,7 @@ def weighted(parts: Sequence[Part]) -> Judged:
     return judged
 
 
-def own_numbers(task: Release, lines: Lines) -> Numbers:
+def own_numbers(task: Release, lines: Lines) -> Any:
     """Compute what a party with these rows brings to a job."""
     schema, target = task.schema, task.target
     columns = list(schema.attributes)

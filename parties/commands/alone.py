@@ -15,6 +15,7 @@ from parties.base.text import listed, quoted
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
 from parties.commands.rows import tell_left_out
+from parties.models import linear
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
@@ -155,6 +156,9 @@ def predict(
         rows = _rows_for(model, data, config_file, table)
         labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
     actual = rows.values.get(model.target)
+    if isinstance(model, LinearModel) and model.classes is None:
+        _show_numbers(labels, model, actual, only_score, as_json)
+        return
     score = prediction.score(labels, actual) if actual is not None else None
     calibration: list[Predicted] = []
     if actual is not None and (only_score or as_json):
@@ -177,6 +181,25 @@ def predict(
         for group in calibration:
             screen.print(_calibration_line(group))
         screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+
+
+def _show_numbers(
+    numbers: list[str], model: LinearModel, actual: list[str] | None, only_score: bool, as_json: bool
+) -> None:
+    """Show what a model of numbers says, and how far it is from rows whose number is known."""
+    score = None if actual is None else linear.score(numbers, actual)
+    if only_score and score is None:
+        raise InputError(f"--score: the rows have no column {quoted(model.target)} with numbers to compare with")
+    if as_json:
+        result: dict[str, Any] = {} if only_score else {"predictions": list(map(float, numbers))}
+        console.print_json(result if score is None else result | score)
+        return
+    for number in [] if only_score else numbers:
+        print(number)
+    if score is not None:
+        screen = console.out if only_score else console.err
+        about = f"root of the mean square error {score['rmse']:.6g}, R2 {score['r2']:.4f}"
+        screen.print(f"{about}: {score['rows']} rows")
 
 
 def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
@@ -202,7 +225,8 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         tell_left_out(table)
     columns = dict.fromkeys(_columns(model))
     numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
-    agreed = schema.load(table.schema_file).numeric(numbers)
+    of_numbers = [model.target] if isinstance(model, LinearModel) and model.classes is None else []
+    agreed = schema.load(table.schema_file).numeric([*numbers, *of_numbers])
     if lacking := [name for name in columns if name not in agreed.attributes]:
         raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")
     from parties.sources.labels import labelled

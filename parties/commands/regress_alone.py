@@ -88,7 +88,7 @@ def alone(
     label = schema.choose_target(target)
     features, used = features_of(schema, label, _listed(columns), _listed(numeric))
     with console.progress("fitting"):
-        rows = rows_of(_source(data, used, label), used, label, features)
+        rows = rows_of(_source(data, used, label), features)
         fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
     document: dict[str, Any] = {
         "method": method,

@@ -43,10 +43,13 @@ class Inputs:
         return self.table, self.schema
 
     @contextmanager
-    def counts(self, target: str, columns: Sequence[str], wanted: Schema | None = None) -> Iterator[Source]:
+    def counts(
+        self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
+    ) -> Iterator[Source]:
         """Give the table as a source of counts, by these columns in this order, the target among them.
 
-        `wanted` is the schema of a job, which may ask for numbers by themselves where ours has ranges.
+        `wanted` is the schema of a job, which may ask for numbers by themselves where ours has ranges. For
+        `streamed` see `open_table`.
 
         Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now. By the
         table's own public bounds, which a job's are compared with before (`Kind.misfit`): if rows were held against a
@@ -58,7 +61,7 @@ class Inputs:
         ours = schema.attributes | (wanted.attributes if wanted is not None else {})
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
-            source = open_table(table, ordered, target, columns)
+            source = open_table(table, ordered, target, columns, streamed)
         except InputError as error:
             raise AwayError(without_cells(error)) from None
         try:

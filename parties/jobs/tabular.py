@@ -60,6 +60,11 @@ class BySchema(Kind):
         one."""
 
     @property
+    def streamed(self) -> bool:
+        """Whether rows are asked for in pieces, see `protocols.counts.Rows.batches`."""
+        return False
+
+    @property
     @override
     def reads_table(self) -> bool:
         return True
@@ -95,7 +100,7 @@ class BySchema(Kind):
         if not is_plain(table, schema):
             columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
             mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
-            source = open_table(mapped, schema, target)
+            source = open_table(mapped, schema, target, streamed=self.streamed)
             atexit.register(source.close)  # a tree asks it level by level, to the end of the command
             source.check()
             return source, []
@@ -116,8 +121,9 @@ class BySchema(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            yield Opened(self.own_rows(source), source.fingerprint)
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+            fingerprint = source.fingerprint_of_rows if self.streamed else source.fingerprint
+            yield Opened(self.own_rows(source), fingerprint)
 
     @classmethod
     @override

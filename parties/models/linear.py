@@ -1,13 +1,14 @@
-"""A linear classifier as a result: what each value adds to a row's score, and what it says of rows.
+"""A linear model as a result: what each value adds to a row's score, and what it says of rows.
 
-A row is of the second class if the intercept and what its cells add are above 0 in all. A number outside the bounds
+A row is of the second class if the intercept and what its cells add are above 0 in all; of a target of numbers that is
+the number, moved to the nearer bound. A number outside the bounds
 that are in the model counts as the nearer one; a missing one adds nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -35,12 +36,16 @@ Column: TypeAlias = Slope | Mapping[str, float]  # of categories: what each adds
 
 @dataclass(frozen=True)
 class LinearModel:
-    """The two classes, the second of which a score above 0 stands for; and what a row's score is made of."""
+    """What a row's score is made of, and the two classes, the second of which a score above 0 stands for.
+
+    Or, with `bounds` of the target, no classes: then a score is a number.
+    """
 
     target: str
-    classes: tuple[str, str]
+    classes: tuple[str, str] | None
     intercept: float
     columns: Mapping[str, Column]
+    bounds: tuple[float, float] | None = None
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
@@ -48,19 +53,31 @@ class LinearModel:
         target, classes, intercept, columns = (fields.get(n) for n in ("target", "classes", "intercept", "columns"))
         if not isinstance(target, str) or not isinstance(columns, dict):
             raise ValueError("it has no target, or no columns")
-        if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(name, str) for name in classes):
+        bounds = [fields.get(name) for name in ("least", "greatest")]
+        if classes is None:
+            if not all(map(_is_number, bounds)):
+                raise ValueError("it has neither classes nor bounds")
+        elif not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(name, str) for name in classes):
             raise ValueError("classes: must be two names")
         if not _is_number(intercept):
             raise ValueError("intercept: must be a number")
         parsed = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
-        return cls(target, (classes[0], classes[1]), float(intercept), parsed)  # type: ignore[arg-type]
+        start = float(intercept)  # type: ignore[arg-type]
+        if classes is None:
+            return cls(target, None, start, parsed, (float(bounds[0]), float(bounds[1])))  # type: ignore[arg-type]
+        return cls(target, (classes[0], classes[1]), start, parsed)
 
     def predict(self, rows: Columns) -> list[str]:
-        """Return the class of every row; only columns of the model are needed.
+        """Return the class of every row, or its number; only columns of the model are needed.
 
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """
-        return [self.classes[score > 0] for score in self.scores(rows)]
+        scores = self.scores(rows)
+        if self.classes is not None:
+            return [self.classes[score > 0] for score in scores]
+        assert self.bounds is not None
+        least, greatest = self.bounds
+        return [f"{min(max(score, least), greatest):.6g}" for score in scores]
 
     def scores(self, rows: Columns) -> list[float]:
         """Return the score of every row; see `predict`."""
@@ -80,6 +97,23 @@ class LinearModel:
             where = rows.where(row, name)
             raise InputError(f"{where}: the model does not know {quoted(text)}{hint}; known: {known}")
         return column[text]
+
+
+def score(predicted: Sequence[str], actual: Sequence[str]) -> dict[str, float | int] | None:
+    """Return the root of the mean square error, R2 and the number of rows; None if no row's number is known."""
+    pairs = [(float(p), float(a)) for p, a in zip(predicted, actual, strict=True) if _is_text_of_number(a)]
+    if not pairs:
+        return None
+    mean = math.fsum(a for _, a in pairs) / len(pairs)
+    off, spread = math.fsum((p - a) ** 2 for p, a in pairs), math.fsum((a - mean) ** 2 for _, a in pairs)
+    return {"rmse": math.sqrt(off / len(pairs)), "r2": 1 - off / spread if spread else 0.0, "rows": len(pairs)}
+
+
+def _is_text_of_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _column(where: str, fields: Any) -> Column:

@@ -55,6 +55,7 @@ class Database(ABC):
     """A connection that answers queries. `place` names it in messages; passwords in `hidden` are cut out of them."""
 
     cased = False  # whether names that differ only in case are two names
+    reads_slowly = False  # whether rows are better kept than read again: text, or whatever a cluster has to fetch
 
     def __init__(self, backend: SQLBackend, place: str, hidden: Sequence[str] = ()) -> None:
         self.backend = backend
@@ -270,6 +271,8 @@ class Postgres(Database):
 
 class Spark(Database):
     """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
+
+    reads_slowly = True
 
     def keep(self, rows: exp.Select) -> exp.Select:
         """Return the answer as a view, computed when it is asked the first time."""

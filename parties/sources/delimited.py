@@ -33,6 +33,7 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> ir.Table:
     names, records = read_header(path, spelling)
     readable = path if spelling.encoding == "utf-8" else _in_utf8(engine, path, spelling)
     engine.reads.append(str(readable))
+    engine.reads_slowly = True
     table = engine.backend.read_csv(
         glob.escape(str(readable)),
         columns={f"c{i}": "VARCHAR" for i in range(len(names))},

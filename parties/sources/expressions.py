@@ -57,7 +57,9 @@ class Cell:
         """The cell's text; NULL of NULL."""
         text = exp.cast(self._column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
-            digits = exp.cast(exp.cast(self._column.copy(), "BIGINT"), "TEXT")
+            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
+            number = whole(this=self._column.copy(), to=exp.DataType.build("BIGINT"))
+            digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
         return exp.Trim(this=text, expression=exp.Literal.string(SPACE)) if self._is_text else text
 
@@ -66,6 +68,13 @@ class Cell:
         """The category's index; NULL if the value is not in the schema."""
         parts = [*self._looked_up(), *self._ranged(), *self._missing(), *self._others()]
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
+
+    @property
+    def number(self) -> exp.Expr | None:
+        """The cell as the number that `ColumnRule.indices` takes; None unless it is one, and the rule takes numbers."""
+        if not (self._is_number and self._rule.is_grid):
+            return None
+        return self._column.copy() if self._type.is_floating() else exp.cast(self._column.copy(), "DOUBLE")
 
     @property
     def _is_number(self) -> bool:
@@ -83,7 +92,12 @@ class Cell:
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is none; in SQL one NaN equals another."""
+        """True if a floating-point number is none; in SQL one NaN equals another.
+
+        But DuckDB compares by a Parquet file's bounds of a column, which leave NaN out.
+        """
+        if self._lists:
+            return exp.IsNan(this=self._column.copy())
         return self._column.copy().eq(exp.cast(exp.Literal.string("NaN"), "DOUBLE"))
 
     def _looked_up(self) -> list[exp.Expr]:

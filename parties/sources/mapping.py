@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings, FormatSettings
 from parties.tables.delimited import MISSING
@@ -79,6 +82,17 @@ class Ranges:
         nearest = math.floor((float(x) - low) / step + 0.5)
         return self.places[min(max(nearest, 0), len(self.places) - 1)]
 
+    def places_of(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return `place` of many numbers, of a grid; NaN of NaN. The same steps, so the same to the last bit."""
+        assert self.grid is not None
+        low, step = self.grid
+        nearest = x.astype(np.float64)
+        nearest -= float(low)
+        nearest /= float(step)
+        nearest += 0.5
+        np.clip(nearest, 0, len(self.places) - 1, out=nearest)
+        return np.floor(nearest, out=nearest)
+
 
 @dataclass(frozen=True)
 class ColumnRule:
@@ -114,6 +128,20 @@ class ColumnRule:
             return self.ranges.place(x)
         return self.other
 
+    @property
+    def is_grid(self) -> bool:
+        """Whether a cell that is a number is placed on a grid, whichever number it is."""
+        return self.ranges is not None and self.ranges.grid is not None and not any(map(_is_number, self.texts))
+
+    def indices(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the indices of cells that are numbers, NaN for no value, where the rule `is_grid`; -1 of unknown
+        ones."""
+        assert self.ranges is not None
+        places = self.ranges.places_of(x)
+        if (absent := np.isnan(places)).any():
+            places[absent] = -1 if self.missing is None else self.missing
+        return places
+
     def number(self, text: str) -> Number | None:
         """Return the number of a cell's text as the ranges read it; None if it is none."""
         assert self.ranges is not None
@@ -136,6 +164,14 @@ class ColumnRule:
             return f"{quoted(text)} is not a {wanted}"
         allowed = {**self.starts, **self.texts}
         return f"{quoted(text)} is not in the schema{did_you_mean(text, allowed)}; allowed: {listed(allowed)}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def rules(

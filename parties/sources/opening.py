@@ -29,13 +29,16 @@ UNREAD = {  # databases that are known, and for which there is no engine here
 }
 
 
-def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
+def open_table(
+    settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None, streamed: bool = False
+) -> Source:
     """Return a source of counts of the table's rows: by the attributes of the schema, in its order, and the target's
     classes.
 
     `columns` names the attributes to count; without it they are all of the schema. The settings are checked against the
-    whole schema. `InputError` if they do not fit, if there is no such table or column, or if the source cannot be read.
-    Values are not looked at: see `Source.check`.
+    whole schema. Rows that are asked for in pieces, `Source.batches`, are `streamed`. `InputError` if
+    they do not fit, if there is no such table or column, or if the source cannot be read. Values are not looked at: see
+    `Source.check`.
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     if counted_here(settings):
@@ -47,7 +50,7 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
 
     try:
         bounds = settings.max_rows, settings.least_rows
-        return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, left_out=rows.left_out)
+        return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, rows.left_out, streamed)
     except BaseException:
         rows.engine.close()
         raise

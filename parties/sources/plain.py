@@ -57,6 +57,7 @@ class PlainSource(Source):
             if codes.unknown:
                 (text,) = codes.unknown
                 raise self._unfit(rule, text, rule.complaint(text))
+        self._checked = True
         return self._total
 
     @override
@@ -66,6 +67,10 @@ class PlainSource(Source):
     @override
     def distinct(self) -> Indices:
         return self._counted().distinct()
+
+    @override
+    def _read_pieces(self) -> Iterator[Indices]:
+        return self._counted().batches()
 
     @override
     def close(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import ibis.expr.datatypes as dt
 import numpy as np
@@ -19,11 +21,16 @@ from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError
 
+PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
+FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
+
 
 class QueriedSource(Source):
     """Counts by queries: nothing is written to the party's database.
 
     Files and Spark tables are read once, by the first question; PostgreSQL counts the rows that it has when asked.
+    But rows that are `streamed` are read by each pass, unless their columns have few values: then nothing grows with
+    the number of rows but time.
     """
 
     def __init__(
@@ -35,9 +42,10 @@ class QueriedSource(Source):
         max_rows: int,
         least_rows: int = 0,
         left_out: exp.Select | None = None,
+        streamed: bool = False,
     ) -> None:
         """Take a `table` with columns of the given types; the last of the rules is the target's. For `left_out` see
-        `opened.RowQuery`.
+        `opened.RowQuery`. Rows are `streamed` if they are asked for by `batches`.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """
@@ -47,22 +55,37 @@ class QueriedSource(Source):
         self._left_out = left_out
         self._cells = [self._cell(rule, types) for rule in rules]
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
+        self._sizes = [*self._domains, self._classes]
+        self._streamed = streamed and math.prod(self._sizes) > FEW
         self._kept: exp.Select | None = None
-        self._checked = False
+        self._unplaced: exp.Select | None = None  # streamed rows, numbers as they are
 
     @override
     def check(self) -> int:
+        total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
+        self._check_rows(total)
+        for rule, cell, known in zip(self._rules, self._cells, is_known, strict=True):
+            if not known:
+                text = self._first_unknown(cell)
+                raise self._unfit(rule, text, cell.complaint(text))
+        self._checked = True
+        return total
+
+    def _checked_pieces(self) -> tuple[int, Sequence[bool]]:
+        """Return the number of rows, and of each column whether all its values are in the schema: by a pass."""
+        total, least = 0, np.zeros(len(self._names), dtype=np.int64)
+        for lines in self._pieces():
+            total += int(lines[:, -1].sum())
+            least = np.minimum(least, lines[:, :-1].min(axis=0, initial=0))
+        return total, (least >= 0).tolist()
+
+    def _checked_counts(self) -> tuple[int, Sequence[bool]]:
+        """Return the same by a query."""
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
-        self._check_rows(total)
-        for rule, cell, count in zip(self._rules, self._cells, with_index, strict=True):
-            if count < lines:
-                text = self._first_unknown(cell)
-                raise self._unfit(rule, text, cell.complaint(text))
-        self._checked = True
-        return int(total)
+        return int(total), [count == lines for count in with_index]
 
     @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
@@ -94,6 +117,33 @@ class QueriedSource(Source):
     def left_out(self) -> LeftOut:
         return LeftOut() if self._left_out is None else LeftOut(*self._engine.counts(self._left_out)[0].tolist())
 
+    @override
+    def _read_pieces(self) -> Iterator[Indices]:
+        """See `Source._read_pieces`. Streamed numbers are placed on their grids here, which is faster than in SQL."""
+        if not self._streamed:
+            query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
+            for batch in self._engine.batches(query):
+                yield np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
+            return
+        numbers = [cell.number for cell in self._cells]
+        if self._unplaced is None:
+            cells = [
+                exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))])
+                if number is None
+                else number
+                for cell, number in zip(self._cells, numbers, strict=True)
+            ]
+            cells = [cell.as_(name) for cell, name in zip(cells, self._names, strict=True)]
+            rows = exp.Select().select(*cells).from_(self._table.subquery("t"))
+            self._unplaced = self._engine.keep(rows) if self._engine.reads_slowly else rows
+        query = exp.Select().select(*map(exp.column, self._names)).from_(self._unplaced.subquery("t"))
+        for batch in chain.from_iterable(table.to_batches(PIECE) for table in self._engine.batches(query)):
+            lines = np.ones((batch.num_rows, len(self._names) + 1), dtype=np.int64, order="F")
+            for place, (column, number, rule) in enumerate(zip(batch.columns, numbers, self._rules, strict=True)):
+                values = column.to_numpy(zero_copy_only=False)
+                lines[:, place] = values if number is None else rule.indices(values)
+            yield lines
+
     def close(self) -> None:
         """Give back the connection and temporary files. A shared Spark session stays."""
         self._engine.close()
@@ -105,10 +155,9 @@ class QueriedSource(Source):
         Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
         """
         if self._kept is None:
-            sizes = [*self._domains, self._classes]
             indices = [
                 exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
-                for cell, name, size in zip(self._cells, self._names, sizes, strict=True)
+                for cell, name, size in zip(self._cells, self._names, self._sizes, strict=True)
             ]
             rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
             columns = [exp.column(name) for name in self._names]

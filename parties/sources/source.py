@@ -6,15 +6,21 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
+from smc.errors import InputError
+
+HELD = 1 << 28  # bytes of rows that are read once and kept in memory, see `Source.batches`
 
 
 class LeftOut(NamedTuple):
@@ -42,6 +48,8 @@ class Source(ABC):
         self._least_rows = least_rows
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
+        self._checked = False
+        self._held: list[Indices] | None = None
 
     @abstractmethod
     def check(self) -> int:
@@ -62,6 +70,42 @@ class Source(ABC):
         """Return how many rows were left out, and why: for this party's operator only."""
         return LeftOut()
 
+    def batches(self) -> Iterator[Indices]:
+        """See `protocols.counts.Rows.batches`. What takes little memory is read once; all else again by each pass.
+
+        The first call checks the table before, see `check`. `InputError` if rows have changed so that they are not fit.
+        """
+        if not self._checked:
+            self.check()
+        total = 0
+        for lines in self._pieces():
+            if lines.size and lines.min() < 0:
+                raise InputError(f"{self._place}: the rows changed while they were read")
+            total += int(lines[:, -1].sum())
+            yield lines
+        self._check_rows(total)
+
+    def _pieces(self) -> Iterator[Indices]:
+        """Yield the pieces of `batches`, as they are: -1 stands for a value that is not in the schema."""
+        if self._held is not None:
+            yield from self._held
+            return
+        held: list[Indices] = []
+        size = 0
+        for lines in self._read_pieces():
+            size += lines.nbytes
+            if size <= HELD:
+                held.append(lines)
+            else:
+                held.clear()
+            yield lines
+        if size <= HELD:
+            self._held = held
+
+    @abstractmethod
+    def _read_pieces(self) -> Iterator[Indices]:
+        """Yield the pieces, read from where they are."""
+
     def fingerprint(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
 
@@ -74,6 +118,26 @@ class Source(ABC):
         for part in (schema.encode(), *(table.astype("<i8").tobytes() for table in (counts.classes, *counts.values))):
             state.update(len(part).to_bytes(8, "little") + part)
         return state.digest()
+
+    def fingerprint_of_rows(self, key: bytes) -> bytes:
+        """Return the same as `fingerprint`, but of the rows themselves: any row that is another makes it differ.
+
+        One pass over `batches`. A row is a sum modulo 2^64 of a keyed number for each of its values, mixed; of a table,
+        the sum of these, so neither the order of rows nor an engine matters. Two tables that differ collide with a
+        chance of about 2^-64.
+        """
+        sizes = [*self._domains, self._classes]
+        numbers = [_numbers(key, place, size) for place, size in enumerate(sizes)]
+        total, digest = 0, 0
+        for lines in self.batches():
+            row = np.zeros(len(lines), dtype=np.uint64)
+            for place, number in enumerate(numbers):
+                row += number[lines[:, place]]
+            digest += int((_mixed(row) * lines[:, -1].astype(np.uint64)).sum())
+            total += int(lines[:, -1].sum())
+        schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
+        data = schema.encode() + total.to_bytes(8, "little") + (digest % (1 << 64)).to_bytes(8, "little")
+        return hmac.new(key, b"smc rows 1\0" + data, hashlib.sha256).digest()
 
     @abstractmethod
     def close(self) -> None:
@@ -110,3 +174,16 @@ class Source(ABC):
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
         return f"{self._place}, column {quoted(rule.column)}{attribute}"
+
+
+def _numbers(key: bytes, place: int, size: int) -> NDArray[np.uint64]:
+    """Return a pseudorandom number for each value of a column."""
+    digest = hashlib.shake_256(key + b"smc values 1\0" + place.to_bytes(4, "little")).digest(8 * size)
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
+
+
+def _mixed(row: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a permutation of the 64-bit numbers that is far from linear (Steele, Lea, Flood, OOPSLA 2014)."""
+    row = (row ^ (row >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    row = (row ^ (row >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return row ^ (row >> np.uint64(31))

@@ -23,16 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
-from protocols.release.centroids import UNIT, Points, cluster_sums
+from protocols.release.centroids import UNIT, Points
 from protocols.release.exact import exact_sums
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
 from smc.engines import Engine
 
 MILLION = 10**6
+Own = Callable[[Points], Points]
 Rounds = tuple[tuple[int, ...], ...]  # the opened numbers of each round, cluster after cluster
 
 
@@ -55,8 +53,7 @@ def shares(epsilon: Fraction, rounds: int, growth: Fraction) -> tuple[Fraction, 
 
 def noisy_lloyd(
     engine: Engine,
-    points: Points,
-    rows: NDArray[np.int64],
+    own: Own,
     places: Callable[[Rounds], Points],
     laws: Sequence[Law | None],
     width: int,
@@ -65,17 +62,17 @@ def noisy_lloyd(
 ) -> Rounds:
     """Return the opened numbers of all rounds, from those of some on; a law of None is a round without noise.
 
-    `points` is int64[points, dimensions], `rows` how often each occurs, int64[points]; own numbers have `width` bits
-    with their sign. `places` says where the centroids are after these rounds, the same at both parties. `tell` is told
+    `own` gives own sums at some centroids, as `cluster_sums` of all own points; these numbers have `width` bits with
+    their sign. `places` says where the centroids are after these rounds, the same at both parties. `tell` is told
     the rounds so far before each round begins.
     """
     for law in laws[len(opened) :]:
         tell(opened)
-        own = cluster_sums(points, rows, places(opened)).reshape(-1)
+        numbers = own(places(opened)).reshape(-1)
         sums = (
-            exact_sums(engine, own, width, signed=True)
+            exact_sums(engine, numbers, width, signed=True)
             if law is None
-            else noisy_sums(engine, own, width, law, signed=True)
+            else noisy_sums(engine, numbers, width, law, signed=True)
         )
         opened = (*opened, tuple(sums.tolist()))
     return opened

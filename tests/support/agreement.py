@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import random
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 
 from parties.tables.rows import load
 from parties.tables.schema import Schema
-from protocols.counts import Counts, RowCounts, Rows
+from protocols.counts import Counts, Indices, RowCounts, Rows
 from protocols.id3 import Level, Problem, id3
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.engines import make_engine
@@ -151,3 +153,13 @@ def tree_of(counts: Counts, schema: Schema, target: str, engine: Any = "clear") 
     assert left == right
     assert levels
     return left
+
+
+def merged(batches: Iterable[Indices]) -> list[list[int]]:
+    """The distinct lines of some pieces, each with how often it is there."""
+    totals: Counter[tuple[int, ...]] = Counter()
+    for lines in batches:
+        assert lines.dtype == np.int64
+        for *values, number in lines.tolist():
+            totals[tuple(values)] += number
+    return sorted([*values, number] for values, number in totals.items())

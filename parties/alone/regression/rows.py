@@ -7,8 +7,9 @@ made.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,28 @@ from parties.base.arrays import Floats, Numbers
 from protocols.release.descent import FINE
 
 SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
+
+
+OwnRows: TypeAlias = "RowStream | TrainingRows"
+
+
+@dataclass(frozen=True, eq=False)
+class RowStream:
+    """Rows in `pieces` of bounded size, of which each call begins a pass: sums of integers, so in any order and pieces.
+
+    `total` is the number of rows.
+    """
+
+    features: Features
+    pieces: Callable[[], Iterator[TrainingRows]]
+    total: int
+
+    def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
+        """See `TrainingRows.slopes`."""
+        slopes = np.zeros(self.features.number, dtype=np.int64)
+        for rows in self.pieces():
+            slopes += rows.slopes(loss, weights, clip)
+        return slopes
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.cluster import result
 from parties.jobs.cluster.lloyd import Lloyd, ends, planned, split
-from parties.jobs.cluster.points import Axis, Grid, points, usual_parts
+from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
 from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.release.kind import COUNTABLE, Release
@@ -27,7 +27,9 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.tables.schema import Schema
-    from protocols.release.clusters import Rounds
+    from protocols.counts import Rows
+    from protocols.release.centroids import Points
+    from protocols.release.clusters import Own, Rounds
     from smc.engines import Engine
 
 GROWTH = Fraction(3, 2)  # of epsilon, from round to round
@@ -94,7 +96,12 @@ class Cluster(Release):
             raise InputError("parts: is for the method grid")
         for part in self.rounds:
             part.check()
-        no_points = np.zeros((0, len(self.axes) + 1), dtype=np.int64)  # what is sent does not depend on the points
+        size = 1 + len(self.axes)
+
+        def nothing(centroids: Points) -> Points:
+            """Return the sums of no points: what is sent does not depend on them."""
+            return np.zeros((len(centroids), size), dtype=np.int64)
+
         return Question(
             self._learnt(),
             self.rounds[0].numbers,
@@ -104,7 +111,7 @@ class Cluster(Release):
             tuple(part.noise for part in self.rounds if part.noise is not None),
             "exact number" if self.exact else "number with noise",
             target=self.columns[-1],  # so that rows are read in the schema's order
-            program=None if self.on_grid else lambda engine: self.query.open(engine, no_points),
+            program=None if self.on_grid else lambda engine: self.query.open(engine, nothing),
             parts=self.rounds,
         )
 
@@ -187,19 +194,29 @@ class Cluster(Release):
 
     # How it is run.
 
-    def _own(self, counts: Any) -> Numbers:
-        """Return the counts of the cells, or the points, each with how often it occurs."""
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
+    def _own(self, rows: Rows) -> Numbers | Own:
+        """Return the counts of the cells, or the sums at any centroids."""
         order = [*self.schema.features(self.target), self.target]
-        distinct = counts.distinct()
-        for column, wanted in self.where.wanted:
-            meant = np.array([value in wanted for value in self.schema.attributes[column]])
-            distinct = distinct[meant[distinct[:, order.index(column)]]]
-        places, rows = points(self.axes, distinct, order)
-        return self.grid.count(places, rows) if self.on_grid else np.column_stack([places, rows])
+        wanted = [
+            (column, np.array([value in values for value in self.schema.attributes[column]]))
+            for column, values in self.where.wanted
+        ]
+        points = OwnPoints(self.axes, rows, order, wanted)
+        if not self.on_grid:
+            return points.sums
+        counts = np.zeros(self.grid.cells, dtype=np.int64)
+        for places, numbers in points:
+            counts += self.grid.count(places, numbers)
+        return counts
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
-        """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
+        """See `Kind.run`; `data` are this party's own numbers, or its sums at any centroids. A step is a round."""
         from protocols.release.clusters import noisy_lloyd
 
         if self.on_grid:
@@ -212,7 +229,7 @@ class Cluster(Release):
 
         laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
         width, before = self.rounds[0].width, split(start or (), self.rounds)
-        rounds = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.lloyd.places, laws, width, tell, before)
+        rounds = noisy_lloyd(engine, data, self.lloyd.places, laws, width, tell, before)
         return list(chain(*rounds))
 
     # Its states: what was opened, round after round.

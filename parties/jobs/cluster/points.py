@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from parties.base.text import quoted
 from parties.jobs.release.values import decimal
 from parties.tables.delimited import MISSING
-from protocols.release.centroids import UNIT, Points
+from protocols.counts import Rows
+from protocols.release.centroids import UNIT, Points, cluster_sums
 from smc.errors import InputError
 
 MOST_CELLS = 1_000_000
@@ -54,6 +54,16 @@ class Axis:
     def places(self) -> tuple[int | None, ...]:
         """Each category in fixed point, moved to the nearer bound if it is outside."""
         return tuple(None if number is None else self._place(number) for number in self.numbers)
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Which categories count."""
+        return np.array([place is not None for place in self.places])
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """The places as an array, 0 for a category that does not count."""
+        return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:
         inside = min(max(number, self.low), self.high)
@@ -120,17 +130,39 @@ def usual_parts(rows: int, epsilon: Fraction, dimensions: int) -> int:
     return parts
 
 
-def points(axes: Sequence[Axis], distinct: Any, order: Sequence[str]) -> tuple[Points, NDArray[np.int64]]:
-    """Points of distinct rows, and how often each occurs; without rows that lack a number.
+@dataclass(frozen=True)
+class OwnPoints:
+    """A party's rows as points, of the categories that are wanted; a row that lacks a number is none.
 
-    `distinct` is int64[lines, columns + 1]: categories of the columns in this order, and how many such rows there are.
+    `rows` has these `columns` in their order; `wanted` says of some of them which categories are meant, bool[values].
     """
-    columns, present = [], np.ones(len(distinct), dtype=bool)
-    for axis in axes:
-        category = distinct[:, order.index(axis.column)]
-        present &= np.array([place is not None for place in axis.places])[category]
-        columns.append(np.array([place or 0 for place in axis.places], dtype=np.int64)[category])
-    return np.stack(columns, axis=1)[present], distinct[present, -1]
+
+    axes: Sequence[Axis]
+    rows: Rows
+    columns: Sequence[str]
+    wanted: Sequence[tuple[str, NDArray[np.bool_]]] = ()
+
+    def __iter__(self) -> Iterator[tuple[Points, NDArray[np.int64]]]:
+        """Yield all points in pieces, int64[points, axes], and how often each occurs, int64[points]: a pass."""
+        masks = [(self.columns.index(column), meant) for column, meant in self.wanted]
+        places = [self.columns.index(axis.column) for axis in self.axes]
+        masks += [
+            (place, axis.present) for place, axis in zip(places, self.axes, strict=True) if not axis.present.all()
+        ]
+        for lines in self.rows.batches():
+            is_point = np.ones(len(lines), dtype=bool)
+            for place, meant in masks:
+                is_point &= meant[lines[:, place]]
+            lines = lines if is_point.all() else lines[is_point]
+            columns = [axis.table[lines[:, place]] for axis, place in zip(self.axes, places, strict=True)]
+            yield np.array(columns).T, lines[:, -1]
+
+    def sums(self, centroids: Points) -> Points:
+        """Return the sums of the points nearest to each centroid, see `cluster_sums`."""
+        total = np.zeros((len(centroids), 1 + len(self.axes)), dtype=np.int64)
+        for points, numbers in self:
+            total += cluster_sums(points, numbers, centroids)
+        return total
 
 
 def _mean(places: Sequence[int]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.alone.regression.features import BITS
-from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
+from parties.alone.regression.rows import SLOPE_BITS, OwnRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Method, OnRound, Opened
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 class Gradient(Method):
     """Noisy gradient descent, `protocols.release.descent`."""
+
+    streamed = True
 
     @property
     def steps(self) -> int:  # type: ignore[override]
@@ -82,7 +84,7 @@ class Gradient(Method):
         self.problem.check()
 
     @override
-    def own(self, rows: TrainingRows | None) -> Any:
+    def own(self, rows: OwnRows | None) -> Any:
         """See `Method.own`: sums at any weights."""
         if rows is None:
             return lambda weights: (np.zeros(self.features.number, dtype=np.int64), 0)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
@@ -16,9 +15,17 @@ from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Open
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import METHODS
-from parties.jobs.regress.reading import classes_of, features_of, rows_of
-from parties.jobs.regress.settings import RegressSettings, completed
-from parties.jobs.release import reading
+from parties.jobs.regress.reading import (
+    OwnMoments,
+    classes_of,
+    features_of,
+    moments_of,
+    rows_of,
+    stream_of,
+    target_of,
+)
+from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
+from parties.jobs.regress.squares import Squares
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
@@ -27,7 +34,7 @@ from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
-    from parties.alone.regression.rows import TrainingRows
+    from parties.alone.regression.rows import OwnRows
     from protocols.counts import Rows as Source
     from smc.counting import Program
     from smc.engines import Engine
@@ -37,6 +44,8 @@ WAYS = {
     "gradient": "noisy gradient descent",
     "output": "the mean of each party's own minimiser, with noise",
     "choice": "a noisy choice among the weights of a grid",
+    "least-squares": "least squares of noisy second moments",
+    "ridge": "ridge regression of noisy second moments",
 }
 
 
@@ -67,7 +76,9 @@ class RegressJoint(BySchema):
         if numeric is None:  # what the schema says are numbers is taken as such
             typed = [name for name in settings.columns or schema.attributes if name != target]
             numeric = tuple(n for n in typed if isinstance(type_of(schema.attributes.get(n, ())), NumberType)) or None
-        features, used = features_of(schema.numeric(numeric or ()), target, settings.columns, numeric)
+        classifies = settings.method not in SQUARES
+        schema = schema.numeric([*(numeric or ()), *([] if classifies else [target])])
+        features, used = features_of(schema, target, settings.columns, numeric, classifies)
         ordered = {
             "target": target,
             "columns": tuple(column.name for column in features.columns),
@@ -80,7 +91,12 @@ class RegressJoint(BySchema):
     @property
     @override
     def number_columns(self) -> tuple[str, ...]:
-        return tuple(self.settings.numeric or ())
+        return (*(self.settings.numeric or ()), *([] if self.classifies else [self.target]))
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the target has two classes; else it is of numbers."""
+        return self.settings.method not in SQUARES
 
     @classmethod
     @override
@@ -111,12 +127,14 @@ class RegressJoint(BySchema):
     @cached_property
     def features(self) -> Features:
         """The features that rows become."""
-        return features_of(self.schema, self.target, self.settings.columns, self.settings.numeric)[0]
+        settings = self.settings
+        return features_of(self.schema, self.target, settings.columns, settings.numeric, self.classifies)[0]
 
     @cached_property
     def method(self) -> Method:
         """The method that finds it."""
-        return METHODS[self.settings.method](self.settings, self.features)
+        target = () if self.classifies else target_of(self.schema, self.target)
+        return METHODS[self.settings.method](self.settings, self.features, *target)
 
     # What is said of it.
 
@@ -132,10 +150,14 @@ class RegressJoint(BySchema):
         return self.target
 
     @property
+    def _model(self) -> str:
+        return "a linear classifier" if self.classifies else "a linear model"
+
+    @property
     @override
     def question(self) -> str:
         return (
-            f"a linear classifier for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
+            f"{self._model} for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
             f"(epsilon {self.settings.epsilon:g})"
         )
 
@@ -148,10 +170,15 @@ class RegressJoint(BySchema):
             "with noise that neither knows: the weights follow from them",
             "output": "its weights, with noise that neither knows",
             "choice": "its weight, chosen with noise that neither knows",
+            **dict.fromkeys(
+                SQUARES,
+                f"{self.method.numbers:,} sums of products of two of a row's numbers, each with noise that neither "
+                "knows: the weights follow from them",
+            ),
         }[settings.method]
         least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
         return [
-            f"We and {peer} both learn a linear classifier for {self.target} of both tables' rows together: {learnt}.",
+            f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
             f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely any result is by a factor of "
             f"at most e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
             f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
@@ -188,9 +215,18 @@ class RegressJoint(BySchema):
 
     # How it is run.
 
-    def own_rows(self, source: Source) -> TrainingRows:
+    @property
+    @override
+    def streamed(self) -> bool:
+        return self.method.streamed
+
+    def own_rows(self, source: Source) -> OwnRows | OwnMoments:
         """Return this party's rows. `InputError` if there are fewer than was agreed on."""
-        rows = rows_of(source, self.schema, self.target, self.features)
+        rows: OwnRows | OwnMoments
+        if isinstance(self.method, Squares):
+            rows = moments_of(source, self.method.moments)
+        else:
+            rows = stream_of(source, self.features) if self.streamed else rows_of(source, self.features)
         least = self.settings.least_rows or 0
         if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"
@@ -203,10 +239,8 @@ class RegressJoint(BySchema):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            rows = self.own_rows(source)
-            known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
-            yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+            yield Opened(self.method.own(self.own_rows(source)), source.fingerprint_of_rows)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -248,19 +282,19 @@ class RegressJoint(BySchema):
     def document(self, state: State) -> Document:
         """See `Kind.document`: the content of a model file."""
         settings = self.settings
-        about: Document = {"method": settings.method, "loss": settings.loss}
-        if settings.loss == "huber":
+        about: Document = {"method": settings.method}
+        if self.classifies:
+            about["loss"] = settings.loss
+        if self.classifies and settings.loss == "huber":
             about["huber"] = settings.huber
-        about |= {"lambda": settings.regularisation, "epsilon": settings.epsilon, "adjacency": settings.adjacency}
+        about |= {} if settings.regularisation is None else {"lambda": settings.regularisation}
+        about |= {"epsilon": settings.epsilon, "adjacency": settings.adjacency}
         about |= {} if self.at_most is None else {"at_most": self.at_most}
         about |= self.method.fields(state)
-        classes, weights, spread = (
-            classes_of(self.schema, self.target),
-            self.method.weights(state),
-            self.method.spread(state),
-        )
+        weights, spread = self.method.weights(state), self.method.spread(state)
         about |= {} if spread is None else result.noise(self.features, weights, spread)
-        model = result.model(self.target, classes, self.features, weights)
+        of = self.method.target or classes_of(self.schema, self.target)
+        model = result.model(self.target, of, self.features, weights)
         return {**about, "schema_digest": self.schema.digest(), **model}
 
     @classmethod

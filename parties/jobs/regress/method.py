@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from parties.alone.regression.features import Features
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
@@ -29,8 +28,11 @@ class Method(ABC):
 
     settings: RegressSettings
     features: Features
+    target: Column | None = None  # of numbers, for least squares
+    present: tuple[bool, ...] | None = None  # which values of the target are numbers
 
     steps = 1
+    streamed = False  # whether rows are read in pieces; else all distinct ones are in memory
     what = "number with noise"  # is opened
     words = "adding noise"
 
@@ -66,8 +68,8 @@ class Method(ABC):
         """`InputError` if it makes no sense, or is too large."""
 
     @abstractmethod
-    def own(self, rows: TrainingRows | None) -> Any:
-        """Return what `run` takes of this party's rows; of nothing, to count."""
+    def own(self, rows: Any) -> Any:
+        """Return what `run` takes of this party's rows, a `RowStream` if they are `streamed`; of nothing, to count."""
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parties.alone.regression.features import Column, Features
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.regression.moments import Moments
+from parties.alone.regression.rows import RowStream, TrainingRows
+from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.tabular_settings import check_names
@@ -17,15 +20,23 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from protocols.counts import Indices
     from protocols.counts import Rows as Source
 
 MOST_FEATURES = 10_000
 
 
 def features_of(
-    schema: Schema, target: str, columns: Sequence[str] | None, numeric: Sequence[str] | None
+    schema: Schema,
+    target: str,
+    columns: Sequence[str] | None,
+    numeric: Sequence[str] | None,
+    classifies: bool = True,
 ) -> tuple[Features, Schema]:
-    """Return the features of these columns in the schema's order, by default all but the target; and their schema."""
+    """Return the features of these columns in the schema's order, by default all but the target; and their schema.
+
+    `InputError` if the target has not two classes, unless it is of numbers.
+    """
     known = schema.features(target)
     for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
         if target in names:
@@ -37,7 +48,8 @@ def features_of(
     for name in numeric or ():
         if name not in wanted:
             raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
-    classes_of(schema, target)
+    if classifies:
+        classes_of(schema, target)
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
     if features.number > MOST_FEATURES:
         raise InputError(f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from")
@@ -52,21 +64,50 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
     return classes[0], classes[1]
 
 
-def rows_of(source: Source, schema: Schema, target: str, features: Features) -> TrainingRows:
-    """Return a party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in
+def rows_of(source: Source, features: Features) -> TrainingRows:
+    """Return a party's distinct rows, in an order that depends on them alone. `source` has the features' columns in
     order."""
     lines = source.distinct()
-    lines = lines[np.lexsort(lines.T)]
+    return _rows(lines[np.lexsort(lines.T)], features)
+
+
+def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
+    """Return a target of numbers, and which of its values are. `InputError` unless all are numbers, or missing."""
+    column = _column(schema, target, True, "target")
+    known = values.read(target, column.values, "a number", "target").numbers
+    return column, tuple(number is not None for number in known)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMoments:
+    """The exact moments of a party's rows, see `Moments.sums`, and how many rows there are."""
+
+    sums: Numbers
+    total: int
+
+
+def moments_of(source: Source, moments: Moments) -> OwnMoments:
+    """Return the moments of a party's rows. `source` has the features' columns in order, then the target."""
+    return OwnMoments(*moments.sums(source.batches()))
+
+
+def stream_of(source: Source, features: Features) -> RowStream:
+    """Return a party's rows in pieces. `source` has the features' columns in order."""
+    total = sum(int(lines[:, -1].sum()) for lines in source.batches())
+    return RowStream(features, lambda: (_rows(lines, features) for lines in source.batches()), total)
+
+
+def _rows(lines: Indices, features: Features) -> TrainingRows:
     assert lines.shape[1] == len(features.columns) + 2
     signs = np.where(lines[:, -2] == 1, 1.0, -1.0)
     return TrainingRows(features, lines[:, :-2], signs, lines[:, -1])
 
 
-def _column(schema: Schema, name: str, numeric: bool) -> Column:
+def _column(schema: Schema, name: str, numeric: bool, key: str = "numeric") -> Column:
     categories = schema.attributes[name]
     if not numeric:
         return Column(name, categories)
-    numbers = values.read(name, categories, "a number", "numeric")
+    numbers = values.read(name, categories, "a number", key)
     middle, half = numbers.middle, (numbers.greatest - numbers.least) / 2 or Fraction(1)
     scaled = tuple(Fraction(0) if number is None else (number - middle) / half for number in numbers.numbers)
     return Column(name, categories, scaled, middle, half)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import ONE, Features
+from parties.alone.regression.features import ONE, Column, Features
 from parties.jobs.release.presenting import aligned, shown
 from parties.jobs.sentences import adjacency_of
 
@@ -19,13 +19,22 @@ DIGITS = 9  # behind the point, of a weight
 HALF = math.sqrt(2)  # times the noise: weights of that size have half of their mean square from it
 
 
-def model(target: str, classes: tuple[str, str], features: Features, weights: NDArray[np.float64]) -> dict[str, Any]:
+def model(
+    target: str, of: tuple[str, str] | Column, features: Features, weights: NDArray[np.float64]
+) -> dict[str, Any]:
     """Return what a model file says: what each feature adds to a row's score, which is positive for the second class.
 
     A value of a column of categories adds its weight, a number x adds weight (x - middle); a missing number nothing.
+    `of` are the classes, or a target of numbers: then the score is the number, in its bounds.
     """
     columns: dict[str, Any] = {}
-    scale = features.unit / ONE
+    scale, start_at = features.unit / ONE, 0.0
+    about: dict[str, Any]
+    if isinstance(of, Column):
+        scale, start_at = scale * float(of.half), float(of.middle)
+        about = {"least": float(of.middle - of.half), "greatest": float(of.middle + of.half)}
+    else:
+        about = {"classes": list(of)}
     for column, start in zip(features.columns, features.starts, strict=True):
         rounded = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
         if column.numbers is None:
@@ -34,8 +43,8 @@ def model(target: str, classes: tuple[str, str], features: Features, weights: ND
             slope = float(weights[start]) * scale / float(column.half)
             bounds = {"least": float(column.middle - column.half), "greatest": float(column.middle + column.half)}
             columns[column.name] = {"weight": round(slope, DIGITS), "middle": float(column.middle), **bounds}
-    intercept = round(float(weights[-1]) * scale, DIGITS)
-    return {"target": target, "classes": list(classes), "intercept": intercept, "columns": columns}
+    intercept = round(start_at + float(weights[-1]) * scale, DIGITS)
+    return {"target": target, **about, "intercept": intercept, "columns": columns}
 
 
 def noise(features: Features, weights: NDArray[np.float64], spread: float) -> dict[str, Any]:
@@ -52,13 +61,19 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
 
 def text(document: Document) -> str:
     """Return the result in lines."""
-    first, second = document["classes"]
-    lines = [["", f"for {shown(second)}"], ["intercept", _amount(document["intercept"])]]
+    classes = document.get("classes")
+    lines = [["", f"for {shown(_subject(document))}"], ["intercept", _amount(document["intercept"])]]
     lines += [[name, _amount(weight)] for name, weight, _ in _weights(document)]
-    return (
-        "\n".join([*aligned(lines, 1), *about(document), f"a row whose cells add up to 0 or less is {shown(first)}"])
-        + "\n"
-    )
+    if classes:
+        end = f"a row whose cells add up to 0 or less is {shown(classes[0])}"
+    else:
+        end = f"a row's number is the sum of its cells, from {document['least']:,g} to {document['greatest']:,g}"
+    return "\n".join([*aligned(lines, 1), *about(document), end]) + "\n"
+
+
+def _subject(document: Document) -> str:
+    """Return what the weights speak for."""
+    return str(document["classes"][1] if "classes" in document else document["target"])
 
 
 def about(document: Document) -> list[str]:
@@ -66,15 +81,20 @@ def about(document: Document) -> list[str]:
     privacy = f"epsilon {document['epsilon']:g}"
     if document.get("delta") is not None:
         privacy += f", delta {document['delta']:g}"
-    lines = [f"{document['method']}, {document['loss']} loss, lambda {document['lambda']:g}"]
+    lines = [document["method"]]
+    lines[0] += f", {document['loss']} loss" if "loss" in document else ""
+    lines[0] += f", lambda {document['lambda']:g}" if "lambda" in document else ""
     if "steps" in document:
         lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
     if "law" in document:
-        of = "each sum of gradients" if "steps" in document else "the weight of each category"
+        of = "each moment" if "rmse" in document else "the weight of each category"
+        of = "each sum of gradients" if "steps" in document else of
         lines.append(f"{document['law']} noise of sigma {document['sigma']:.4g} on {of}")
     if "rows" in document:
-        about_ = "about " if "steps" in document else ""
+        about_ = "about " if "steps" in document or "rmse" in document else ""
         lines.append(f"of {about_}{document['rows']:,} rows")
+    if "rmse" in document:
+        lines.append(f"off by about {document['rmse']:.4g} (root of the mean square, by the noisy moments)")
     lines.append(f"{privacy} ({adjacency_of(document)})")
     if "noise" in document:
         exact = document["method"] == "output"
@@ -93,12 +113,13 @@ def picture(document: Document) -> str:
     every += _weights(document)
     least = sorted((abs(reach) for _, _, reach in every), reverse=True)[:SHOWN][-1]
     greatest = [(name, reach) for name, _, reach in every if abs(reach) >= least][:SHOWN]
-    second = document["classes"][1]
     notes = about(document)
     if len(greatest) < len(every):
         notes.append(f"the {len(greatest)} greatest of {len(every)} weights")
     bars = [{"value": float(f"{reach:.3g}")} for _, reach in greatest]
-    title = f"What speaks for {shown(document['target'], 60)} = {shown(second, 60)}"
+    title = f"What adds to {shown(document['target'], 60)}"
+    if "classes" in document:
+        title = f"What speaks for {shown(document['target'], 60)} = {shown(document['classes'][1], 60)}"
     return bars_svg(title, notes, [name for name, _ in greatest], bars)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -19,7 +19,8 @@ from parties.sources.settings import AtMost
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
-Method: TypeAlias = Literal["gradient", "output", "choice"]
+Method: TypeAlias = Literal["gradient", "output", "choice", "least-squares", "ridge"]
+SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # whose target is a column of numbers
 MOST_STEPS = 1_000
 SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 
@@ -28,7 +29,11 @@ class RegressSettings(BooleanSettings, TabularSettings):
     """`smc regress joint`."""
 
     target: Name | None = public(
-        None, "Target", "The class column, of two classes", none="target in the schema", column=True
+        None,
+        "Target",
+        "The class column, of two classes; of least squares and ridge, a column of numbers",
+        none="target in the schema",
+        column=True,
     )
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
@@ -43,7 +48,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
     method: Method = public(
         "gradient",
         "Method",
-        "Noisy gradient descent; noise on the mean of two own minimisers; a noisy choice among weights of one column",
+        "Noisy gradient descent; noise on the mean of two own minimisers; a noisy choice among weights of one column; "
+        "of a target of numbers, from noisy second moments",
     )
     loss: LossName = public("logistic", "Loss", "What a wrong score costs")
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
@@ -98,12 +104,24 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         if value is not None and value < bound:
             why = "below it rounding decides whether a minimiser is found, and one row could make a run fail"
             raise InputError(f"{key}: must be at least {bound:g}, not {value:g}: {why}")
-    more: dict[str, object] = {}
+    more: dict[str, Any] = {}
     if settings.method == "choice":
         for name in ("delta", "steps", "rate", "clip"):
             if getattr(settings, name) is not None:
                 raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
         return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
+    if settings.method in SQUARES:
+        for name in ("steps", "rate", "clip", "least_rows"):
+            if getattr(settings, name) is not None:
+                raise InputError(f"{name}: has no meaning for {settings.method}: leave it out")
+        if settings.method == "least-squares":
+            if settings.regularisation is not None:
+                raise InputError("lambda: is for ridge: leave it out")
+        else:
+            more["regularisation"] = settings.regularisation or 0.001
+        more["delta"] = settings.delta or default_delta(settings.max_rows)
+        check_delta(more["delta"], 2 * settings.max_rows)
+        return settings.model_copy(update=more)
     delta = settings.delta or default_delta(settings.max_rows)
     check_delta(delta, 2 * settings.max_rows)
     more["delta"] = delta

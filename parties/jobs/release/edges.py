@@ -33,7 +33,7 @@ from parties.jobs.tabular_settings import Columns
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Document
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.circuit import Form, Netlist
     from smc.engines import Engine
 
@@ -66,6 +66,11 @@ class Edges(Release):
     afterwards = "smc schema --schema schema.toml --edges edges.json --out new.toml writes a schema with them."
     Settings = EdgesSettings
 
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
     @override
     def ask(self) -> Question:
         columns, parts = required(self.settings.numeric, "release edges.numeric"), self.settings.parts
@@ -77,9 +82,9 @@ class Edges(Release):
             starts[column] = [ordered[first][0] for first in range(0, len(ordered), size)]
             places[column] = [[p for _, p in ordered[i : i + size]] for i in range(0, len(ordered), size)]
 
-        def own_rows(counts: Counts) -> Numbers:
+        def own_rows(rows: Rows) -> Numbers:
             """Return how many own rows are in each group, column by column."""
-            tables = marginals(counts, self.schema, columns[0], self.where, [(column,) for column in columns])
+            tables = marginals(rows, self.schema, columns[0], self.where, [(column,) for column in columns])
             return own_vector(
                 *(
                     [int(table[group].sum()) for group in places[column]]

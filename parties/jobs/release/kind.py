@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.release import presenting, reading
@@ -35,7 +34,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -217,14 +216,17 @@ class Release(BySchema):
     # How it is run.
 
     @override
-    def own_rows(self, source: Counts) -> Numbers:
+    def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
-        with inputs.counts(self.target, self.columns, self.schema) as source:
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+            if self.streamed:  # own numbers follow from the rows
+                yield Opened(self.own_rows(source), source.fingerprint_of_rows)
+                return
             numbers = self.own_rows(source)
             yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
 

@@ -73,6 +73,11 @@ class Marginals(Release):
     def named(cls, settings: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names in _sets(settings) for name in names))
 
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
     @override
     def ask(self) -> Question:
         schema, where, sets = self.schema, self.where, _sets(self.settings)

@@ -16,13 +16,13 @@ from parties.jobs.release.noise import Noise
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.circuit import Form, Netlist
     from smc.circuit.wire import Wire
     from smc.counting import Program
     from smc.engines import Engine
 
-Count: TypeAlias = "Callable[[Counts], Numbers]"
+Count: TypeAlias = "Callable[[Rows], Any]"
 Show: TypeAlias = Callable[[Any], Mapping[str, Any]]
 
 
@@ -64,8 +64,8 @@ class Question:
 
     learnt: str  # by both parties, a phrase
     numbers: int  # that each party brings
-    count: Count  # them, int64[numbers], in own rows
-    open: Callable[[Engine, Numbers], Any]  # the protocol, from them to what both see
+    count: Count  # them, int64[numbers], in own rows; or what `run` takes in their place
+    open: Callable[[Engine, Any], Any]  # the protocol, from them to what both see
     show: Show  # the result, of what both saw
     mechanisms: tuple[Noise, ...] = ()  # that make it private; none if it is exact, or a decision
     opens: str = "number with noise"  # what is opened

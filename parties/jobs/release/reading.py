@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from parties.jobs.release.predicates import Predicate
 from parties.tables.schema import Schema
-from protocols.counts import Counts, Indices
+from protocols.counts import Counts, Indices, Rows
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
 
@@ -122,34 +122,29 @@ def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict
 
 
 def marginals(
-    counts: Counts, schema: Schema, target: str, where: Predicate, sets: Sequence[tuple[str, ...]]
+    rows: Rows, schema: Schema, target: str, where: Predicate, sets: Sequence[tuple[str, ...]]
 ) -> list[Indices]:
     """Return how many own rows each combination of values of some columns has: a table for each of the sets of columns.
 
-    A table is int64[wanted values of the first column, of the second, ...]. Sets that differ in one column are counted
-    by one query: all pairs of d columns take d - 1.
+    A table is int64[wanted values of the first column, of the second, ...]. All are counted in one pass.
     """
-    counted: dict[tuple[str, ...], Indices] = {}
-    others = {columns: tuple(name for name in columns if name != target) for columns in sets}
-    for by in dict.fromkeys(names[:-1] for names in others.values()):
-        splits = _splits(where, by, target)
-        level = counts.level(_tree(where, splits, schema, target), attributes=True)
-        shape = [len(where.values(name, schema)) for name in splits]
-        hidden = tuple(place for place, name in enumerate(splits) if name not in by)
-        classes = _places(where, target, schema)
-        tables = dict(zip(schema.features(target), level.values, strict=True))
-        for columns, names in others.items():
-            if names[:-1] != by:
-                continue
-            table = level.classes[:, classes]
-            if names:
-                table = tables[names[-1]][:, _places(where, names[-1], schema)][..., classes]
-            table = table.reshape(*shape, *table.shape[1:]).sum(axis=hidden)
-            order = [*names, target]
-            if target not in columns:
-                table, order = table.sum(axis=-1), list(names)
-            counted[columns] = np.ascontiguousarray(np.transpose(table, [order.index(name) for name in columns]))
-    return [counted[columns] for columns in sets]
+    order = [*schema.features(target), target]
+    ranks = {column: _ranks(where, column, schema) for column in chain(where.columns, *sets)}
+    shapes = [tuple(len(where.values(name, schema)) for name in names) for names in sets]
+    tables = [np.zeros(math.prod(shape), dtype=np.int64) for shape in shapes]
+    for lines in rows.batches():
+        codes = {column: ranks[column][lines[:, order.index(column)]] for column in ranks}
+        numbers, meant = lines[:, -1], np.ones(len(lines), dtype=bool)
+        for column in where.columns:
+            meant &= codes[column] >= 0
+        if not meant.all():
+            codes, numbers = {column: code[meant] for column, code in codes.items()}, numbers[meant]
+        for names, shape, table in zip(sets, shapes, tables, strict=True):
+            cell = np.zeros(len(numbers), dtype=np.int64)
+            for name, size in zip(names, shape, strict=True):
+                cell = cell * size + codes[name]
+            table += np.bincount(cell, weights=numbers, minlength=len(table)).astype(np.int64)
+    return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
 
 
 def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[[bytes], bytes]:
@@ -167,6 +162,14 @@ def _places(where: Predicate, column: str, schema: Schema) -> list[int]:
     """Return where the wanted values of a column stand among its values."""
     wanted = set(where.values(column, schema))
     return [place for place, value in enumerate(schema.attributes[column]) if value in wanted]
+
+
+def _ranks(where: Predicate, column: str, schema: Schema) -> Indices:
+    """Return the place of each value of a column among the wanted ones, -1 of the others."""
+    places = _places(where, column, schema)
+    ranks: Indices = np.full(len(schema.attributes[column]), -1, dtype=np.int64)
+    ranks[places] = np.arange(len(places))
+    return ranks
 
 
 def _splits(where: Predicate, by: Sequence[str], target: str) -> list[str]:

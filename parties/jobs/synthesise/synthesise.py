@@ -57,6 +57,11 @@ class Synthesise(Release):
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
     @override
     def ask(self) -> Question:
         settings = self.settings

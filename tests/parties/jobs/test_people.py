@@ -47,6 +47,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ("release count", {"where": "sex = male; age = old", "delta": 1e-6}),
     ("cluster", {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "grid"}),
     ("regress joint", {"target": "outcome", "method": "output", "delta": 1e-6, "least_rows": 500}),
+    ("regress joint", {"target": "visits", "method": "least-squares", "delta": 1e-6, "columns": ("age", "sex")}),
     ("regress joint", {"target": "outcome", "method": "choice", "columns": ("visits",), "numeric": ("visits",)}),
     ("synthesise", {"delta": 1e-6, "columns": ("age", "sex"), "select": "mst"}),
     ("publish joint-table", {"by": "age", "sum": "visits"}),

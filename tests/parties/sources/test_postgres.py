@@ -26,6 +26,7 @@ from tests.support.agreement import (
     assert_same_counts,
     assert_same_level,
     full,
+    merged,
     path,
     random_tree,
     tree_of,
@@ -87,6 +88,21 @@ def opened(url: str, table: str | None, schema: Schema = SCHEMA, target: str = T
 
 def visits(server: Server) -> Source:
     return opened(server.url("reader", ENCODED), 'my.schema.vis."its')
+
+
+@pytest.mark.parametrize("few", [0, 1 << 40])
+def test_rows_come_in_pieces(server: Server, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parties.sources.queried.FEW", few)
+    columns = {name: column.model_dump(exclude_unset=True) for name, column in typed.COLUMNS.items()}
+    monkeypatch.setattr("parties.sources.databases.BATCH", 7)
+    settings = TableSettings.model_validate(
+        {"source": server.url("reader", ENCODED), "schema": "schema.toml", "table": "typed", "columns": columns}
+    )
+    with open_table(settings, typed.SCHEMA, typed.TARGET, streamed=True) as source:
+        assert source.check() == len(typed.every_value())
+        lines = merged(source.batches())
+        assert lines == sorted(source.distinct().tolist())
+        assert lines == sorted(typed.counts(typed.every_value()).distinct().tolist())
 
 
 def test_a_reader_counts_the_same(server: Server, rows: Sample) -> None:

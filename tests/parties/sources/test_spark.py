@@ -21,7 +21,7 @@ from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.errors import InputError
 from tests.support import typed
-from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_level, path, random_tree
+from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_level, merged, path, random_tree
 
 
 def opened(table: object, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:
@@ -57,6 +57,20 @@ def test_typed_columns(spark: Any, tmp_path: Path) -> None:
     columns = {name: column.model_dump(exclude_unset=True) for name, column in typed.COLUMNS.items()}
     with opened(tmp_path / "typed.parquet", typed.SCHEMA, typed.TARGET, columns=columns) as source:
         assert_same_level(source, typed.counts(typed.every_value()), Open())
+
+
+@pytest.mark.parametrize("few", [0, 1 << 40])
+def test_rows_come_in_pieces(spark: Any, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parties.sources.queried.FEW", few)
+    pyarrow.parquet.write_table(typed.table(typed.every_value()), tmp_path / "typed.parquet")
+    columns = {name: column.model_dump(exclude_unset=True) for name, column in typed.COLUMNS.items()}
+    settings = TableSettings.model_validate(
+        {"source": "spark://local", "schema": "s", "table": str(tmp_path / "typed.parquet"), "columns": columns}
+    )
+    with open_table(settings, typed.SCHEMA, typed.TARGET, streamed=True) as source:
+        expected = sorted(typed.counts(typed.every_value()).distinct().tolist())
+        assert merged(source.batches()) == expected
+        assert merged(source.batches()) == expected
 
 
 @pytest.mark.campaign

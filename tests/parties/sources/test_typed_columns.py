@@ -240,3 +240,20 @@ def test_whole_cells_are_looked_up_before_their_beginnings(tmp_path: Path) -> No
     fields = {"type": "category", "values": ["I1", "be"], "prefix": 2, "other": "else", "missing": True}
     found = columns_of(path, {"missing": ["k.A.", "999"]}, {"x": {"values": {"Berlin": "be"}}}, x=fields)
     assert found == sorted([["I1", "a"], ["?", "a"], ["be", "b"], ["else", "b"], ["?", "b"]])
+
+
+def test_a_missing_code_beside_no_number_in_a_column_of_numbers(tmp_path: Path) -> None:
+    """NaN is no value, though the bounds that a Parquet file has of its columns leave it out."""
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / "rows.parquet"
+    columns = {"x": [float("nan"), 0.0, -99.0, 1.25], "y": ["a", "a", "b", "b"]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    real = Domain(read_type({"type": "real", "low": 0, "high": 2, "step": 0.25, "missing": True}))
+    schema = Schema({"x": real, "y": TARGET})
+    table = TableSettings.model_validate({"source": str(path), "schema": "s.toml", "format": {"missing": ["-99"]}})
+    with open_table(table, schema, "y") as source:
+        source.check()
+        found = [[real[place], TARGET[label]] for place, label, _ in source.distinct().tolist()]
+    assert sorted(found) == [["0", "a"], ["1.25", "b"], ["?", "a"], ["?", "b"]]

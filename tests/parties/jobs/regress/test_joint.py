@@ -76,7 +76,7 @@ def test_the_rows_are_the_distinct_ones() -> None:
     weights = np.array([0.5, -1, 2, 0.25, -0.5])
     loss = made.settings.objective
     assert found.slopes(loss, weights, 9999).tolist() == OWN[0].slopes(loss, weights, 9999).tolist()
-    again = rows_of(RowCounts([3, 4], 2, np.zeros((0, 2), int), np.zeros(0, int)), SCHEMA, "end", FEATURES)
+    again = rows_of(RowCounts([3, 4], 2, np.zeros((0, 2), int), np.zeros(0, int)), FEATURES)
     assert again.total == 0
 
 
@@ -85,7 +85,7 @@ def test_gradient_descent_is_that_of_all_rows(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(descent.Descent, "law", Known(0))
     made = task(steps=30, clip=1.0)
     found = made.method.weights(state_of(made))
-    both = [own_rows(made, party) for party in (0, 1)]
+    both = OWN
     total, loss = sum(rows.total for rows in both), made.settings.objective
     weights, velocity, path = np.zeros(5), np.zeros(5), []
     for _ in range(30):

@@ -1,0 +1,137 @@
+"""Second moments of rows and their target, and the weights of least squares that follow from noisy ones.
+
+A row is z = (x, y): x as of `features`, of norm 1 at most, and y its target, moved and scaled to [-1, 1] by the public
+bounds; a row without a target is none. All of least squares is in the sum of z z': so that is opened once with noise,
+and what follows costs nothing (sufficient statistics perturbation: Vu, Slavkovic, ICDM workshops 2009). In numbers: the
+d (d + 1) / 2 of x x', the d of x y, and y^2; the last of x is constant, so the number of rows is among them.
+
+Noise makes a sum of x x' that is none: its least eigenvalue may be below 0. So a multiple of the identity is added, no
+more than the noise needs (Wang, "Revisiting differentially private linear regression", UAI 2018, there with a further
+noisy number; here with the pivots of the noisy sum, which is public). All of it is arithmetic on doubles, element by
+element, so that both parties find the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.regression.features import ONE, Column, Features
+from parties.base.arrays import Floats, Numbers
+from protocols.counts import Indices
+
+EXACT = 1 << 24  # rows of a piece, up to which a sum of products below 2^28 is exact in floats
+STEPS = 8  # parts of what noise may need, that are tried one after the other
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The moments of rows with these features and a target of numbers, `present` where it is one."""
+
+    features: Features
+    target: Column
+    present: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """The numbers of a row, z."""
+        return self.features.number + 1
+
+    @property
+    def numbers(self) -> int:
+        """How many moments there are."""
+        return self.size * (self.size + 1) // 2
+
+    @cached_property
+    def targets(self) -> Numbers:
+        """y of each value of the target, int64[values], in units of 2^-14."""
+        assert self.target.numbers is not None
+        return np.array([int(ONE * number) for number in self.target.numbers], dtype=np.int64)
+
+    def sums(self, pieces: Iterable[Indices]) -> tuple[Numbers, int]:
+        """Return the moments of all rows, int64[numbers] in units of 2^-28, and how many rows there are.
+
+        Exact, whatever the order and the pieces: int64[lines, columns + 2] of the columns' values, the target's, and
+        how often a line is there.
+        """
+        whole, rows = np.zeros((self.size, self.size), dtype=np.int64), 0
+        for lines in pieces:
+            rows += int(lines[:, -1].sum())
+            has_target = self.present[lines[:, -2]]
+            z, counts = self._vectors(lines if has_target.all() else lines[has_target])
+            if counts.sum() > EXACT:
+                whole += (z * counts) @ z.T  # of integers: slower
+            else:
+                floats = z.astype(np.float64)
+                whole += ((floats * counts) @ floats.T).astype(np.int64)
+        return whole[np.triu_indices(self.size)], rows
+
+    def _vectors(self, lines: Indices) -> tuple[Numbers, Numbers]:
+        """Return z of each line, int64[size, lines] in units of 2^-14, and how often it is there."""
+        z = np.zeros((self.size, len(lines)), dtype=np.int64)
+        features = self.features
+        for place, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):
+            codes = lines[:, place]
+            amounts = features.amounts[place][codes]
+            if column.numbers is None:
+                z[start + codes, np.arange(len(lines))] = amounts
+            else:
+                z[start] = amounts
+        z[-2] = features.unit
+        z[-1] = self.targets[lines[:, -2]]
+        return z, lines[:, -1]
+
+    def rows(self, moments: Floats) -> float:
+        """Return how many rows noisy moments are of, in units of one."""
+        return float(self._matrix(moments)[-2, -2]) * (ONE / self.features.unit) ** 2
+
+    def weights(self, moments: Floats, regularisation: float, sigma: float) -> Floats:
+        """Return the weights of least sum (w.x - y)^2 / 2 + n lambda / 2 |w|^2, float64[features].
+
+        `moments` have noise of this standard deviation. The matrix of least squares gets a multiple of the identity
+        until no pivot is below the greatest eigenvalue that the noise is likely to have, sigma (2 sqrt(d) + 2).
+        """
+        whole = self._matrix(moments)
+        matrix, right = whole[:-1, :-1], whole[:-1, -1]
+        size = len(matrix)
+        noise = sigma * (2 * math.sqrt(size) + 2)
+        rows = max(self.rows(moments), 1.0)
+        for step in range(1 << 16):
+            weights = _solved(matrix + (regularisation * rows + step * noise / STEPS) * np.eye(size), right, noise)
+            if weights is not None:
+                return weights
+        return np.zeros(size)
+
+    def error(self, moments: Floats, weights: Floats) -> float:
+        """Return the root of the mean of (w.x - y)^2, as the noisy moments have it; at least 0."""
+        whole, z = self._matrix(moments), np.append(weights, -1.0)
+        squares = math.fsum((whole * z[:, None] * z).reshape(-1).tolist())
+        return math.sqrt(max(squares, 0.0) / max(self.rows(moments), 1.0))
+
+    def _matrix(self, moments: Floats) -> Floats:
+        upper = np.zeros((self.size, self.size))
+        upper[np.triu_indices(self.size)] = moments
+        whole: Floats = upper + upper.T - np.diag(np.diag(upper))
+        return whole
+
+
+def _solved(matrix: Floats, right: Floats, least: float) -> Floats | None:
+    """Solve a symmetric system by elimination; None if a pivot is below `least`, or is 0."""
+    table = np.column_stack([matrix, right])
+    size = len(matrix)
+    for place in range(size):
+        pivot = table[place, place]
+        if pivot <= least or pivot <= 0:
+            return None
+        below = table[place + 1 :, place] / pivot
+        table[place + 1 :, place:] -= below[:, None] * table[place, place:]
+    weights = np.zeros(size)
+    for place in reversed(range(size)):
+        known = math.fsum((table[place, place + 1 : size] * weights[place + 1 :]).tolist())
+        weights[place] = (table[place, size] - known) / table[place, place]
+    return weights

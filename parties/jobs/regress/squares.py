@@ -1,0 +1,125 @@
+"""Least squares, with or without regularisation, from second moments that are opened once with noise."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.alone.regression.features import BITS
+from parties.alone.regression.moments import Moments
+from parties.base.arrays import Floats
+from parties.jobs.kind import Document
+from parties.jobs.regress.method import Method, OnRound, Opened
+from parties.jobs.release.noise import Noise
+from parties.jobs.spending import Loss
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+MOST_FEATURES = 300  # of which the moments are 45,000 numbers
+
+
+class Squares(Method):
+    """Noisy second moments, `parties.alone.regression.moments`.
+
+    With k columns a row z = (x, y) has |x|^2 <= 1 and y^2 <= 1, and each of x at most 1 / sqrt(k + 1). So its moments,
+    each counted once, have the squared Euclidean norm (|z|^4 + sum z_i^4) / 2 <= (5 + 1 / (k + 1)) / 2. Each party
+    rounds its sums to multiples of 2^-10: a row more or less changes all numbers together by the root of that and
+    sqrt(numbers) 2^-10, a row replaced by twice the root; m rows of a person by m times the root, rounded once.
+    """
+
+    streamed = True
+    POINT = 10
+
+    @property
+    def moments(self) -> Moments:
+        """What is summed."""
+        assert self.target is not None
+        assert self.present is not None
+        return Moments(self.features, self.target, np.array(self.present))
+
+    @property
+    @override
+    def numbers(self) -> int:
+        return self.moments.numbers
+
+    @property
+    def squared(self) -> int:
+        """The square of what a row changes in all integers, rounded up."""
+        norm = (5 + Fraction(1, len(self.features.columns) + 1)) / 2 * (1 << 2 * self.POINT)
+        rows = self.settings.together * (2 if self.replaced else 1)
+        change = rows * (math.isqrt(math.ceil(norm)) + 1) + math.isqrt(self.numbers) + 1
+        return change**2
+
+    @property
+    def width(self) -> int:
+        """Bits of an own number, with its sign."""
+        return ((self.settings.max_rows << self.POINT) + 1).bit_length() + 1
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise on each integer."""
+        return self._gauss(1, self.squared)
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return (self.noise.loss,)
+
+    @override
+    def check(self) -> None:
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        if self.features.number > MOST_FEATURES:
+            raise InputError(
+                f"columns: they make {self.features.number:,} features, of which {self.numbers:,} moments would be "
+                f"opened: {self.settings.method} takes {MOST_FEATURES} at most"
+            )
+        width = sum_width(self.width, self.noise.law(self.numbers))
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+
+    @override
+    def own(self, rows: Any) -> Any:
+        """See `Method.own`: the moments, rounded; `rows` are their exact sums."""
+        if rows is None:
+            return np.zeros(self.numbers, dtype=np.int64)
+        shift = 2 * BITS - self.POINT
+        return (rows.sums + (1 << (shift - 1))) >> shift
+
+    @override
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
+        from protocols.release.numbers import noisy_sums
+
+        on_step(0, start)
+        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
+        return (tuple(sums.tolist()),)
+
+    @override
+    def weights(self, opened: Opened) -> Floats:
+        return self.moments.weights(self._opened(opened), self.settings.regularisation or 0.0, self._sigma)
+
+    @override
+    def fields(self, opened: Opened) -> Document:
+        """See `Method.fields`; sigma is of a moment."""
+        assert self.target is not None
+        moments, known = self.moments, self._opened(opened)
+        rows = min(max(round(moments.rows(known)), 0), 2 * self.settings.max_rows)
+        error = moments.error(known, self.weights(opened)) * float(self.target.half)
+        about = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
+        return {**about, "rows": rows, "rmse": float(f"{error:.6g}")}
+
+    @property
+    def _sigma(self) -> float:
+        """Of the noise on a moment, and of its rounding."""
+        return (float(self.noise.scale) + 1) / (1 << self.POINT)
+
+    def _opened(self, opened: Opened) -> Floats:
+        moments: Floats = np.array(opened[0], dtype=np.float64) / (1 << self.POINT)
+        return moments

@@ -1,0 +1,242 @@
+"""Rows in pieces: whatever the engine, the spelling, the size of a piece and the order of rows, sums are the same."""
+
+from __future__ import annotations
+
+import csv
+import math
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.alone.regression.losses import Logistic
+from parties.jobs.cluster.cluster import Cluster
+from parties.jobs.regress.joint import RegressJoint
+from parties.jobs.release.marginals import Marginals
+from parties.sources import queried, source
+from parties.sources.mapping import rules
+from parties.sources.opening import open_table
+from parties.sources.plain import PlainSource
+from parties.sources.settings import TableSettings
+from parties.sources.source import Source
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
+from protocols import counts as protocol
+from protocols.counts import RowCounts
+from smc.errors import InputError
+from tests.support.agreement import merged
+
+REAL = {"type": "real", "low": -1, "high": 2.5, "step": 0.125, "missing": True}
+AGES = {"type": "integer", "low": 18, "high": 90}
+SCHEMA = Schema(
+    {"bmi": Domain(read_type(REAL)), "age": Domain(read_type(AGES)), "sex": ("m", "f"), "y": ("no", "yes")}, "y"
+)
+CELLS = st.tuples(
+    st.one_of(st.none(), st.just(math.nan), st.integers(-20, 60).map(lambda n: n / 16), st.floats(-1e6, 1e6)),
+    st.integers(10, 99),
+    st.sampled_from("mf"),
+    st.sampled_from(["no", "yes"]),
+)
+ROWS = st.lists(CELLS, max_size=40)
+
+
+def reference(rows: list[Any]) -> RowCounts:
+    """The rows as indices, cell by cell by the rule as it is written."""
+    bmi, age = rules({}, SCHEMA, ["bmi", "age"])
+    assert bmi.ranges is not None
+    assert age.ranges is not None
+    table = [
+        [
+            bmi.missing if x is None or math.isnan(x) else bmi.ranges.place(x),
+            age.ranges.place(years),
+            "mf".index(sex),
+        ]
+        for x, years, sex, _ in rows
+    ]
+    labels = [["no", "yes"].index(row[3]) for row in rows]
+    sizes = [len(SCHEMA.attributes[name]) for name in ("bmi", "age", "sex")]
+    return RowCounts(sizes, 2, np.array(table, dtype=np.int64).reshape(-1, 3), np.array(labels, dtype=np.int64))
+
+
+def write(folder: Path, rows: list[Any], kind: str) -> Path:
+    path = folder / f"rows.{'csv' if kind in ('csv', 'plain') else 'parquet'}"
+    if path.suffix == ".csv":
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            lines = csv.writer(stream)
+            lines.writerow(SCHEMA.attributes)
+            lines.writerows(["?" if x is None or math.isnan(x) else f"{x:.20f}", *rest] for x, *rest in rows)
+        return path
+    names, columns = list(SCHEMA.attributes), [*zip(*rows, strict=True)] or [()] * 4
+    kinds = [pyarrow.float64(), pyarrow.int32() if kind == "parquet" else pyarrow.float32(), *[pyarrow.string()] * 2]
+    arrays = [pyarrow.array(column, of, from_pandas=False) for column, of in zip(columns, kinds, strict=True)]
+    pyarrow.parquet.write_table(pyarrow.table(arrays, names), path, row_group_size=7)
+    return path
+
+
+@contextmanager
+def opened(rows: list[Any], kind: str, max_rows: int = 100, **more: Any) -> Iterator[Source]:
+    with tempfile.TemporaryDirectory() as folder:
+        table = TableSettings(
+            source=str(write(Path(folder), rows, kind)), schema=Path("s.toml"), max_rows=max_rows, **more
+        )
+        if kind == "plain":
+            wanted = rules({}, SCHEMA, list(SCHEMA.attributes), table.format)
+            yield PlainSource(table, wanted, max_rows, table.least_rows)
+            return
+        with open_table(table, SCHEMA, "y", streamed=True) as found:
+            yield found
+
+
+def patched(piece: int, held: int, few: int) -> pytest.MonkeyPatch:
+    patch = pytest.MonkeyPatch()
+    patch.setattr(queried, "PIECE", piece)
+    patch.setattr(protocol, "BATCH", piece)
+    patch.setattr(source, "HELD", held)
+    patch.setattr(queried, "FEW", few)
+    return patch
+
+
+def task(kind: Any, **fields: Any) -> Any:
+    return kind.canonical(kind.Settings.model_validate({"epsilon": 1.0, "max_rows": 100, **fields}), SCHEMA)
+
+
+REGRESS = task(RegressJoint, target="y", numeric=("bmi", "age"))
+CLUSTER = task(Cluster, columns=("bmi", "age"), bounds=("-1:2", "20:80"), k=3, method="in-process", where="sex = m")
+GRID = task(Cluster, columns=("bmi", "age"), bounds=("-1:2", "20:80"), k=3, parts=5)
+PAIRS = task(Marginals, ways=2, delta=1e-7, where="bmi != '?'")
+CENTROIDS = np.array([[-1024, 0], [3, 5], [700, -700]] + [[i, -i] for i in range(40)])
+
+
+class Ordered:
+    """Rows with the columns in the order of a task."""
+
+    def __init__(self, rows: Any, made: Any) -> None:
+        self._rows = rows
+        names = [*made.schema.features(made.target), made.target]
+        self._places = [list(SCHEMA.attributes).index(name) for name in names]
+
+    def batches(self) -> Iterator[Any]:
+        for lines in self._rows.batches():
+            yield lines[:, [*self._places, -1]]
+
+
+def sums(rows: Any) -> list[Any]:
+    """What parties bring to each kind of job, by these rows."""
+    slopes, number = REGRESS.method.own(REGRESS.own_rows(Ordered(rows, REGRESS)))(np.linspace(-1, 1, 5))
+    clusters = CLUSTER.own_rows(Ordered(rows, CLUSTER))
+    tables = [GRID.own_rows(Ordered(rows, GRID)), PAIRS.own_rows(Ordered(rows, PAIRS))]
+    return [slopes.tolist(), number, *(clusters(CENTROIDS[:many]).tolist() for many in (3, 43)), *map(list, tables)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    ROWS,
+    st.sampled_from(["parquet", "float32", "csv", "plain"]),
+    st.sampled_from([1, 3, 1000]),
+    st.sampled_from([0, 1 << 20]),
+    st.sampled_from([0, 1 << 20]),
+    st.randoms(use_true_random=False),
+)
+def test_pieces_are_the_rows(rows: list[Any], kind: str, piece: int, held: int, few: int, order: Any) -> None:
+    expected = reference(rows)
+    known = sums(expected)
+    order.shuffle(rows)
+    patch = patched(piece, held, few)
+    try:
+        with opened(rows, kind) as found:
+            assert found.check() == len(rows)
+            for _ in range(2):  # a pass from the engine, and perhaps one from memory
+                assert merged(found.batches()) == sorted(expected.distinct().tolist())
+            assert sums(found) == known
+    finally:
+        patch.undo()
+
+
+@settings(max_examples=20, deadline=None)
+@given(ROWS.filter(bool), CELLS)
+def test_the_fingerprint_is_of_the_rows(rows: list[Any], other: Any) -> None:
+    """Equal in any engine, order and pieces; another for a row that is another, more or less."""
+    prints = []
+    cases: list[tuple[str, int, list[Any]]] = [("parquet", 3, rows), ("csv", 1000, rows[::-1]), ("plain", 2, rows)]
+    changed = [*rows[1:], other]
+    for kind, piece, some in [*cases, ("parquet", 3, changed), ("parquet", 3, [*rows, other]), ("csv", 5, rows[1:])]:
+        patch = patched(piece, 0, 0)
+        with opened(some, kind) as found:
+            prints.append(found.fingerprint_of_rows(b"key"))
+            assert found.fingerprint_of_rows(b"key") == prints[-1] != found.fingerprint_of_rows(b"other")
+        patch.undo()
+    assert prints[0] == prints[1] == prints[2]
+    as_indices = [sorted(reference(some).distinct().tolist()) for some in (rows, changed)]
+    assert (prints[3] == prints[0]) == (as_indices[0] == as_indices[1])
+    assert prints[0] not in prints[4:]
+
+
+def test_a_change_that_marginal_counts_do_not_show_is_noticed() -> None:
+    one = [(0.5, 20, "m", "no"), (1.0, 30, "f", "no")]
+    other = [(0.5, 30, "m", "no"), (1.0, 20, "f", "no")]
+    prints = []
+    for rows in (one, other):
+        with opened(rows, "parquet") as found:
+            prints.append((found.fingerprint(b"key"), found.fingerprint_of_rows(b"key")))
+    assert prints[0][0] == prints[1][0]
+    assert prints[0][1] != prints[1][1]
+
+
+def test_rows_that_are_not_fit_are_refused() -> None:
+    rows = [(0.5, 20, "m", "no"), (1.0, None, "f", "no")]
+    patch = patched(1, 0, 0)
+    with opened(rows, "parquet") as found, pytest.raises(InputError, match="column 'age': no value"):
+        next(iter(found.batches()))
+    with opened(rows[:1] * 5, "parquet", max_rows=4) as found, pytest.raises(InputError, match="more than 4"):
+        found.check()
+    with opened(rows[:1], "parquet", least_rows=2) as found, pytest.raises(InputError, match="fewer than 2"):
+        found.check()
+    patch.undo()
+
+
+def test_rows_that_change_are_noticed(tmp_path: Path) -> None:
+    patch = patched(1, 0, 0)
+    path = write(tmp_path, [(0.5, 20, "m", "no")], "parquet")
+    with open_table(TableSettings(source=str(path), schema=Path("s"), max_rows=3), SCHEMA, "y", streamed=True) as found:
+        found.check()
+        write(tmp_path, [(0.5, 20, "m", "perhaps")], "parquet")
+        with pytest.raises(InputError, match="changed while they were read"):
+            list(found.batches())
+        write(tmp_path, [(0.5, 20, "m", "no")] * 4, "parquet")
+        with pytest.raises(InputError, match="more than 3"):
+            list(found.batches())
+    patch.undo()
+
+
+def test_what_is_small_is_read_once(tmp_path: Path) -> None:
+    path = write(tmp_path, [(0.5, 20, "m", "no")] * 3, "parquet")
+    patch = patched(2, 1 << 20, 0)
+    with open_table(TableSettings(source=str(path), schema=Path("s")), SCHEMA, "y", streamed=True) as found:
+        found.check()
+        path.unlink()
+        assert sum(int(lines[:, -1].sum()) for lines in found.batches()) == 3
+    patch.undo()
+
+
+def test_slopes_of_a_stream_are_those_of_all_rows() -> None:
+    """Against one matrix of all rows, made at once."""
+    rng = np.random.default_rng(5)
+    table = np.column_stack([rng.integers(29, size=500), rng.integers(73, size=500), rng.integers(2, size=500)])
+    rows = RowCounts([29, 73, 2], 2, table, rng.integers(2, size=500))
+    patch = patched(64, 0, 0)
+    found = REGRESS.own_rows(rows)
+    from parties.jobs.regress.reading import rows_of
+
+    expected = rows_of(rows, REGRESS.features)
+    weights = rng.normal(size=5)
+    assert found.total == expected.total == 500
+    assert found.slopes(Logistic(), weights, 9000).tolist() == expected.slopes(Logistic(), weights, 9000).tolist()
+    patch.undo()
