@@ -164,7 +164,7 @@ class _Whole(_Lazy):
 @click.command(cls=_Whole, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="smc")
 def cli() -> None:
-    """Secure two-party computation: joint decision trees, comparisons and circuits."""
+    """Answers from the tables of two parties, who do not show each other a row: decision trees, statistics, models."""
 
 
 class _EndedError(Exception):

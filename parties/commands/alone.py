@@ -125,7 +125,7 @@ def _bounded(text: str) -> tuple[str, range]:
     return match[1], range(low, high + 1)
 
 
-@click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
+@click.command(epilog="Example:  smc predict --tree tree.json --data raw.csv --config party.toml --score")
 @click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
 @click.option("--model", "model_file", type=FILE, help="A model of `smc release naive-bayes` or `smc regress`.")
 @click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")

@@ -15,6 +15,7 @@ from parties.base.address import Address, parse_address
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.options import FOLDER, PARTY_FILE
+from parties.jobs.settings import MAX_ROWS
 from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
 from parties.party_file import load
@@ -25,6 +26,11 @@ LINK_PORT, PAGE_PORT = 7001, 7080
 METRICS, HEALTH = 10, 11  # how far these ports are above the page's
 ANYWHERE = "0.0.0.0"
 SCHEMA = "schema.toml"
+_BUDGET = """# With a budget only a node reads the table, and all noisy answers together tell no more than this of a row:
+# [tables.{}.budget]
+# epsilon = 1.0
+# per = "year"
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,8 @@ class PartyDraft:
             node = listen | node
             rest["peers"] = [{"certificate": f"{name}.crt", **way} for name, way in ways.items()]
         if self.tables:
-            rest["tables"] = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
+            same = {"schema": SCHEMA, "max_rows": MAX_ROWS}
+            rest["tables"] = {name: {"source": source, **same} for name, source in self.tables.items()}
         return {"link": link, "node": node, **rest}
 
     def tables_there(self) -> str:
@@ -83,7 +90,10 @@ class PartyDraft:
         parts = []
         for name, part in self.content().items():
             if name == "tables":
-                parts += [f"[tables.{toml_key(table)}]\n{toml_lines(fields)}" for table, fields in part.items()]
+                parts += [
+                    f"[tables.{toml_key(table)}]\n{toml_lines(fields)}{_BUDGET.format(toml_key(table))}"
+                    for table, fields in part.items()
+                ]
             elif isinstance(part, list):
                 parts += [f"[[{name}]]\n{toml_lines(fields)}" for fields in part]
             else:

@@ -115,6 +115,19 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
     assert "nothing is written over it" in capsys.readouterr().err
 
 
+def test_init_bounds_a_table_and_says_how_a_budget_is_given() -> None:
+    """The lines that are commented out are a budget as they stand."""
+    assert smc(*ANNA, "--listen", "127.0.0.1:7001", "--table", "days=days.csv") == 0
+    path = Path("anna/party.toml")
+    table = settings.load(path).tables["days"]
+    assert (table.max_rows, table.budget) == (65535, None)
+    there, _, budget = path.read_text().partition("# [tables.days.budget]")
+    path.write_text(f"{there}[tables.days.budget]{budget.replace('# ', '')}")
+    table = settings.load(path).tables["days"]
+    assert table.budget is not None
+    assert (table.budget.epsilon, table.budget.per) == (1.0, "year")
+
+
 def test_init_adds_nothing_to_what_it_cannot_read() -> None:
     for text in ("tables = { a = { source = 'x.csv', schema = 's' } }", "[tables", "tables = 3"):
         Path("anna").mkdir(exist_ok=True)
