@@ -15,8 +15,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/release/aim.py",
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
-            ("max(scales) * work.change,", "max(scales),"),
-            ("max(scales) * work.change,", "min(scales) * work.change,"),
+            ("max(scales) * work.moved,", "max(scales),"),
+            ("max(scales) * work.moved,", "min(scales) * work.moved,"),
             ("self.work.choice_epsilon((1 - MEASURING) * rho)", "self.work.choice_epsilon(rho)"),
             ("return self.work.price(sigma) + self.work.choice_price(epsilon)", "return self.work.price(sigma)"),
             ("plan.rounds * len(work.sets))", "1)"),
@@ -28,11 +28,11 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
             (
-                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
-                "epsilon, work.change, len(pairs) * len(work.domains))",
+                "epsilon, 2 * work.moved, len(pairs) * len(work.domains))",
+                "epsilon, work.moved, len(pairs) * len(work.domains))",
             ),
             (
-                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
+                "epsilon, 2 * work.moved, len(pairs) * len(work.domains))",
                 "epsilon, 2, len(pairs) * len(work.domains))",
             ),
             ("epsilon = work.choice_epsilon(third / (columns - 1))", "epsilon = work.choice_epsilon(third)"),
@@ -49,13 +49,19 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
             ("return 2 if self.replaced else 1", "return 1"),
-            ("return self.change / (2 * sigma**2)", "return 1 / (2 * sigma**2)"),
-            ("return _rounded(self.change / (2 * rho), up=True)", "return _rounded(1 / (2 * rho), up=True)"),
+            ("return self.rows**2 * self.change / (2 * sigma**2)", "return self.rows**2 / (2 * sigma**2)"),
+            (
+                "return _rounded(self.rows**2 * self.change / (2 * rho), up=True)",
+                "return _rounded(self.rows**2 / (2 * rho), up=True)",
+            ),
             ("return epsilon**2 / 2", "return epsilon**2 / 8"),
             ("return _rounded(2 * rho, up=False)", "return _rounded(8 * rho, up=False)"),
             ("OneSidedGeometric(2 * change / epsilon,", "OneSidedGeometric(change / epsilon,"),
             ("law = discrete_gaussian(sigma**2, ", "law = discrete_gaussian(sigma, "),
-            ("return _rounded(self.change / (2 * rho), up=True)", "return _rounded(self.change / (2 * rho), up=False)"),
+            (
+                "return _rounded(self.rows**2 * self.change / (2 * rho), up=True)",
+                "return _rounded(self.rows**2 * self.change / (2 * rho), up=False)",
+            ),
         ],
     ),
     (
@@ -124,11 +130,11 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/release/tree_problem.py",
         (RELEASE + "test_tree.py",),
         [
-            ("self.leaf_epsilon, 1 + self.replace, True", "self.leaf_epsilon, 1, True"),
-            ("self.leaf_epsilon, 1 + self.replace, True", "self.epsilon, 1 + self.replace, True"),
-            ("1 + self.replace, True, self.classes)", "1 + self.replace, True, 1)"),
-            ("change = self.measure.sensitivity * (1 + self.replace)", "change = self.measure.sensitivity"),
-            ("change = self.measure.sensitivity * (1 + self.replace)", "change = 1 + self.replace"),
+            ("self.leaf_epsilon, self.moved, True", "self.leaf_epsilon, self.rows, True"),
+            ("self.leaf_epsilon, self.moved, True", "self.epsilon, self.moved, True"),
+            ("self.moved, True, self.classes)", "self.moved, True, 1)"),
+            ("change = self.measure.sensitivity * self.moved", "change = self.measure.sensitivity"),
+            ("change = self.measure.sensitivity * self.moved", "change = self.moved"),
             ("(self.epsilon - self.leaf_epsilon) / self.levels if", "(self.epsilon - self.leaf_epsilon) if"),
             ("(self.epsilon - self.leaf_epsilon) / self.levels if", "self.epsilon / self.levels if"),
             ("min(self.max_depth, len(self.domains) - (not self.stop)) if", "min(self.max_depth, 1) if"),
@@ -212,17 +218,17 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_triangles.py", "tests/parties/jobs/release/test_triangles.py"),
         [
             (
-                "bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1)",
-                "bound = bounded(_opened(engine, most_common, bound_law(2 * epsilon), 1)",
+                "noisy = _opened(engine, most_common, bound_law(epsilon, together), 1)\n        bound",
+                "noisy = _opened(engine, most_common, bound_law(2 * epsilon, together), 1)\n        bound",
             ),
-            ("noisy + tail(2 / epsilon, delta) - 1, 1", "noisy - tail(2 / epsilon, delta) - 1, 1"),
-            ("noisy + tail(2 / epsilon, delta) - 1, 1", "noisy + tail(1 / epsilon, delta) - 1, 1"),
-            ("- 1, 1), vertices - 2)", "- 1, 1), vertices - 3)"),
-            ("DiscreteLaplace(2 * bound * (2 if", "DiscreteLaplace(bound * (2 if"),
-            ("2 * bound * (2 if replaced else 1) / epsilon", "2 * bound / epsilon"),
+            ("noisy + tail(2 * together", "noisy - tail(2 * together"),
+            ("noisy + tail(2 * together", "noisy + tail(together"),
+            ("together // 2, 1), vertices - 2)", "together // 2, 1), vertices - 3)"),
+            ("DiscreteLaplace(2 * together * bound * (2 if", "DiscreteLaplace(together * bound * (2 if"),
+            ("bound * (2 if replaced else 1) / epsilon", "bound / epsilon"),
             (
-                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced), 3))",
-                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon), 3))",
+                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced, together), 3))",
+                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon, False, together), 3))",
             ),
         ],
     ),
@@ -230,7 +236,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/triangles.py",
         ("tests/parties/jobs/release/test_triangles.py",),
         [
-            ("exact(self.settings.delta), self.replaced\n", "exact(self.settings.delta)\n"),
+            (
+                "privacy = self.epsilon, exact(self.settings.delta), self.replaced,",
+                "privacy = self.epsilon, exact(self.settings.delta), False,",
+            ),
             ("privacy = self.epsilon, exact", "privacy = 2 * self.epsilon, exact"),
             (
                 "(private_bound(self.epsilon, exact(self.settings.delta),",
@@ -273,7 +282,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("exact = 2 * norm if self.replaced else", "exact = norm if self.replaced else"),
             ("_root(norm**2 + COUNTED**2)", "norm"),
-            ("(exact + _root(Fraction(self.numbers))) ** 2", "exact**2"),
+            ("(self.rows * exact + _root(Fraction(self.numbers))) ** 2", "(self.rows * exact) ** 2"),
             ("security_for(self.epsilon, self.steps * (self.numbers + 1) + 1)", "security_for(self.epsilon)"),
         ],
     ),
@@ -301,16 +310,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/noise.py",
         ("tests/parties/jobs/release/test_noise.py", *QUESTIONS),
         [
-            ("scale = Fraction(change) / epsilon", "scale = 1 / epsilon"),
-            ('Noise("report noisy max", Fraction(change) / epsilon', 'Noise("report noisy max", 1 / epsilon'),
+            ("scale = Fraction(rows * change) / epsilon", "scale = rows / epsilon"),
+            ('Noise("report noisy max", Fraction(rows * change) / epsilon', 'Noise("report noisy max", rows / epsilon'),
             (
                 'PureLoss("report noisy max", epsilon, adjacency=adjacency)',
                 'PureLoss("report noisy max", epsilon)',
             ),
-            ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (1 / (2 * rho)).sqrt(context)"),
-            ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (numbers / (4 * rho)).sqrt(context)"),
+            ("sigma = (squared / (2 * rho)).sqrt(context)", "sigma = (1 / (2 * rho)).sqrt(context)"),
+            ("sigma = (squared / (2 * rho)).sqrt(context)", "sigma = (squared / (4 * rho)).sqrt(context)"),
             ("sigma.adjusted() - 5), ROUND_CEILING)", "sigma.adjusted() - 5), 'ROUND_FLOOR')"),
-            ("numbers / (2 * scale**2), adj", "1 / (2 * scale**2), adj"),
+            ("squared / (2 * scale**2), adj", "1 / (2 * scale**2), adj"),
             ("security_for(self.epsilon, numbers)", "security_for(self.epsilon)"),
             ("return discrete_gaussian(self.scale**2, security)", "return discrete_gaussian(self.scale, security)"),
         ],
@@ -431,7 +440,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/jobs/cluster/test_cluster.py",),
         [
             ('moved = change(dimensions, adjacency == "replace")', "moved = change(dimensions, False)"),
-            ("[laplace(share, moved, adjacency) for share in", "[laplace(epsilon, moved, adjacency) for share in"),
+            (
+                "[laplace(share, moved, adjacency, together) for share in",
+                "[laplace(epsilon, moved, adjacency, together) for share in",
+            ),
         ],
     ),
     (
@@ -455,7 +467,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/regress/output.py",
         ("tests/parties/jobs/regress/test_joint.py",),
         [
-            ("return (2 / self.settings.least_rows + 2 * TOL", "return (1 / self.settings.least_rows + 2 * TOL"),
+            ("return (2 * self.settings.together /", "return (self.settings.together /"),
             ("least_rows + 2 * TOLERANCE) / self", "least_rows) / self"),
             ("(1 << self.POINT) + 2 + math.isqrt(self.features.number)", "(1 << self.POINT)"),
             ("return change**2", "return change"),
@@ -466,12 +478,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/jobs/regress/test_joint.py",),
         [
             (
-                "choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)",
-                "choice_law(self.epsilon, 1, not self.replaced, POINTS)",
+                "choice_law(self.epsilon, self.settings.together * self.BEST, not self.replaced, POINTS)",
+                "choice_law(self.epsilon, self.settings.together, not self.replaced, POINTS)",
             ),
             (
-                "choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)",
-                "choice_law(self.epsilon, self.BEST, True, POINTS)",
+                "choice_law(self.epsilon, self.settings.together * self.BEST, not self.replaced, POINTS)",
+                "choice_law(self.epsilon, self.settings.together * self.BEST, True, POINTS)",
             ),
         ],
     ),
@@ -479,7 +491,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/regress/gradient.py",
         ("tests/parties/jobs/regress/test_joint.py",),
         [
-            ("self.clip << BITS, self.replaced)", "self.clip << BITS, False)"),
+            ("self.clip << BITS, self.replaced, self", "self.clip << BITS, False, self"),
             ("self._gauss(self.steps, self.change.squared)", "self._gauss(1, self.change.squared)"),
         ],
     ),

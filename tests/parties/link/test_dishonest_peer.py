@@ -122,7 +122,7 @@ def test_peer_that_hangs_up_without_a_word(parties):
         ({"job": '{"delta":NaN}'}, ProtocolError, "the peer's job is not JSON"),
         ({"job": '{"delta":1e999}'}, ProtocolError, "the peer's job is not JSON"),
         ({"job": "[]"}, ProtocolError, "the peer's job is not a JSON object"),
-        ({"job": '{ "delta": 0.001, "protocol": "test"}'}, ProtocolError, "not in canonical form"),
+        ({"job": '{ "protocol": "test", "tolerance": 0.001}'}, ProtocolError, "not in canonical form"),
         ({"party": 0}, ProtocolError, "says that it is party 0, expected party 1"),
         ({"party": 2}, ProtocolError, "says that it is party 2, expected party 1"),
         ({"nonce": b"short"}, ProtocolError, "no fresh nonce"),
@@ -131,7 +131,7 @@ def test_peer_that_hangs_up_without_a_word(parties):
         (
             {"job": '{"a":1,"protocol":"test"}'},
             JobMismatchError,
-            "a: ours nothing, peer's 1; delta: ours 0.001, peer's nothing",
+            "a: ours nothing, peer's 1; tolerance: ours 0.001, peer's nothing",
         ),
         ({"job": '{"a":1}'}, JobMismatchError, 'jobs: protocol: ours "test", peer\'s nothing'),
     ],

@@ -125,7 +125,7 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
         own, peer, address = sys.argv[1:]
         identity = load_identity(Path(own + ".key"), Path(own + ".crt"))
         options = LinkOptions(identity, load_certificate(Path(peer)), connect=address)
-        with open_link(options, {{"protocol": "test", "delta": 0.001}}) as link:
+        with open_link(options, {{"protocol": "test", "tolerance": 0.001}}) as link:
             link.channel.send("last", bytes({size}))
         """
 

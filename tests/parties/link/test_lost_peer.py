@@ -37,7 +37,7 @@ CHILD = """if True:
     try:
         if side == "connect":
             tell("dialling")
-        with open_link(options, {"protocol": "test", "delta": 0.001}) as link:
+        with open_link(options, {"protocol": "test", "tolerance": 0.001}) as link:
             channel = link.channel
             exec(body)
     except SmcError as error:

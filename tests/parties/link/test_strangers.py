@@ -38,7 +38,7 @@ LISTENING = """if True:
         load_identity(Path(own + ".key"), Path(own + ".crt")), load_certificate(Path(peer)), listen="127.0.0.1:0",
         on_listening=lambda address: print(address, flush=True), wait=60, timeout=60,
     )
-    with open_link(options, {"protocol": "test", "delta": 0.001}) as link:
+    with open_link(options, {"protocol": "test", "tolerance": 0.001}) as link:
         print(bytes(link.channel.receive("word", 5)).decode(), flush=True)
     """
 

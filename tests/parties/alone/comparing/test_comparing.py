@@ -12,6 +12,7 @@ from parties.alone.comparing.drawing import draw_svg
 from parties.alone.comparing.page import to_html
 from parties.alone.comparing.presenting import to_text
 from parties.alone.comparing.reading import read
+from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 SCHEMA = """
@@ -50,19 +51,25 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_the_columns_that_both_have(files: Path) -> None:
-    pair = read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", None)
+    pair = read(PlaceSettings(source=str(files / "own.csv")), files / "synthetic.csv", files / "schema.toml", None)
     assert pair.domain == {"sky": 2, "play": 2}
     assert {name: codes.tolist() for name, codes in pair.original.items()} == {"sky": [0, 1], "play": [0, 1]}
     assert {name: codes.tolist() for name, codes in pair.synthetic.items()} == {"sky": [1, 1, 0], "play": [1, 0, 0]}
     assert pair.target == "play"
-    assert read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", "sky").target == "sky"
+    assert (
+        read(PlaceSettings(source=str(files / "own.csv")), files / "synthetic.csv", files / "schema.toml", "sky").target
+        == "sky"
+    )
 
 
 def test_a_target_that_is_not_there_is_none_unless_it_is_asked_for(files: Path) -> None:
     (files / "synthetic.csv").write_text("sky,wind\nrain,weak\n")
-    assert read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", None).target is None
+    assert (
+        read(PlaceSettings(source=str(files / "own.csv")), files / "synthetic.csv", files / "schema.toml", None).target
+        is None
+    )
     with pytest.raises(InputError, match="target 'play' is not an attribute"):
-        read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", "play")
+        read(PlaceSettings(source=str(files / "own.csv")), files / "synthetic.csv", files / "schema.toml", "play")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,7 @@ def test_a_target_that_is_not_there_is_none_unless_it_is_asked_for(files: Path) 
 def test_what_cannot_be_compared(files: Path, name: str, content: str, message: str) -> None:
     (files / name).write_text(content)
     with pytest.raises(InputError, match=message):
-        read(files / "own.csv", files / "synthetic.csv", files / "schema.toml", None)
+        read(PlaceSettings(source=str(files / "own.csv")), files / "synthetic.csv", files / "schema.toml", None)
 
 
 def test_text() -> None:

@@ -27,7 +27,7 @@ def test_a_solver_that_prints_leaves_json_alone(tmp_path: Path, capfd: pytest.Ca
     cells = [(f"r{i}", f"c{j}", n) for i, line in enumerate(TALKATIVE) for j, n in enumerate(line)]
     (tmp_path / "x.csv").write_text("a,b\n" + "".join(f"{row},{column}\n" * n for row, column, n in cells))
     words = [str(tmp_path / "x.csv"), "--by", "a", "--across", "b", "--threshold", "7"]
-    assert cli.run(["publish", "table", *words, "--out", str(tmp_path / "out.csv"), "--json"]) == 0
+    assert cli.run(["publish", "table", "--data", *words, "--out", str(tmp_path / "out.csv"), "--json"]) == 0
     C.fflush(None)
     assert json.loads(capfd.readouterr().out)["by_the_rules"] > 0
 

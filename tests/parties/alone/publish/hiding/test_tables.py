@@ -86,7 +86,7 @@ def ranges(published: dict[tuple[str, str], str]) -> dict[tuple[str, str], tuple
 
 
 def smc(*arguments: str) -> int:
-    return cli.run(["publish", "table", *arguments])
+    return cli.run(["publish", "table", "--data", *arguments])
 
 
 @pytest.fixture(autouse=True)
