@@ -24,6 +24,7 @@ NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2}
 
 TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
 _YEAR = "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
+_CLOCK = {"H": "([01][0-9]|2[0-3])", "M": "([0-5][0-9])", "S": "([0-5][0-9])"}  # behind a day, where it says nothing
 _PARTS = {  # of a day; each may be short where something stands between them
     True: {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
@@ -31,8 +32,9 @@ _PARTS = {  # of a day; each may be short where something stands between them
         "j": "([0-9]{1,3})",
         "y": "([0-9]{2})",
         "Y": _YEAR,
+        **_CLOCK,
     },
-    False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR},
+    False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_CLOCK},
 }
 
 PLAIN = FormatSettings()

@@ -47,6 +47,7 @@ ABOUT = frozenset({"where", "of"})  # settings that say what a question is about
 MEANS = {  # what leaving a setting as it is means for people
     "adjacency": "The noise hides whether a row is there at all.",
     "against": "Nobody is recognised by the public, nor by the peer, who can take its own rows away.",
+    "at_most": "What the table in party.toml says: noise hides a row, or all rows of a person.",
     "bits": "Numbers up to about four billion fit.",
     "classes": "All values of the target compete.",
     "clip": "No row can pull the result further than a public bound.",
@@ -57,6 +58,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "epsilon": "No noise is added.",
     "exact": "Noise is added, so that no single row shows. Without it the peer can subtract its own part.",
     "first": "The three most frequent are told.",
+    "groups": "A column of many numbers is told by about two hundred groups of neighbours.",
     "generator": "Rows are drawn from a model of which columns go together.",
     "huber": "Only a narrow band at the border is treated mildly.",
     "iterations": "Chosen so that the noise stays small.",
@@ -84,6 +86,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "score": "Groups are divided as evenly as can be.",
     "select": "What is counted is chosen step by step, where the model is worst.",
     "sets": "Every combination of so many columns is counted.",
+    "splits": "Numbers and dates have a branch for every range.",
     "shares": "Later rounds, which matter more, get more of the budget.",
     "steps": "Chosen so that the noise stays small.",
     "stop": "A branch may end when no question helps.",

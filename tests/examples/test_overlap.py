@@ -179,6 +179,7 @@ def test_typed_and_consented_to_on_the_page(pair: Nodes) -> None:
         page.get_by_role("button", name="Approve").click()
         page.get_by_text("2 in common").wait_for()
         page.goto(f"{pair.b.client.login().rpartition('/login')[0]}/propose?kind=overlap")
+        page.locator("summary", has_text="More:").click()
         assert page.get_by_label("Domain").is_visible()
     left, right = pair.finished(identifier)
     assert (left.state, right.state) == ("done", "done"), (left.why, right.why)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs import profiles
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
@@ -205,6 +204,8 @@ class ExactTree(JointTree):
 
         if not self.is_countable:
             return None
+        from parties.jobs import profiles
+
         profile = profiles.named(self.specification()) or profiles.contenders(self.integers)[0]
         return forecast(self.program(Inputs()), profile).bytes
 

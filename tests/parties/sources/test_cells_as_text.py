@@ -94,7 +94,7 @@ def test_commands_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     tree = tmp_path / "tree.json"
     branches = {"weak": {"class": "yes"}, "strong": {"class": "no"}}
     found = {"attribute": "wind", "branches": branches}
-    tree.write_text(json.dumps({"schema_digest": "0" * 64, "target": "play", "delta": 0.1, "tree": found}))
+    tree.write_text(json.dumps({"schema_digest": "0" * 64, "target": "play", "tolerance": 0.1, "tree": found}))
     capsys.readouterr()
     printed = []
     for file in (path, demo().clinic_a):

@@ -235,6 +235,7 @@ def test_a_law_is_for_all_numbers_together(monkeypatch: pytest.MonkeyPatch, name
 ASKED: dict[str, dict[str, Any]] = {
     "count": {"where": "sex = male; age = old; outcome = bad", "delta": 1e-6},
     "histogram": {"by": "age"},
+    "edges": {"numeric": ("visits",), "parts": 2},
     "table": {"by": ("age", "outcome")},
     "sum": {"column": "visits"},
     "mean": {"column": "visits", "by": ("sex",)},
