@@ -43,7 +43,8 @@ def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
         return
     place = PlaceSettings(source=str(data))
     for name, table in tables.items():
-        if table.is_chosen and any(same_place(place, there) for there in (table, *table.files.values())):
+        read = same_place(place, table) or any(same_place(place, file) for file in table.files.values())
+        if table.is_chosen and read:
             raise InputError(f"--data: tables.{name} leaves rows of {data} out: give --table {name} instead")
 
 
