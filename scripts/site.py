@@ -146,6 +146,10 @@ def reference(out: Path, *modules: str) -> None:
     """pdoc's pages of the packages."""
     import pdoc
 
+    from parties import notebook
+
+    for name in notebook.__all__:  # pdoc takes what the module has, and asks no `__getattr__`
+        setattr(notebook, name, getattr(notebook, name))
     pdoc.render.configure(
         docformat="markdown", show_source=False, include_undocumented=False, template_directory=FILES / "reference"
     )

@@ -12,6 +12,7 @@ import pytest
 
 from parties.cli import cli
 from scripts.pages import pages, parser
+from tests.support.command_lines import next_name
 from tests.support.places import ROOT
 
 README = Path("README.md")
@@ -49,7 +50,7 @@ def unknown(line: str) -> set[str]:
     words = line.split()
     command: click.Command = cli
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        name = words.pop(0)
+        name = next_name(command, words)
         if name.isupper():
             return set()
         found = command.get_command(click.Context(command), name)

@@ -13,6 +13,7 @@ from parties.checking.mechanisms import MECHANISMS
 from parties.cli import cli
 from parties.sources.settings import BudgetSettings
 from protocols.release.laplace import DiscreteLaplace
+from tests.support.command_lines import next_name
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ def test_every_command_exists_with_its_options(line: str) -> None:
     words = line.split()
     command: click.Command = cli
     while isinstance(command, click.Group) and words:
-        found = command.get_command(click.Context(command), words.pop(0))
+        found = command.get_command(click.Context(command), next_name(command, words))
         assert found is not None, line
         command = found
     known = {name for parameter in command.params for name in parameter.opts}

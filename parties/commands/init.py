@@ -26,7 +26,7 @@ LINK_PORT, PAGE_PORT = 7001, 7080
 METRICS, HEALTH = 10, 11  # how far these ports are above the page's
 ANYWHERE = "0.0.0.0"
 SCHEMA = "schema.toml"
-_BUDGET = """# With a budget only a node reads the table, and all noisy answers together tell no more than this of a row:
+_BUDGET = """# With one only a node reads the table, and all noisy answers together tell no more of a row than this:
 # [tables.{}.budget]
 # epsilon = 1.0
 # per = "year"

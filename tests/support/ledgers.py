@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 from parties.jobs.tree.id3 import Id3
@@ -22,7 +22,7 @@ from parties.node.records import connect
 from parties.node.settings import NodeFile
 from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
-from parties.sources.settings import BudgetSettings
+from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
@@ -35,6 +35,12 @@ TREE = Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
 OTHER = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
 PRINT = ":".join(["AB"] * 32)
 STAGES: list[Tree] = [Open(), Split(0, (Open(), Open()))]
+
+
+def offer_otherwise(offers: Offers, **changed: Any) -> None:
+    """Change settings of the table days, as if the node had been started with others."""
+    offer = offers.tables["days"]
+    cast("dict[str, Offer]", offers.tables)["days"] = replace(offer, settings=offer.settings.model_copy(update=changed))
 
 
 class Party:
@@ -52,7 +58,7 @@ class Party:
 
     def open(self) -> None:
         self.connection = connect(self.path)
-        table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget, version=self.version))
+        table = TableSettings.model_construct(max_rows=100, tries=5, budget=self.budget, version=self.version)
         self.offers = Offers({"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 

@@ -22,6 +22,7 @@ from parties.operator.interface import ENDED, JobView
 from parties.tables import schema
 from parties.tables.rows import load
 from protocols.counts import RowCounts
+from protocols.edges import Questions
 from protocols.id3 import Problem, id3
 from smc.engines import make_engine
 from smc.errors import LinkError
@@ -262,4 +263,5 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
         counts = RowCounts(problem.domains, problem.classes, own.rows, own.classes)
         return id3(make_engine(session, "clear"), problem, counts)
 
-    return to_json(named(run_local(program)[0], agreed, target))
+    questions = Questions(domains, (False,) * len(domains))
+    return to_json(named(run_local(program)[0], agreed, target, questions))

@@ -22,9 +22,6 @@ from protocols.release.descent import FINE
 SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
 
 
-OwnRows: TypeAlias = "RowStream | TrainingRows"
-
-
 @dataclass(frozen=True, eq=False)
 class RowStream:
     """Rows in `pieces` of bounded size, of which each call begins a pass: sums of integers, so in any order and pieces.
@@ -124,3 +121,6 @@ class TrainingRows:
         places.append(np.full(len(self.codes), self.features.number - 1))
         amounts.append(np.full(len(self.codes), self.features.unit / ONE))
         return places, amounts
+
+
+OwnRows: TypeAlias = RowStream | TrainingRows

@@ -279,6 +279,11 @@ class Cluster(Release):
 
         return draw_svg(document)
 
+    @classmethod
+    @override
+    def table(cls, document: Document) -> str:
+        return result.clusters_as_csv(document)
+
 
 def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
     """Return the bounds that the schema gives these columns; None if it gives one of them none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +40,15 @@ def text(document: Document) -> str:
     for number, cluster in enumerate(document["clusters"], 1):
         lines.append([str(number), amount(cluster["rows"]), *(f"{value:,.5g}" for value in cluster["centroid"])])
     return "\n".join([*aligned(lines, 1), *notes(document)]) + "\n"
+
+
+def clusters_as_csv(document: Document) -> str:
+    """Return the clusters as CSV: the centroid of each by column, and its number of rows last."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*document["columns"], "rows"])
+    writer.writerows([*cluster["centroid"], cluster["rows"]] for cluster in document["clusters"])
+    return stream.getvalue()
 
 
 def notes(document: Document) -> list[str]:

@@ -277,7 +277,12 @@ class Release(BySchema):
         drawn = File(
             f"{cls.noun}.svg", "image/svg+xml", lambda result: cls.picture(result) or "", "svg", ("matplotlib",)
         )
-        return (*super().files(), drawn, File(f"{cls.noun}.csv", "text/csv", presenting.numbers_as_csv, "csv"))
+        return (*super().files(), drawn, File(f"{cls.noun}.csv", "text/csv", cls.table, "csv"))
+
+    @classmethod
+    def table(cls, document: Document) -> str:
+        """Return the numbers of a result as CSV."""
+        return presenting.numbers_as_csv(document)
 
 
 def _numbers(settings: Any) -> tuple[str, ...]:

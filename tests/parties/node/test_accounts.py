@@ -22,7 +22,7 @@ from parties.node.records import commit
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 from smc.meter import Cost
-from tests.support.ledgers import REPORT, Pair
+from tests.support.ledgers import REPORT, Pair, offer_otherwise
 from tests.support.registry import registered
 
 pytestmark = pytest.mark.slow
@@ -192,7 +192,7 @@ def test_the_last_look_is_in_the_transaction_that_begins(noisy: Pair) -> None:
     job = agree(noisy)
     alice = noisy.parties[0]
     alice.begin(job)
-    alice.ledger.accounts._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1)  # type: ignore[misc]
+    offer_otherwise(alice.ledger.accounts._offers, budget=BudgetSettings(epsilon=1))
     with pytest.raises(BudgetError, match=r"asked 1\.5, left 1"):
         alice.ledger.met(job, 0, "yao")
     assert spent(alice.ledger) == []

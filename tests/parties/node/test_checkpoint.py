@@ -10,7 +10,7 @@ from parties.node import outcome
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import ProtocolError, SmcError
 from smc.meter import Cost
-from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed
+from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed, offer_otherwise
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ def test_the_tries_survive_a_crash(pair: Pair) -> None:
 
 
 def test_the_tables_owner_may_allow_more(pair: Pair) -> None:
-    pair.parties[0].offers.tables["days"].settings.tries = 7
+    offer_otherwise(pair.parties[0].offers, tries=7)
     job = agreed(pair)
     for _ in range(7):
         begun(pair, job, 0, [])

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -33,10 +32,10 @@ from parties.node.service import Node
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
 from parties.node.typed_inputs import TypedInputs
-from parties.sources.settings import BudgetSettings
+from parties.sources.settings import BudgetSettings, TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError, LinkError, ProtocolError
-from tests.support.ledgers import PRINT, SCHEMA
+from tests.support.ledgers import PRINT, SCHEMA, offer_otherwise
 from tests.support.proposals import proposal_of
 
 pytestmark = pytest.mark.slow
@@ -53,7 +52,7 @@ def whos(identities: dict[str, Identity]) -> tuple[Who, Who]:
 @pytest.fixture
 def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
     connection = connect(tmp_path / "node.sqlite")
-    table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0), version="1"))
+    table = TableSettings.model_construct(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0), version="1")
     offers = Offers({"days": Offer(table, SCHEMA)}, {})
     rules = (Rule(name="of bob", effect="permit", peer=("bob",)),)
     said: list[tuple[str, str]] = []
@@ -156,7 +155,7 @@ def test_what_all_have_spent_counts_without_numbers(ledger: Ledger) -> None:
     charged = ledger.find(record.id)
     assert charged.charged is not None
     ledger._store.put(charged.model_copy(update={"charged": replace(charged.charged, peer="gone")}))
-    ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.75)  # type: ignore[misc]
+    offer_otherwise(ledger._offers, budget=BudgetSettings(epsilon=1.75))
     ledger.hear("lab", with_lab.to_bytes())
     with pytest.raises(InputError, match=r"^the privacy budget of table .days. does not allow the job$"):
         ledger.decide(with_lab.proposal.id, "approved")
@@ -377,7 +376,7 @@ def test_names_that_were_exchanged_keep_the_ledger_shut(ledger: Ledger, whos: tu
 
 def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> None:
     """Many small answers are less than their sum where a delta is allowed; another's share is what the file says."""
-    ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.0, delta=1e-6)  # type: ignore[misc]
+    offer_otherwise(ledger._offers, budget=BudgetSettings(epsilon=1.0, delta=1e-6))
     accounts = ledger.accounts
     accounts._peers = Peers([replace(who, share=0.5) for who in accounts._peers])
     charge = Charge(

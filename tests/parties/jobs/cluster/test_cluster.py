@@ -254,3 +254,10 @@ def test_the_command_refuses_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
         told = capsys.readouterr().err.strip()
         assert message in told
         assert "\n" not in told
+
+
+def test_clusters_as_csv() -> None:
+    clusters = [{"centroid": [40, 2.5], "rows": 7}, {"centroid": [20, 1], "rows": -1}]
+    assert Cluster.table({"columns": ["age", "visits, a year"], "clusters": clusters}) == (
+        'age,"visits, a year",rows\n40,2.5,7\n20,1,-1\n'
+    )
