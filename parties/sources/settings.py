@@ -405,8 +405,8 @@ def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole:
     """
     if not place.source or not other.source:
         return False
-    one, two = map(_bare, (place.source, other.source))
-    same = one == two or ("://" not in one + two and (_is_among(one, two) or _is_among(two, one)))
+    left, right = map(_bare, (place.source, other.source))
+    same = left == right or ("://" not in left + right and (_is_among(left, right) or _is_among(right, left)))
     return same and (not whole or _same_table(place.table, other.table))
 
 
@@ -425,8 +425,8 @@ def _is_among(file: str, files: str) -> bool:
     return fnmatchcase(file, files) or Path(files) in Path(file).parents
 
 
-def _same_table(one: str | None, two: str | None) -> bool:
-    if one is None or two is None:  # a DuckDB file's only one
+def _same_table(left: str | None, right: str | None) -> bool:
+    if left is None or right is None:  # a DuckDB file's only one
         return True
-    one, two = one.casefold(), two.casefold()
-    return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
+    left, right = left.casefold(), right.casefold()
+    return left == right or left.endswith(f".{right}") or right.endswith(f".{left}")

@@ -241,8 +241,8 @@ class RegressJoint(BySchema):
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            own, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
-            yield Opened(own, fingerprint(digest, own) if isinstance(self.method, Squares) else digest)
+            brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
+            yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
