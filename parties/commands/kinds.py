@@ -15,7 +15,7 @@ from parties.base import console
 from parties.base.settings import merge
 from parties.commands.options import FILE, Command, file_and_link, json_option, link_options, typed_line
 from parties.commands.outputs import FORCE, Outputs
-from parties.commands.own_table import TABLE, on_table
+from parties.commands.own_table import TABLE, check_file, on_table
 from parties.jobs import kinds
 from parties.jobs.running import Connection, declining
 from parties.jobs.settings import Parameter, parameters
@@ -44,6 +44,8 @@ def command_of(name: str) -> click.Command:
         if isinstance(in_file, TabularSettings):
             in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
         settings = merge(in_file, {option.key: read[option.key] for option in options})
+        if isinstance(settings, TabularSettings) and settings.own_table is None:
+            check_file(settings.data, file.tables)
         party = 0 if link.listen is not None else 1
         with missing_by_flag(options), declining(link):
             task, data, remarks = kind.alone(settings, party)

@@ -10,7 +10,7 @@ import click
 
 from parties.base.text import instead, listed, quoted
 from parties.jobs.tabular_settings import TabularSettings
-from parties.sources.settings import TableSettings
+from parties.sources.settings import PlaceSettings, TableSettings, same_place
 from smc.errors import InputError
 
 AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
@@ -35,6 +35,17 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
         raise InputError(f"tables.{name} has a budget, which only a node keeps: propose a job with smc submit")
     files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
     return by_table(settings, table).model_copy(update={"own_table": table, **files})
+
+
+def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
+    """`InputError` if a file with rows is what a table reads and leaves rows out of: they would take part after all."""
+    if data is None:
+        return
+    place = PlaceSettings(source=str(data))
+    for name, table in tables.items():
+        read = same_place(place, table) or any(same_place(place, file) for file in table.files.values())
+        if table.is_chosen and read:
+            raise InputError(f"--data: tables.{name} leaves rows of {data} out: give --table {name} instead")
 
 
 def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:

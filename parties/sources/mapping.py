@@ -36,13 +36,14 @@ _PARTS = {  # of a day; each may be short where something stands between them
     },
     False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_CLOCK},
 }
+_CLOCK = {"H": "([01]?[0-9]|2[0-3])", "M": "([0-5][0-9])", "S": "([0-5][0-9])"}  # behind a day
 
 PLAIN = FormatSettings()
 
 
 def day_pattern(form: str) -> str:
     """Return the regular expression of days of a form, with a group for each part: the same in Python and in SQL."""
-    parts = _PARTS[re.search("%.%", form) is None]
+    parts = _PARTS[re.search("%.%", form) is None] | _CLOCK
     return "".join(
         parts[piece[1]] if piece.startswith("%") else re.escape(piece) for piece in re.split("(%.)", form) if piece
     )

@@ -51,6 +51,8 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         backend = ibis.postgres.from_connection(connection)
         engine = Postgres(backend, settings.label, hidden)
         engine.resources.callback(connection.close)
+        with engine.reporting():
+            connection.execute("SET standard_conforming_strings = on")  # as our literals are spelled
         if query is not None:
             with engine.reporting(": query"):
                 return RowQuery(engine, select, distinct_names(engine.types(select), engine))

@@ -57,6 +57,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -398,6 +399,34 @@ def public_place(source: str) -> str:
 
 
 def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
-    """Return whether both have one source; `whole`: and there one table."""
-    sources = [at.source if "://" in at.source else str(Path(at.source).resolve()) for at in (place, other)]
-    return sources[0] == sources[1] and bool(place.source) and (not whole or place.table == other.table)
+    """Return whether both may have one source, or one is among the files of the other; `whole`: and there one table.
+
+    To the safe side: what else a URL says, case and the schema before a table's name do not tell places apart.
+    """
+    if not place.source or not other.source:
+        return False
+    left, right = map(_bare, (place.source, other.source))
+    same = left == right or ("://" not in left + right and (_is_among(left, right) or _is_among(right, left)))
+    return same and (not whole or _same_table(place.table, other.table))
+
+
+def _bare(source: str) -> str:
+    """Return the file, or the scheme, host and path of a URL, as it is spelled if nothing else is said."""
+    if "://" not in source:
+        return str(Path(source).resolve())
+    scheme, _, rest = public_place(source).partition("://")
+    host, slash, path = rest.partition("/")
+    scheme = {"postgres": "postgresql", "mariadb": "mysql"}.get(scheme, scheme)
+    host = host.lower().removesuffix({"postgresql": ":5432", "mysql": ":3306"}.get(scheme, ""))
+    return f"{scheme}://{'127.0.0.1' if host in ('', 'localhost') else host}{slash}{path}"
+
+
+def _is_among(file: str, files: str) -> bool:
+    return fnmatchcase(file, files) or Path(files) in Path(file).parents
+
+
+def _same_table(left: str | None, right: str | None) -> bool:
+    if left is None or right is None:  # a DuckDB file's only one
+        return True
+    left, right = left.casefold(), right.casefold()
+    return left == right or left.endswith(f".{right}") or right.endswith(f".{left}")

@@ -26,6 +26,7 @@ from parties.jobs.regress.reading import (
 )
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
+from parties.jobs.release.reading import fingerprint
 from parties.jobs.sentences import changed
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
@@ -240,7 +241,8 @@ class RegressJoint(BySchema):
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            yield Opened(self.method.own(self.own_rows(source)), source.fingerprint_of_rows)
+            brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
+            yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

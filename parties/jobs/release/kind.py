@@ -224,11 +224,12 @@ class Release(BySchema):
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            if self.streamed:  # own numbers follow from the rows
-                yield Opened(self.own_rows(source), source.fingerprint_of_rows)
-                return
             numbers = self.own_rows(source)
-            yield Opened(numbers, reading.fingerprint(source.fingerprint, numbers))
+            digest = source.fingerprint_of_rows if self.streamed else source.fingerprint
+            if not isinstance(numbers, np.ndarray):  # what is asked of the rows round by round
+                yield Opened(numbers, digest)
+                return
+            yield Opened(numbers, reading.fingerprint(digest, numbers))  # of two passes, perhaps
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

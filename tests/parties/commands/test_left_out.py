@@ -96,3 +96,15 @@ def test_what_is_not_clear_is_refused(capsys: Any) -> None:
     assert run(words) == 2
     assert "tables.people, tables.adults leave out different rows" in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+def test_a_joint_command_reads_no_opt_out(capsys: Any) -> None:
+    """A file that a table leaves rows out of is no other file than the table's."""
+    party(CHOSEN)
+    identity.create("theirs", [], Path.cwd())
+    link = ["--connect", "127.0.0.1:1", "--wait", "0.2", "--peer", "theirs.crt", "--config", "party.toml"]
+    words = ["release", "count", "--exact", "--data", "./own.csv", "--schema", "schema.toml", *link]
+    assert run(words) == 2
+    assert "tables.people leaves rows of own.csv out: give --table people" in capsys.readouterr().err
+    party('source = "own.csv"\n')
+    assert run(words) == 3

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from parties.alone.regression.losses import Logistic
 from parties.jobs.cluster.cluster import Cluster
+from parties.jobs.inputs import Inputs
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.release.marginals import Marginals
 from parties.sources import queried, source
@@ -112,6 +113,7 @@ REGRESS = task(RegressJoint, target="y", numeric=("bmi", "age"))
 CLUSTER = task(Cluster, columns=("bmi", "age"), bounds=("-1:2", "20:80"), k=3, method="in-process", where="sex = m")
 GRID = task(Cluster, columns=("bmi", "age"), bounds=("-1:2", "20:80"), k=3, parts=5)
 PAIRS = task(Marginals, ways=2, delta=1e-7, where="bmi != '?'")
+SQUARES = task(RegressJoint, target="age", numeric=("bmi",), method="least-squares", delta=1e-7)
 CENTROIDS = np.array([[-1024, 0], [3, 5], [700, -700]] + [[i, -i] for i in range(40)])
 
 
@@ -214,6 +216,39 @@ def test_rows_that_change_are_noticed(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="more than 3"):
             list(found.batches())
     patch.undo()
+
+
+class Changing:
+    """A source whose rows are others in the first pass than when their digest is made."""
+
+    def __init__(self, first: RowCounts) -> None:
+        self.batches = first.batches
+
+    def fingerprint_of_rows(self, key: bytes) -> bytes:
+        return key
+
+
+@pytest.mark.parametrize("task", [PAIRS, GRID, SQUARES])
+def test_the_digest_is_of_the_numbers_that_are_brought(task: Any) -> None:
+    """What a session that goes on compares is what it adds to, not only the rows of another pass."""
+
+    def digest(other: int) -> bytes:
+        values = {"bmi": 3 + 9 * other, "age": 4, "sex": 0, "y": 0}
+        *features, target = [*task.schema.features(task.target), task.target]
+        sizes = [len(task.schema.attributes[name]) for name in (*features, target)]
+        line = np.array([[values[name] for name in features]])
+        rows = RowCounts(sizes[:-1], sizes[-1], line, np.array([values[target]]))
+
+        class Fake(Inputs):
+            @contextmanager
+            def counts(self, *_: Any, **__: Any) -> Iterator[Any]:
+                yield Changing(rows)
+
+        with task.open(Fake()) as opened:
+            return bytes(opened.fingerprint(b"key"))
+
+    assert digest(0) == digest(0)
+    assert digest(0) != digest(1)
 
 
 def test_what_is_small_is_read_once(tmp_path: Path) -> None:

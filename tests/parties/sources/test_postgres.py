@@ -128,6 +128,20 @@ def test_typed_columns(server: Server) -> None:
         assert_same_counts(source, typed.counts(typed.every_value()), typed.SCHEMA, typed.TARGET)
 
 
+def test_text_means_the_same_where_backslashes_escape(server: Server) -> None:
+    """A schema's value is text, no SQL, whatever the role's settings say of backslashes."""
+    value = "\\' OR true --"
+    with server.connect() as admin:
+        admin.execute("CREATE TABLE spelt (a text); GRANT SELECT ON spelt TO reader")
+        admin.execute("INSERT INTO spelt VALUES (%s), ('b'), ('b')", [value])
+        admin.execute("ALTER ROLE reader SET standard_conforming_strings = off")
+        try:
+            with opened(server.url("reader", ENCODED), "spelt", Schema({"a": (value, "b")}), "a") as source:
+                assert source.level(Open(), attributes=True).classes.tolist() == [[1, 2]]
+        finally:
+            admin.execute("ALTER ROLE reader RESET standard_conforming_strings")
+
+
 def test_an_ibis_table(server: Server, rows: Sample) -> None:
     with server.connect() as connection:
         table = ibis.postgres.from_connection(connection).table('vis."its', database=("postgres", "my.schema"))
