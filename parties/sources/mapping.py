@@ -8,9 +8,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings, FormatSettings
@@ -18,6 +16,10 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
+
+if TYPE_CHECKING:  # takes its time to load
+    import numpy as np
+    from numpy.typing import NDArray
 
 NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
 
@@ -89,6 +91,8 @@ class Ranges:
         """Return `place` of many numbers, of a grid; NaN of NaN. The same steps, so the same to the last bit."""
         assert self.grid is not None
         low, step = self.grid
+        import numpy as np
+
         nearest = x.astype(np.float64)
         nearest -= float(low)
         nearest /= float(step)
@@ -141,7 +145,7 @@ class ColumnRule:
         ones."""
         assert self.ranges is not None
         places = self.ranges.places_of(x)
-        if (absent := np.isnan(places)).any():
+        if (absent := places != places).any():  # NaN alone is not itself
             places[absent] = -1 if self.missing is None else self.missing
         return places
 

@@ -8,7 +8,6 @@ from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
-from parties.jobs.tree.supported import SupportedTree
 from parties.tables.schema import Schema
 
 
@@ -20,4 +19,8 @@ class Id3(JointTree):
     def of(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
         if settings.epsilon is not None:
             return PrivateTree(settings, schema, target)
-        return (ExactTree if settings.support_epsilon is None else SupportedTree)(settings, schema, target)
+        if settings.support_epsilon is None:
+            return ExactTree(settings, schema, target)
+        from parties.jobs.tree.supported import SupportedTree
+
+        return SupportedTree(settings, schema, target)

@@ -301,6 +301,7 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
 # What bounds an answer: the parameter, and the sides of which a rule must give one.
 BOUNDS = {
     "epsilon": ("at_most", "below"),
+    "support_epsilon": ("at_most", "below"),
     "k": ("at_least", "above"),
     "max_depth": ("at_most", "below"),
     "runs_today": ("at_most", "below"),
@@ -321,7 +322,7 @@ def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool]) -> list[str]:
         keys = {p.key for kind in permitted for p in public_parameters(kind.Settings) if p.is_number}
         tables = rule.table or tuple(budgeted)
         if all(budgeted.get(name, False) for name in tables) and tables:
-            keys.discard("epsilon")
+            keys -= {"epsilon", "support_epsilon"}
         open_ = [
             f"{name}.{sides[0]}"
             for name, sides in BOUNDS.items()

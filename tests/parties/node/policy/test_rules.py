@@ -128,7 +128,10 @@ def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
 @pytest.mark.parametrize(
     ("rule", "lacks"),
     [
-        ({}, "epsilon.at_most and k.at_least and max_depth.at_most and runs_today.at_most"),
+        (
+            {},
+            "epsilon.at_most and support_epsilon.at_most and k.at_least and max_depth.at_most and runs_today.at_most",
+        ),
         ({"protocol": "equality"}, "runs_today.at_most"),
         ({"protocol": "equality", "runs_today": {"below": 3}}, ""),
         ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most"),
@@ -136,7 +139,7 @@ def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
         ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "open"]}, "epsilon.at_most"),
         (
             {"epsilon": {"at_least": 1}, "k": {"above": 4}, "max_depth": {"below": 5}},
-            "epsilon.at_most and runs_today.at_most",
+            "epsilon.at_most and support_epsilon.at_most and runs_today.at_most",
         ),
         ({"effect": "deny"}, ""),
     ],
