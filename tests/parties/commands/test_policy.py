@@ -89,7 +89,8 @@ def test_rules_in_words_and_what_may_be_a_mistake() -> None:
     assert shown["rules"][1]["words"] == "deny if a column is 'zip'"
     assert shown["notes"] == [
         "rule 'not from outside': there is no table 'visists'; there are 'patients'",
-        "rule 'coarse trees' permits without a bound: it lacks epsilon.at_most and support_epsilon.at_most and k.at_least",
+        "rule 'coarse trees' permits without a bound: "
+        "it lacks epsilon.at_most and support_epsilon.at_most and k.at_least",
     ]
     assert "decision" not in shown
     human = run()
