@@ -106,6 +106,9 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     (pair.b.directory / "job.toml").write_text('protocol = "noisy"\ntable = "rows"\nepsilon = 1.5\n')
     assert first[:8] not in smc(pair.b, "budget", "simulate", "job.toml")  # the latest that asked the same
     assert again[:8] in smc(pair.b, "budget", "simulate", "job.toml")
+    flags = ["noisy", "--table", "rows", "--epsilon", "1.5", "--peer"]
+    assert again[:8] in smc(pair.b, "budget", "simulate", *flags, "a")
+    assert "there is no peer" in smc(pair.b, "budget", "simulate", *flags, "nobody", code=2)
     shown = smc(pair.b, "budget", "show")
     assert "epsilon 2   left 0" in shown
     assert "\n  with a      left 0; pure epsilon 2;" in shown

@@ -240,3 +240,14 @@ def test_states_and_results_of_a_forest() -> None:
     with pytest.raises(InputError, match="made with noise"):
         Id3.of(Id3Settings(), SCHEMA, "class").state_of(TreeFile.parse(document))
     assert any("e^1 (differential privacy)" in line for line in job.reveals("them"))
+
+
+def test_columns_are_all_that_the_job_is_about() -> None:
+    """The same job as one on a schema that has no other columns; both parties have to name the same."""
+    alone = Schema({"class": SCHEMA.attributes["class"], "b": SCHEMA.attributes["b"]}, "class")
+    chosen = Id3.canonical(merge(Id3Settings(), {"columns": ("b",)}), SCHEMA)
+    assert chosen.specification() == Id3.canonical(Id3Settings(), alone).specification()
+    assert chosen.specification() != Id3.canonical(Id3Settings(), SCHEMA).specification()
+    for columns in ((), ("class",), ("b", "b"), ("c",)):
+        with pytest.raises(InputError):
+            Id3.canonical(merge(Id3Settings(), {"columns": columns}), SCHEMA)
