@@ -37,7 +37,7 @@ def show_command(rows: int, config_file: Path | None, state: Path | None, as_jso
     """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
     A budget is for one row. With --group 4 the numbers are those of a family that has four: what one pays, they pay
-    four times, and sixteen times in rho.
+    four times, and of Gaussian noise, whose loss (rho) adds up by squares, sixteen times.
     """
     budgets = node_of(config_file, state).budget(rows)
     if as_json:
