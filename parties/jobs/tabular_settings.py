@@ -53,7 +53,7 @@ def row_bound() -> AnyField:
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
     words = "Of each person so many rows take part, as the tables of both say; what has noise hides all of them"
-    return public(None, "Rows of a person", words, none="rows are nobody's, and noise hides one", node=node)
+    return public(None, "Rows of a person", words, none="noise hides a row", node=node)
 
 
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
