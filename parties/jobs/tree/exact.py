@@ -198,11 +198,11 @@ class ExactTree(JointTree):
     def forecast(self) -> int | None:
         """The bytes of a typical tree, both ways, by the profile that the specification names, or the first for "auto".
 
-        None if it is too large to be counted.
+        None if it is too large to be counted, or asks columns by their edges: no shape of such trees was measured.
         """
         from smc.counting import forecast
 
-        if not self.is_countable:
+        if not self.is_countable or self.problem.runs:
             return None
         from parties.jobs import profiles
 

@@ -14,6 +14,7 @@ from parties.jobs.tree import exact
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
 from protocols.counts import RowCounts
 from protocols.tree import decided_levels
 from smc.engines import Profile, engine_of
@@ -87,3 +88,10 @@ def test_a_run_goes_on_only_if_both_say_so(answers: tuple[bool, bool]) -> None:
 def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("parties.base.console.is_asked", lambda: False)
     assert not StatusLine(None).asked("Go on?", 5)
+
+
+def test_a_tree_that_asks_by_edges_has_no_forecast_to_be_held_to() -> None:
+    ages = Domain(read_type({"type": "integer", "low": 0, "high": 100, "edges": [20, 40, 60]}))
+    schema = Schema({"age": ages, "class": ("no", "yes")}, "class")
+    assert ExactTree(Id3Settings(max_rows=200, plain=True), schema, "class").forecast is not None
+    assert ExactTree(Id3Settings(max_rows=200, plain=True, splits="binary"), schema, "class").forecast is None
