@@ -24,6 +24,8 @@ from smc.local import run_local
 from smc.meter import Cost, Meter
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 PROFILES = [Profile("yao"), Profile("mixed"), Profile("lean", "ferret"), Profile("gmw")]
 RULES = [NO_RULES, Rules(k=3), Rules(k=3, against="public"), Rules(k=2, l=1.5, diversity="entropy", against="public")]
 Row = tuple[int, ...]  # values, then the class

@@ -21,6 +21,8 @@ from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 DEMO = demo()
 
 

@@ -23,6 +23,8 @@ from parties.alone.publish import planning
 from parties.alone.publish.recoding import fulldomain
 from tests.support.patients import smc, stands_for, written
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["a", "A", "n", "c0", "t", "x.y", 'q"uote', "with space", "é", "=1+1", "l0", "rows", "*", "?", "日付", "[a]"]
 VALUES = [  # kinds of columns, each a way to draw a cell
     st.integers(0, 3).map(str),

@@ -24,6 +24,8 @@ from smc.counting import forecast
 from smc.engines import Profile
 from tests.support.questions import SCHEMA, asked, counts
 
+pytestmark = pytest.mark.slow
+
 EPSILON = 0.75
 ASKED: dict[str, dict[str, Any]] = {
     "release count": {"where": "sex = male; age = old"},

@@ -31,6 +31,8 @@ from smc.errors import InputError
 from smc.local import run_local
 from tests.support.questions import Known
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema(
     {
         "town": ("north", "mid", "south"),

@@ -25,6 +25,8 @@ from smc.errors import InputError
 from smc.local import run_local
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 AGES = IntegerType(low=0, high=110, edges=(18, 65), missing=True)
 SCHEMA = Schema(
     {"age": Domain(AGES), "weight": Domain(RealType(low=0, high=100, step=0.5, width=50)), "sex": ("m", "f")}, "sex"

@@ -20,6 +20,8 @@ from smc.errors import InputError
 from smc.local import run_local
 from tests.support.questions import SCHEMA, Row, counts, state_of
 
+pytestmark = pytest.mark.slow
+
 ROWS = st.lists(
     st.fixed_dictionaries({name: st.sampled_from(values) for name, values in SCHEMA.attributes.items()}), max_size=8
 )
