@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ import click
 from typing_extensions import override
 
 from parties.base import files
+from parties.base.settings import at_key
 from parties.base.text import listed
 from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
 from parties.commands.options import FILE
@@ -109,13 +110,9 @@ class Proposed(click.Group):
         return command
 
 
-@contextmanager
-def at_file(file: Path | None) -> Iterator[None]:
+def at_file(file: Path | None) -> AbstractContextManager[None]:
     """Give what goes wrong inside is wrong with the job in this file: an `InputError` says so."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(str(error) if file is None else f"{file}: {error}") from None
+    return nullcontext() if file is None else at_key(str(file))
 
 
 def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:

@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from typing_extensions import override
 
 from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
@@ -14,6 +17,7 @@ from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.spending import ConcentratedLoss, Loss, exact
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -94,3 +98,43 @@ class Method(ABC):
         noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
         each = squared / (2 * noise.scale**2)
         return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))
+
+
+class OpenedOnce(Method):
+    """A method that opens one sum of both parties' integers, each with noise, and works all else out from it."""
+
+    @property
+    @abstractmethod
+    def squared(self) -> int:
+        """The square of what a row changes in all integers, rounded up."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Bits of an own integer, with its sign."""
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise on each integer."""
+        return self._gauss(1, self.squared)
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return (self.noise.loss,)
+
+    @override
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
+        from protocols.release.numbers import noisy_sums
+
+        on_step(0, start)
+        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
+        return (tuple(sums.tolist()),)
+
+    def _check_width(self, bound: str) -> None:
+        """Raise `InputError` if a sum could have too many bits; `bound` is the setting to lower."""
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        width = sum_width(self.width, self.noise.law(self.numbers))
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")

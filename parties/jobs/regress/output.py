@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +15,13 @@ from parties.alone.regression.minimiser import TOLERANCE, check_features, minimi
 from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
-from parties.jobs.regress.method import Method, OnRound, Opened
-from parties.jobs.release.noise import Noise
-from parties.jobs.spending import Loss
-from smc.errors import InputError
+from parties.jobs.regress.method import Opened, OpenedOnce
 
 if TYPE_CHECKING:
-    from smc.engines import Engine
+    pass
 
 
-class Output(Method):
+class Output(OpenedOnce):
     """Each party's own minimiser; the mean of the two is opened with noise (output perturbation).
 
     Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties,
@@ -61,24 +57,10 @@ class Output(Method):
         """Bits of an own integer, with its sign."""
         return int(radius(self.settings.objective, self.regularisation) / self.unit + 2).bit_length() + 1
 
-    @cached_property
-    def noise(self) -> Noise:
-        """The noise on each integer."""
-        return self._gauss(1, self.squared)
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return (self.noise.loss,)
-
     @override
     def check(self) -> None:
-        from protocols.release.numbers import MOST_BITS, sum_width
-
         check_features(self.features.number)
-        width = sum_width(self.width, self.noise.law(self.numbers))
-        if width > MOST_BITS:
-            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")
+        self._check_width("least_rows")
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
@@ -87,14 +69,6 @@ class Output(Method):
             return np.zeros(self.numbers, dtype=np.int64)
         minimum = minimise(rows, self.settings.objective, self.regularisation)
         return np.rint(minimum.weights / self.unit).astype(np.int64)
-
-    @override
-    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
-        from protocols.release.numbers import noisy_sums
-
-        on_step(0, start)
-        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
-        return (tuple(sums.tolist()),)
 
     @override
     def weights(self, opened: Opened) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +13,16 @@ from parties.alone.regression.features import BITS
 from parties.alone.regression.moments import Moments
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
-from parties.jobs.regress.method import Method, OnRound, Opened
-from parties.jobs.release.noise import Noise
-from parties.jobs.spending import Loss
+from parties.jobs.regress.method import Opened, OpenedOnce
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from smc.engines import Engine
+    pass
 
 MOST_FEATURES = 300  # of which the moments are 45,000 numbers
 
 
-class Squares(Method):
+class Squares(OpenedOnce):
     """Noisy second moments, `parties.alone.regression.moments`.
 
     With k columns a row z = (x, y) has |x|^2 <= 1 and y^2 <= 1, and each of x at most 1 / sqrt(k + 1). So its moments,
@@ -62,28 +59,14 @@ class Squares(Method):
         """Bits of an own number, with its sign."""
         return ((self.settings.max_rows << self.POINT) + 1).bit_length() + 1
 
-    @cached_property
-    def noise(self) -> Noise:
-        """The noise on each integer."""
-        return self._gauss(1, self.squared)
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return (self.noise.loss,)
-
     @override
     def check(self) -> None:
-        from protocols.release.numbers import MOST_BITS, sum_width
-
         if self.features.number > MOST_FEATURES:
             raise InputError(
                 f"columns: they make {self.features.number:,} features, of which {self.numbers:,} moments would be "
                 f"opened: {self.settings.method} takes {MOST_FEATURES} at most"
             )
-        width = sum_width(self.width, self.noise.law(self.numbers))
-        if width > MOST_BITS:
-            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+        self._check_width("max_rows")
 
     @override
     def own(self, rows: Any) -> Any:
@@ -92,14 +75,6 @@ class Squares(Method):
             return np.zeros(self.numbers, dtype=np.int64)
         shift = 2 * BITS - self.POINT
         return (rows.sums + (1 << (shift - 1))) >> shift
-
-    @override
-    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
-        from protocols.release.numbers import noisy_sums
-
-        on_step(0, start)
-        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
-        return (tuple(sums.tolist()),)
 
     @override
     def weights(self, opened: Opened) -> Floats:
