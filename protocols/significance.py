@@ -11,9 +11,9 @@ something of the other's, and asked twice it would tell more: a bit tells at mos
 
 where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
 less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
-most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said not
-to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R - 1)(C - 1) of the public
-domains, so a value that no row has makes the test more careful.
+most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said
+not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R - 1)(C - 1) of the
+public domains, so a value that no row has makes the test more careful.
 
 *Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
 A the sum of t over the yes, B and C those of t and t^2 over all rows,
@@ -38,6 +38,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,13 +122,12 @@ def _exceeds_netlist(rows: int, width: int, fraction: int, critical: Fraction, f
     return builder.build()
 
 
-def trend_exceeds(
-    everyone: Integer, yes: Integer, of_yes: Integer, scores: Integer, squares: Integer, squared: Fraction, sign: int
-) -> Wire:
+def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire:
     """Return whether the trend's statistic is above `squared`; and of this sign, unless it is 0.
 
-    The integers are N, R, A, B, C of the module's first lines.
+    The sums are N, R, A, B, C of the module's first lines.
     """
+    everyone, yes, of_yes, scores, squares = sums
     difference = (everyone * of_yes).wide_subtract(yes * scores)
     variance = (everyone * squares).wide_subtract(scores * scores).as_unsigned()
     top = everyone * (difference * difference).as_unsigned() * squared.denominator
@@ -165,7 +165,7 @@ def _critical(one: Integer, other: Integer, n1: Integer, n2: Integer, level: flo
     square = summed * summed
     reached = [square >= bottom * degrees for degrees in DEGREES[1:]]
     # Each is reached only if those before are: the one-hot place of the last.
-    places = [~reached[0], *(now & ~after for now, after in zip(reached, reached[1:], strict=False)), reached[-1]]
+    places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
     squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
     return pick(places, [Integer.constant(one.graph, value) for value in squares])
 

@@ -11,6 +11,7 @@ from parties.jobs.inference.significance import SIMULATED, Reals, Significance, 
 from parties.jobs.release.question import Part, Question
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
+from protocols.counts import Counts
 from smc.engines import Engine
 from smc.errors import InputError
 
@@ -49,6 +50,9 @@ class Chi2(Significance):
         learnt = f"whether {columns[0]} and {columns[1]} depend on each other in the rows of both tables"
         learnt += f"{self.where.words()} (chi-square, level {self.settings.level:g})"
 
+        def own_table(counts: Counts) -> Numbers:
+            return np.asarray(cells.count(counts, columns[1]).ravel())
+
         def table(opened: Reals) -> Reals:
             return np.maximum(opened, 0).reshape(-1, rows, across)
 
@@ -73,7 +77,7 @@ class Chi2(Significance):
             noise = self.noise(2 if self.replaced else 1)
             parts = [Part(rows * across, bound, False, noise)]
             return self.simulated(
-                f"{learnt}, by a table with noise", parts, lambda counts: cells.count(counts, columns[1]).ravel(),
+                f"{learnt}, by a table with noise", parts, own_table,
                 statistic, null, **about,
             )  # fmt: skip
 
@@ -84,6 +88,4 @@ class Chi2(Significance):
             critical = chi2_quantile(self.settings.level, degrees)
             return chi2_exceeds(engine, own.reshape(rows, across), critical, bound)
 
-        return self.decided(
-            learnt, rows * across, lambda counts: cells.count(counts, columns[1]).ravel(), decide, **about
-        )
+        return self.decided(learnt, rows * across, own_table, decide, **about)

@@ -35,7 +35,7 @@ class SignificanceSettings(DecisionSettings):
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "With it both learn the p-value of numbers with noise, not only yes or no",
+        "With it both learn a p-value of numbers with noise, not yes or no only",
         none="yes or no only",
     )
     adjacency: Adjacency = neighbours()

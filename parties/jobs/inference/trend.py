@@ -80,10 +80,13 @@ class Trend(Significance):
 
         if self.settings.epsilon is not None:
             return self.simulated(
-                f"{learnt}, by a table with noise", [Part(2 * len(groups), bound, False, self.noise(1 + self.replaced))],
-                lambda counts: by_group(counts).ravel(), lambda opened: self._statistic(opened, weights),
-                lambda rng, opened: _null(rng, opened), **about,
-            )  # fmt: skip
+                f"{learnt}, by a table with noise",
+                [Part(2 * len(groups), bound, False, self.noise(1 + self.replaced))],
+                lambda counts: by_group(counts).ravel(),
+                lambda opened: self._statistic(opened, weights),
+                _null,
+                **about,
+            )
 
         def own(counts: Any) -> Numbers:
             """Return N, R, A, B, C of own rows, see `protocols.significance`."""
@@ -94,7 +97,7 @@ class Trend(Significance):
         widths = [max(1, (bound * greatest**power).bit_length()) for power in (0, 0, 1, 1, 2)]
 
         def circuit(*numbers: Integer) -> Wire:
-            return trend_exceeds(*numbers, squared=squared, sign=sign)
+            return trend_exceeds(numbers, squared, sign)
 
         return decision(learnt, widths, own, circuit, lambda state: self.answer(bool(state[0])), **about)
 
