@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -138,6 +138,7 @@ def test_alternatives_have_a_direction() -> None:
         assert verdicts == [True, False]
 
 
+@settings(max_examples=20)
 @given(st.lists(st.tuples(*(st.integers(0, len(v) - 1) for v in SCHEMA.attributes.values())), max_size=30), st.data())
 def test_any_rows_have_a_verdict(lines: list[tuple[int, ...]], data: Any) -> None:
     rows = np.array(lines, dtype=np.int64).reshape(-1, 5)
