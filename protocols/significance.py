@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from protocols.inputs import both_inputs, checked
 from protocols.quantiles import FRACTION, t_quantile
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate, normalise, pick, quotient, total
-from smc.engines import Engine
+from smc.engines import Bits, Engine
 
 ERROR = Fraction(1, 1 << 10)  # of the statistic of a chi-square test
 DIGITS = 32
@@ -64,24 +64,39 @@ def chi2_exceeds(engine: Engine, own: NDArray[np.int64], critical: Fraction, bou
     `InputError` if a count is negative or the table has more than `bound` rows.
     """
     rows, columns = own.shape
+    ratios, everyone = chi2_ratios(engine, own[None], bound)
+    with engine.session.phase("decision"):
+        netlist = _exceeds_netlist(
+            ratios.width, everyone.width, fraction_bits(rows, columns, bound), critical, engine.form
+        )
+        (opened,) = engine.reveal(*engine.run(netlist, ratios, everyone))
+    return bool(opened[0, 0])
+
+
+def chi2_ratios(engine: Engine, own: NDArray[np.int64], bound: int) -> tuple[Bits, Bits]:
+    """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, and its rows.
+
+    Secret, [width, tables] each, from this party's int64[tables, rows, columns]; chi-square is N times the former less
+    1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones.
+    """
+    tables, rows, columns = own.shape
     width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
-    counts = checked(np.concatenate([own.ravel(), own.sum(axis=0), own.sum(axis=1), [own.sum()]]), width, "the count")
+    parts = [own.ravel(), own.sum(axis=1).ravel(), own.sum(axis=2).ravel(), own.sum(axis=(1, 2))]
+    counts = checked(np.concatenate(parts), width, "the count")
     with engine.session.phase("counts"):
-        left, right = both_inputs(engine, counts, width)
-        (sums,) = engine.run(_sum_netlist(width, engine.form), left, right)
-    cells, by_column, by_row, everyone = np.split(np.arange(counts.size), np.cumsum([own.size, columns, rows]))
+        (sums,) = engine.run(_sum_netlist(width, engine.form), *both_inputs(engine, counts, width))
+    cells, by_column, by_row, everyone = np.split(np.arange(counts.size), np.cumsum([part.size for part in parts])[:-1])
     with engine.session.phase("quotients"):
-        of_column = np.tile(by_column, rows)
+        of_column = np.repeat(by_column.reshape(tables, 1, columns), rows, axis=1).ravel()
         netlist = _square_netlist(width + 1, fraction, engine.form)
         (shares,) = engine.run(netlist, sums.take(cells), sums.take(of_column))
-        row_netlist = _row_netlist(columns, width + 1, fraction, engine.form)
-        places = np.arange(own.size).reshape(rows, columns)
-        (ratios,) = engine.run(row_netlist, *[shares.take(line) for line in places.T], sums.take(by_row))
-    with engine.session.phase("decision"):
-        last = _exceeds_netlist(rows, width + 1, fraction, critical, engine.form)
-        lines = [ratios.take(slice(i, i + 1)) for i in range(rows)]
-        (opened,) = engine.reveal(*engine.run(last, *lines, sums.take(everyone)))
-    return bool(opened[0, 0])
+        netlist = _row_netlist(columns, width + 1, fraction, engine.form)
+        places = np.arange(own.size).reshape(-1, columns)
+        (ratios,) = engine.run(netlist, *[shares.take(line) for line in places.T], sums.take(by_row))
+        netlist = _total_netlist(rows, fraction + 1, engine.form)
+        lines = np.arange(tables * rows).reshape(tables, rows)
+        (totals,) = engine.run(netlist, *[ratios.take(line) for line in lines.T])
+    return totals, sums.take(everyone)
 
 
 @lru_cache(maxsize=32)
@@ -111,12 +126,17 @@ def _row_netlist(columns: int, width: int, fraction: int, form: Form) -> Netlist
 
 
 @lru_cache(maxsize=32)
-def _exceeds_netlist(rows: int, width: int, fraction: int, critical: Fraction, form: Form) -> Netlist:
-    """Build N (sum - 1) > critical, from each row's ratio and N."""
+def _total_netlist(terms: int, width: int, form: Form) -> Netlist:
     builder = Builder(form)
-    ratios = [builder.input(fraction + 1) for _ in range(rows)]
-    everyone = builder.input(width)
-    summed = total(ratios, fraction + 1 + rows.bit_length())
+    builder.output(total([builder.input(width) for _ in range(terms)], width + terms.bit_length()))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def _exceeds_netlist(sum_width: int, width: int, fraction: int, critical: Fraction, form: Form) -> Netlist:
+    """Build N (sum - 1) > critical, from the sum of ratios and N."""
+    builder = Builder(form)
+    summed, everyone = builder.input(sum_width), builder.input(width)
     least = -(-(critical.numerator << fraction) // critical.denominator)
     builder.output(everyone * summed > concatenate(builder.constant(0, fraction), everyone).wide_add(least))
     return builder.build()
