@@ -54,9 +54,9 @@ def quantile(
     first, count = 0, places  # the answer is one of so many places
     while count > 1:
         step = -(-count // PARTS)
-        asked = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)
-        own = b * up_to(asked) - a * rows
-        reached = decided(engine, np.asarray(own, dtype=np.int64), b * bound)
+        candidates = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)
+        sides = b * up_to(candidates) - a * rows
+        reached = decided(engine, np.asarray(sides, dtype=np.int64), b * bound)
         below = int((reached == 0).sum())
         first, count = first + below * step, min(step, count - below * step)
     return first

@@ -42,38 +42,38 @@ LOGARITHM = 2**-12
 MEASURES = ("iv", "chi2", "mi", "gini")
 
 
-def rank(engine: Engine, measure: str, own: Sequence[Indices], first: int, bound: int) -> list[int]:
+def rank(engine: Engine, measure: str, tables: Sequence[Indices], first: int, bound: int) -> list[int]:
     """Return the indices of the first columns, from this party's int64[values, classes] of each.
 
     `InputError` if this party has more than `bound` rows, or so many cannot be computed with.
     """
     with engine.session.phase("scores"):
-        scores, signed = _scores(engine, measure, own, bound)
+        scores, signed = _scores(engine, measure, tables, bound)
     with engine.session.phase("order"):
         return _order(engine, scores, signed, first)
 
 
-def _scores(engine: Engine, measure: str, own: Sequence[Indices], bound: int) -> tuple[Bits, bool]:
+def _scores(engine: Engine, measure: str, tables: Sequence[Indices], bound: int) -> tuple[Bits, bool]:
     """Return each column's secret score, [width, columns], and whether it is signed."""
     if measure in ("mi", "gini"):
         quality = QUALITIES["entropy" if measure == "mi" else "gini"](2 * bound)
-        return quality.scores(engine, own), True
+        return quality.scores(engine, tables), True
     if measure == "iv":
-        return _information(engine, own, bound), True
-    values = max(map(len, own))
-    padded = np.stack([np.pad(table, ((0, values - len(table)), (0, 0))) for table in own])
+        return _information(engine, tables, bound), True
+    values = max(map(len, tables))
+    padded = np.stack([np.pad(table, ((0, values - len(table)), (0, 0))) for table in tables])
     return chi2_ratios(engine, padded, bound)[0], False
 
 
-def _information(engine: Engine, own: Sequence[Indices], bound: int) -> Bits:
+def _information(engine: Engine, tables: Sequence[Indices], bound: int) -> Bits:
     """Return A B times the information value of each column of two classes."""
     precision = derive(LOGARITHM, 4 * bound + 1, prices=engine.words.prices)
-    lines = np.concatenate(list(own))
+    lines = np.concatenate(list(tables))
     width = bound.bit_length()
     odd = checked((2 * lines + (engine.party == 0)).T.ravel(), precision.count_width, "the count")
     _, logs = logarithm(engine, precision, *both_inputs(engine, odd, precision.count_width))
     log_bits = engine.words.bits(logs)
-    counts = checked(np.concatenate([lines.T.ravel(), own[0].sum(axis=0)]), width, "the count")
+    counts = checked(np.concatenate([lines.T.ravel(), tables[0].sum(axis=0)]), width, "the count")
     left, right = both_inputs(engine, counts, width)
     values = len(lines)
     places = [
@@ -83,9 +83,9 @@ def _information(engine: Engine, own: Sequence[Indices], bound: int) -> Bits:
         np.full(values, 2 * values + 1),
     ]
     sides = [side.take(place) for place in places for side in (left, right)]
-    netlist = _information_netlist(width, log_bits.width, len(own[0]), engine.form)
+    netlist = _information_netlist(width, log_bits.width, len(tables[0]), engine.form)
     (terms,) = engine.run(netlist, *sides, log_bits.take(places[0]), log_bits.take(places[1]))
-    return sums(engine, terms, np.array([len(table) for table in own]))
+    return sums(engine, terms, np.array([len(table) for table in tables]))
 
 
 @lru_cache(maxsize=32)

@@ -58,13 +58,13 @@ def fraction_bits(rows: int, columns: int, bound: int) -> int:
     return (2 * bound * rows * (columns + 1) * ERROR.denominator // ERROR.numerator).bit_length()
 
 
-def chi2_exceeds(engine: Engine, own: NDArray[np.int64], critical: Fraction, bound: int) -> bool:
-    """Return whether the chi-square statistic of both tables' sum is above `critical`; own is int64[rows, columns].
+def chi2_exceeds(engine: Engine, table: NDArray[np.int64], critical: Fraction, bound: int) -> bool:
+    """Return whether the chi-square statistic of both tables' sum is above `critical`.
 
-    `InputError` if a count is negative or the table has more than `bound` rows.
+    The table, int64[rows, columns], is this party's. `InputError` if a count is negative or the table has more than `bound` rows.
     """
-    rows, columns = own.shape
-    ratios, everyone = chi2_ratios(engine, own[None], bound)
+    rows, columns = table.shape
+    ratios, everyone = chi2_ratios(engine, table[None], bound)
     with engine.session.phase("decision"):
         netlist = _exceeds_netlist(
             ratios.width, everyone.width, fraction_bits(rows, columns, bound), critical, engine.form
@@ -73,28 +73,28 @@ def chi2_exceeds(engine: Engine, own: NDArray[np.int64], critical: Fraction, bou
     return bool(opened[0, 0])
 
 
-def chi2_ratios(engine: Engine, own: NDArray[np.int64], bound: int) -> tuple[Bits, Bits]:
+def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[Bits, Bits]:
     """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, and its rows.
 
     Secret, [width, tables] each, from this party's int64[tables, rows, columns]; chi-square is N times the former less
     1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones.
     """
-    tables, rows, columns = own.shape
+    number, rows, columns = tables.shape
     width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
-    parts = [own.ravel(), own.sum(axis=1).ravel(), own.sum(axis=2).ravel(), own.sum(axis=(1, 2))]
+    parts = [tables.ravel(), tables.sum(axis=1).ravel(), tables.sum(axis=2).ravel(), tables.sum(axis=(1, 2))]
     counts = checked(np.concatenate(parts), width, "the count")
     with engine.session.phase("counts"):
         (sums,) = engine.run(_sum_netlist(width, engine.form), *both_inputs(engine, counts, width))
     cells, by_column, by_row, everyone = np.split(np.arange(counts.size), np.cumsum([part.size for part in parts])[:-1])
     with engine.session.phase("quotients"):
-        of_column = np.repeat(by_column.reshape(tables, 1, columns), rows, axis=1).ravel()
+        of_column = np.repeat(by_column.reshape(number, 1, columns), rows, axis=1).ravel()
         netlist = _square_netlist(width + 1, fraction, engine.form)
         (shares,) = engine.run(netlist, sums.take(cells), sums.take(of_column))
         netlist = _row_netlist(columns, width + 1, fraction, engine.form)
-        places = np.arange(own.size).reshape(-1, columns)
+        places = np.arange(tables.size).reshape(-1, columns)
         (ratios,) = engine.run(netlist, *[shares.take(line) for line in places.T], sums.take(by_row))
         netlist = _total_netlist(rows, fraction + 1, engine.form)
-        lines = np.arange(tables * rows).reshape(tables, rows)
+        lines = np.arange(number * rows).reshape(number, rows)
         (totals,) = engine.run(netlist, *[ratios.take(line) for line in lines.T])
     return totals, sums.take(everyone)
 
@@ -161,10 +161,10 @@ def welch_exceeds(first: Sequence[Integer], second: Sequence[Integer], level: fl
     Of each group the number of rows, the sum, the sum of squares. A positive sign means that the first mean is larger.
     """
     (n1, s1, q1), (n2, s2, q2) = first, second
-    one, other = _share(n1, s1, q1, n2), _share(n2, s2, q2, n1)
+    first_share, second_share = _share(n1, s1, q1, n2), _share(n2, s2, q2, n1)
     difference = (n2 * s1).wide_subtract(n1 * s2)
-    chosen = _critical(one, other, n1, n2, level)
-    exceeds = (difference * difference).as_unsigned() * (1 << FRACTION) > one.wide_add(other) * chosen
+    chosen = _critical(first_share, second_share, n1, n2, level)
+    exceeds = (difference * difference).as_unsigned() * (1 << FRACTION) > first_share.wide_add(second_share) * chosen
     return _of_sign(exceeds & (n1 >= 2) & (n2 >= 2), difference, sign)
 
 
@@ -175,11 +175,11 @@ def _share(rows: Integer, added: Integer, squares: Integer, others: Integer) -> 
     return quotient(top, (rows - 1), len(top)).wide_add(1)
 
 
-def _critical(one: Integer, other: Integer, n1: Integer, n2: Integer, level: float) -> Integer:
+def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: float) -> Integer:
     """Return the square of the quantile for Welch's degrees of freedom, with `FRACTION` fraction bits."""
-    _, shift = normalise(one | other)
-    width = max(len(one), len(other))
-    tops = [(share.extend(width) << shift)[width - min(DIGITS, width) :] for share in (one, other)]
+    _, shift = normalise(share | other)
+    width = max(len(share), len(other))
+    tops = [(term.extend(width) << shift)[width - min(DIGITS, width) :] for term in (share, other)]
     parts = [quotient(top * top, rows - 1, 2 * len(top)) for top, rows in zip(tops, (n1, n2), strict=True)]
     summed, bottom = tops[0].wide_add(tops[1]), parts[0].wide_add(parts[1])
     square = summed * summed
@@ -187,7 +187,7 @@ def _critical(one: Integer, other: Integer, n1: Integer, n2: Integer, level: flo
     # Each is reached only if those before are: the one-hot place of the last.
     places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
     squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
-    return pick(places, [Integer.constant(one.graph, value) for value in squares])
+    return pick(places, [Integer.constant(share.graph, value) for value in squares])
 
 
 def _of_sign(exceeds: Wire, difference: Integer, sign: int) -> Wire:

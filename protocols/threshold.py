@@ -31,7 +31,7 @@ def _netlist(width: int, form: Form) -> Netlist:
     return builder.build()
 
 
-def at_least_zero(engine: Engine, own: NDArray[np.int64], bound: int) -> Bits:
+def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
     """Return whether own_0 + own_1 >= 0, secret bits [1, questions], of this party's int64[questions].
 
     `InputError` if a side is beyond the public bound, or the bound beyond what fits.
@@ -39,15 +39,15 @@ def at_least_zero(engine: Engine, own: NDArray[np.int64], bound: int) -> Bits:
     width = bound.bit_length() + 1
     if width > MOST_BITS:
         raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
-    if own.size and max(int(own.max()), -int(own.min())) > bound:
+    if sides.size and max(int(sides.max()), -int(sides.min())) > bound:
         raise InputError("this party has more rows than agreed")
-    sides = engine.both(bitpack.from_integers(own.astype(np.uint64) & np.uint64((1 << width) - 1), width))
-    return engine.run(_netlist(width, engine.form), *sides)[0]
+    both = engine.both(bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width))
+    return engine.run(_netlist(width, engine.form), *both)[0]
 
 
-def decided(engine: Engine, own: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:
+def decided(engine: Engine, sides: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:
     """Return the same, opened to both, uint8[questions]; many questions a part at a time, opened at once."""
     size = max(1, engine.comfortable // (bound.bit_length() + 1))
-    starts = range(0, max(1, len(own)), size)
-    (opened,) = engine.reveal(Bits.join([at_least_zero(engine, own[i : i + size], bound) for i in starts]))
+    starts = range(0, max(1, len(sides)), size)
+    (opened,) = engine.reveal(Bits.join([at_least_zero(engine, sides[i : i + size], bound) for i in starts]))
     return opened[0]

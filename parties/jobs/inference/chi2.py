@@ -81,11 +81,11 @@ class Chi2(Significance):
                 statistic, null, **about,
             )  # fmt: skip
 
-        def decide(engine: Engine, own: Numbers) -> bool:
+        def decide(engine: Engine, numbers: Numbers) -> bool:
             from protocols.quantiles import chi2_quantile
             from protocols.significance import chi2_exceeds
 
             critical = chi2_quantile(self.settings.level, degrees)
-            return chi2_exceeds(engine, own.reshape(rows, across), critical, bound)
+            return chi2_exceeds(engine, numbers.reshape(rows, across), critical, bound)
 
         return self.decided(learnt, rows * across, own_table, decide, **about)

@@ -86,10 +86,10 @@ class Quantile(Release):
         about: dict[str, Any] = {"subject": column, "target": column}
         if self.exact:
 
-            def found(engine: Engine, own: Numbers) -> list[int]:
+            def found(engine: Engine, numbers: Numbers) -> list[int]:
                 from protocols.quantile import quantile
 
-                summed = own.cumsum()
+                summed = numbers.cumsum()
                 return [quantile(engine, lambda at: summed[at], int(summed[-1]), len(ranges), share, bound)]
 
             opens = "choice without noise"
@@ -102,11 +102,11 @@ class Quantile(Release):
         assert noise is not None
         law = noise.law(len(ranges))
 
-        def chosen(engine: Engine, own: Numbers) -> list[int]:
+        def chosen(engine: Engine, numbers: Numbers) -> list[int]:
             from protocols.release.median import noisy_median
 
-            below = (own.cumsum() - own)[:, None]
-            above = own.sum() - below - own[:, None]
+            below = (numbers.cumsum() - numbers)[:, None]
+            above = numbers.sum() - below - numbers[:, None]
             return noisy_median(engine, below, above, bound.bit_length(), law, weights).tolist()
 
         opens = "choice with noise"

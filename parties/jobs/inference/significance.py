@@ -84,7 +84,7 @@ class Significance(Release):
     ) -> Question:
         """Return the question whose answer is one bit."""
         return Question(
-            learnt, numbers, count, lambda engine, own: [int(decide(engine, own))],
+            learnt, numbers, count, lambda engine, table: [int(decide(engine, table))],
             lambda state: self.answer(bool(state[0])), opens="decision", **about,
         )  # fmt: skip
 

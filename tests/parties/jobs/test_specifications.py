@@ -104,6 +104,19 @@ PUBLIC = {
         column="hours",
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
+    "quantile": noisy({"at": st.sampled_from([0.25, 0.9]), "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
+    "rank": fields(
+        {"measure": st.sampled_from(["mi", "gini"]), "first": st.integers(1, 9)}, table="days", target="play"
+    ),
+    "scorecard": noisy(
+        {"good": st.sampled_from(["yes", "no"]), "where": st.sampled_from(["rain in [no, much]"])}, target="play"
+    ),
+    "test chi2": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("rain", "play")),
+    "test proportions": fields({"value": st.sampled_from(["yes", "no"])}, table="days", target="play", by="wind"),
+    "test trend": fields(
+        {"alternative": st.sampled_from(["less", "greater"])}, table="days", target="play", by="hours"
+    ),
+    "test welch": fields({"epsilon": st.sampled_from([0.5, 2.0])}, table="days", column="hours", by="wind"),
     "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
