@@ -57,7 +57,7 @@ class _Estimates(click.Group):
             )
 
 
-@click.group("estimate", cls=_Estimates)
+@click.group("estimate", cls=_Estimates, epilog="Example:  smc estimate millionaires --link wan")
 def group() -> None:
     """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.jobs.inputs import Inputs
+from parties.jobs.release.mean import Mean
 from parties.jobs.release.predicates import Predicate, parse
 from parties.jobs.release.reading import Cells, fingerprint, pairs, used
+from parties.jobs.release.sum import Sum, SumSettings
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -111,3 +114,30 @@ def test_what_is_read_are_the_columns_of_the_question() -> None:
     assert list(used(SCHEMA, ["sex"], "out").attributes) == ["sex", "out"]
     with pytest.raises(InputError, match="no attribute 'ag'"):
         used(SCHEMA, ["ag"])
+
+
+def test_numbers_of_any_size_are_summed_as_a_database_sums_them(tmp_path: Path) -> None:
+    """100,001 values in two groups: more cells than a question may tell apart; a condition leaves rows out."""
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "rows.csv"
+    random = np.random.default_rng(1)
+    costs, sexes, towns = random.integers(-50_000, 50_001, 3000), random.integers(0, 2, 3000), random.integers(0, 3, 3000)
+    lines = (f"{c / 1000},{'mf'[s]},{'abc'[t]}\n" for c, s, t in zip(costs, sexes, towns, strict=True))
+    path.write_text("cost,sex,town\n" + "".join(lines) + "?,m,a\n")
+    (tmp_path / "schema.toml").write_text(
+        '[attributes]\ncost = { type = "real", low = -50, high = 50, step = 0.001, width = 10, missing = true }\n'
+        'sex = ["m", "f"]\ntown = ["a", "b", "c"]\n'
+    )
+    by_sex = "coalesce(sum(try_cast(cost AS DECIMAL(9, 3))), 0), count(try_cast(cost AS DECIMAL(9, 3)))"
+    truth = duckdb.sql(f"SELECT {by_sex} FROM '{path}' WHERE town <> 'c' GROUP BY sex ORDER BY sex DESC").fetchall()
+    shared = {"data": path, "schema_file": tmp_path / "schema.toml", "column": "cost", "by": ("sex",)}
+    more = {"epsilon": None, "exact": True, "where": "town in [a, b]", "max_rows": 4000}
+    total, numbers, _ = Sum.alone(SumSettings(**shared, **more), 0)
+    assert total.reads_table
+    assert total.query.numbers == 2
+    unit = Fraction(1, 1000)
+    assert [int(n) * unit for n in numbers] == [Fraction(s) for s, _ in truth]
+    mean, numbers, _ = Mean.alone(SumSettings(**shared, **more), 0)
+    opened = mean.document(numbers.tolist())["numbers"]
+    assert [one["rows"] for one in opened] == [n for _, n in truth]
+    assert [one["value"] for one in opened] == pytest.approx([float(s) / n for s, n in truth], abs=1e-12)
