@@ -168,7 +168,11 @@ class _Whole(_Lazy):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=_Whole, epilog="Example:  smc demo", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=_Whole,
+    epilog="Example:  smc demo",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="smc")
 def cli() -> None:
     """Answers from the tables of two parties, who do not show each other a row: decision trees, statistics, models."""

@@ -127,7 +127,8 @@ def _totals(totals: Totals, delta: float) -> str:
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"
     beside = "" if totals.advanced is None else f" ({_number(totals.advanced)} by advanced composition)"
     fails = f", delta {totals.delta:.3g} besides" if totals.delta else ""
-    return f"{pure}{fails}; by Gaussian noise (rho) {totals.rho:.4g}, epsilon {_number(totals.at_delta)} at delta {delta:.3g}{beside}"
+    at_delta = f"epsilon {_number(totals.at_delta)} at delta {delta:.3g}{beside}"
+    return f"{pure}{fails}; by Gaussian noise (rho) {totals.rho:.4g}, {at_delta}"
 
 
 def _jobs(budget: TableBudget) -> Table:

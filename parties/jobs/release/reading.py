@@ -101,7 +101,9 @@ class Cells:
     def check_groups(self) -> None:
         """`InputError` if there are too many groups; of values there may be any number where they are summed."""
         if self.groups.number > MAX_CELLS:
-            raise InputError(f"by: makes {self.groups.number} groups, at most {MAX_CELLS} are summed: name fewer columns")
+            raise InputError(
+                f"by: makes {self.groups.number} groups, at most {MAX_CELLS} are summed: name fewer columns"
+            )
 
     def sums(self, rows: Rows, *vectors: Indices) -> Indices:
         """Return the sums over own rows of numbers that each value of the last column has, int64[vectors, groups].

@@ -40,7 +40,8 @@ def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
 
 
 def test_pages_speak_of_what_people_know() -> None:
-    assert sentences.profile_words("mixed extension half") == "shared numbers and encrypted circuits (mixed extension half)"
+    plain = "shared numbers and encrypted circuits (mixed extension half)"
+    assert sentences.profile_words("mixed extension half") == plain
     assert sentences.profile_words("none of ours") == "none of ours"
     why = "needs value to be typed: smc approve 1234abcd --input value=VALUE"
     assert words.note(why) == "needs value to be typed: type it below"
