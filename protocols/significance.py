@@ -61,7 +61,8 @@ def fraction_bits(rows: int, columns: int, bound: int) -> int:
 def chi2_exceeds(engine: Engine, table: NDArray[np.int64], critical: Fraction, bound: int) -> bool:
     """Return whether the chi-square statistic of both tables' sum is above `critical`.
 
-    The table, int64[rows, columns], is this party's. `InputError` if a count is negative or the table has more than `bound` rows.
+    The table, int64[rows, columns], is this party's. `InputError` if a count is negative or it has more than `bound`
+    rows.
     """
     rows, columns = table.shape
     ratios, everyone = chi2_ratios(engine, table[None], bound)
