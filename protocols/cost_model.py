@@ -23,7 +23,8 @@ import numpy as np
 
 from protocols.counts import RowCounts
 from protocols.edges import Runs
-from protocols.id3 import Level, OnLevel, Problem, Tree, id3
+from protocols.grower import Level, OnLevel
+from protocols.id3 import Problem, Tree, id3
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Open, Split
 from smc.counting import Answers, CountingEngine, forecast

@@ -17,7 +17,7 @@ from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
 from protocols.counts import Indices, LevelCounts
 from protocols.release.tree import private_tree
-from protocols.release.tree_problem import Forest, Problem
+from protocols.release.tree_problem import Problem
 from protocols.tree import Leaf, Split, Tree
 from smc.engines import Engine
 

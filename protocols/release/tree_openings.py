@@ -15,8 +15,8 @@ from protocols.counts import LevelCounts
 from protocols.edges import remaining
 from protocols.openings import index_width
 from protocols.release.tree import private_tree
-from protocols.release.tree_problem import Forest, Problem
-from protocols.tree import Leaf, Open, Split, Tree, walk
+from protocols.release.tree_problem import Problem
+from protocols.tree import Forest, Leaf, Open, Split, Tree, walk
 from smc.counting import Answers, CountingEngine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack

@@ -20,7 +20,7 @@ from protocols.release.laws import Law, netlist
 from protocols.release.partition_rows import Partitioned, Unpartitioned, partition_rows
 from protocols.release.tree import decided, private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
-from protocols.release.tree_problem import Forest, Problem
+from protocols.release.tree_problem import Problem
 from protocols.tree import Leaf, Open, Split, Tree, cut, walk
 from smc.circuit import evaluate
 from smc.counting import forecast

@@ -1,0 +1,128 @@
+"""Trees that grow together, level by level: what is open, whose children they are, and states to stop at and go on from.
+
+The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
+count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it
+asks one question a level:
+
+    grower = Grower(domains, runs, start)
+    for level in grower.levels(progress):
+        ...                                  # counts in the open nodes of `level.trees`, in the order of `grower.nodes`
+        for node in grower.nodes:
+            node.label = ...                 # a leaf; or else
+            node.attribute = ...             # a split
+
+All of it is public and local: nothing here is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.edges import Runs, remaining
+from protocols.tree import Forest, Leaf, Open, Split, Tree, open_depth
+
+
+@dataclass(frozen=True)
+class Level:
+    """A step of a run: about to decide the open nodes of `trees`, which lie at `depth`."""
+
+    depth: int
+    nodes: int
+    trees: Forest
+
+    @property
+    def tree(self) -> Tree:
+        """The only tree."""
+        (tree,) = self.trees
+        return tree
+
+
+OnLevel = Callable[[Level], None]
+
+
+@dataclass
+class Node:
+    """A node while its tree grows; `attribute` or `label` is set once it is decided."""
+
+    attributes: tuple[int, ...]  # left to split by
+    label: int | None = None
+    attribute: int | None = None
+    children: list[Node] = field(default_factory=list)
+
+    def frozen(self) -> Tree:
+        """Return the tree below, as it stands."""
+        if self.label is not None:
+            return Leaf(self.label)
+        if self.attribute is not None:
+            return Split(self.attribute, tuple(child.frozen() for child in self.children))
+        return Open()
+
+
+class Grower:
+    """The trees: `nodes` are the open ones, `depth` is theirs, and `parents` int64[nodes] numbers each one's parent.
+
+    Parents are the splits of the level above, in their order; roots stand for parents of their own. ValueError for
+    trees to start from whose open nodes do not lie at one depth.
+    """
+
+    def __init__(self, domains: Sequence[int], runs: Runs, start: Forest) -> None:
+        self._domains = domains
+        self._runs = runs
+        depths = {depth for tree in start if (depth := open_depth(tree)) is not None}
+        if len(depths) > 1:
+            raise ValueError(f"the trees have open nodes at the depths {sorted(depths)}")
+        self.depth = depths.pop() if depths else 0
+        self.nodes: list[Node] = []
+        parents: list[int] = []
+
+        def thaw(tree: Tree, attributes: tuple[int, ...]) -> Node:
+            node = Node(attributes)
+            if isinstance(tree, Open):
+                self.nodes.append(node)
+                if not self.depth:
+                    parents.append(len(parents))
+            elif isinstance(tree, Leaf):
+                node.label = tree.label
+            else:
+                node.attribute = tree.attribute
+                node.children = [
+                    thaw(child, remaining(runs, attributes, tree.attribute, answer))
+                    for answer, child in enumerate(tree.children)
+                ]
+                if isinstance(tree.children[0], Open):  # then all are
+                    parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
+            return node
+
+        self._roots = [thaw(tree, tuple(range(len(domains)))) for tree in start]
+        self.parents: Indices = np.array(parents, dtype=np.int64)
+
+    @property
+    def trees(self) -> Forest:
+        """The trees, as they stand."""
+        return tuple(root.frozen() for root in self._roots)
+
+    def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
+        """Yield every level to decide while nodes are open. `progress` is told of each before it begins."""
+        while self.nodes:
+            level = Level(self.depth, len(self.nodes), self.trees)
+            if progress is not None:
+                progress(level)
+            yield level
+            self._descend()
+
+    def _descend(self) -> None:
+        """Go on to the children of this level's splits."""
+        splits = [node for node in self.nodes if node.attribute is not None]
+        for node in splits:
+            assert node.attribute is not None
+            node.children = [
+                Node(remaining(self._runs, node.attributes, node.attribute, answer))
+                for answer in range(self._domains[node.attribute])
+            ]
+        self.nodes = [child for node in splits for child in node.children]
+        self.parents = np.repeat(np.arange(len(splits)), [len(node.children) for node in splits])
+        self.depth += 1
