@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.tree import Open, Split, Tree
+from protocols.tree import Forest, Open, Split, Tree
 from smc.errors import InputError
 
 BATCH = 1 << 16  # lines of a piece
@@ -46,6 +46,13 @@ class Counts(Protocol):
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+
+
+class ForestCounts(Protocol):
+    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
 
 
 class Rows(Counts, Protocol):

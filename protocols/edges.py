@@ -98,7 +98,7 @@ class Asked:
     """A source of counts by columns, asked by questions: of a tree, or of a forest."""
 
     def __init__(self, source: Any, questions: Questions) -> None:
-        """Take a `protocols.counts.Counts`, or a `protocols.release.tree.ForestCounts`."""
+        """Take a `protocols.counts.Counts`, or a `protocols.counts.ForestCounts`."""
         self._source = source
         self._questions = questions
 

@@ -1,4 +1,4 @@
-"""Trees that grow together, level by level: what is open, whose children they are, and states to stop at and go on from.
+"""Trees that grow together, level by level: what is open, whose children that are, and states to go on from.
 
 The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
 count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it

@@ -28,7 +28,7 @@ class Unpartitioned:
         self._counts = counts
 
     def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.release.tree.ForestCounts.level`."""
+        """See `protocols.counts.ForestCounts.level`."""
         (tree,) = forest
         return self._counts.level(tree, attributes)
 
@@ -45,7 +45,7 @@ class Partitioned:
         self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]
 
     def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.release.tree.ForestCounts.level`."""
+        """See `protocols.counts.ForestCounts.level`."""
         found = [part.level(tree, attributes) for part, tree in zip(self._parts, forest, strict=True)]
         values = tuple(np.concatenate(tables) for tables in zip(*(level.values for level in found), strict=True))
         return LevelCounts(np.concatenate([level.classes for level in found]), values)

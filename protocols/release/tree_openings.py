@@ -102,7 +102,7 @@ class _NoRows:
         self._problem = problem
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
+        """See `protocols.counts.ForestCounts.level`."""
         nodes = sum(isinstance(node, Open) for tree in forest for node, _ in walk(tree))
         shapes = self._problem.domains if attributes else ()
         tables = tuple(np.zeros((nodes, size, self._problem.classes), dtype=np.int64) for size in shapes)

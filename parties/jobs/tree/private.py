@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parties.jobs.inputs import Inputs
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
-    from protocols.release import tree
+    from protocols.grower import Level
     from protocols.release.tree_problem import Problem
     from smc.counting import Program
     from smc.engines import Engine
@@ -154,11 +154,11 @@ class PrivateTree(JointTree):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is a `protocols.release.tree.ForestCounts`."""
+        """See `Kind.run`; `data` is a `protocols.counts.ForestCounts`."""
         from protocols.release import tree
 
-        def on_level(level: tree.Level) -> None:
-            on_step(self.step(level.depth, level.nodes, level.forest))
+        def on_level(level: Level) -> None:
+            on_step(self.step(level.depth, level.nodes, level.trees))
 
         return tree.private_tree(engine, self.problem, data, on_level, start)
 
@@ -198,9 +198,9 @@ class PrivateTree(JointTree):
     @override
     def steps(self, state: State) -> int:
         """See `Kind.steps`: as many as the deepest tree has."""
-        from protocols.release.tree import decided
+        from protocols.tree import decided_levels
 
-        return decided(state)
+        return max(map(decided_levels, state))
 
     @override
     def is_done(self, state: State) -> bool:
