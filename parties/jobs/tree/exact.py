@@ -76,6 +76,11 @@ class ExactTree(JointTree):
             criterion=self.settings.criterion,
         )
 
+    @property
+    def single(self) -> id3.Problem:
+        """The problem of one tree whose nodes choose from all attributes."""
+        return self.problem
+
     @override
     def check(self) -> None:
         """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
@@ -154,9 +159,9 @@ class ExactTree(JointTree):
         from protocols import cost_model
 
         largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
-        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
+        if cost_model.counted_cells(self.single, largest) * self.scored > LARGEST_COUNTED:
             return None
-        return cost_model.most_bytes(self.problem, profile, largest)
+        return cost_model.most_bytes(self.single, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:

@@ -101,8 +101,14 @@ class Forest(SeveralTrees, ExactTree):
 
     @override
     def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: no bound is known."""
-        return None
+        """See `Kind.most`: together trees cost no more than each by itself."""
+        most = super().most(profile)
+        return None if most is None else self.settings.trees * most
+
+    @property
+    @override
+    def single(self) -> Problem:
+        return replace(self.problem, trees=1, drawn=None)
 
     @override
     def with_result(self, state: State) -> Program:

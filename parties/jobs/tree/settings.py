@@ -39,6 +39,7 @@ class ExactSettings(TabularSettings):
         "Tolerance",
         "Attributes whose conditional entropy is so near the best are as good: the delta of ID3-delta",
     )
+    criterion: Criterion = criterion("entropy")
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
     max_depth: Count | None = public(
         None,
@@ -73,7 +74,6 @@ class ExactSettings(TabularSettings):
     against: models.Against = models.against(
         "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
     )
-    criterion: Criterion = criterion("entropy")
 
     @model_validator(mode="after")
     def _plain_has_no_rules(self) -> ExactSettings:
