@@ -53,8 +53,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
     `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
-    `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of a party, unless of
-    none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way
+    `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of
+    a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way
     to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
@@ -217,7 +217,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             fields["target"] = self.target
         if "columns" in fields:
             fields["columns"] = list(fields["columns"])
-        fields["protocol"] = self._kind.name
+        if self._kind is not Id3:
+            fields["protocol"] = self._kind.name
         submitted = node.submit(fields) if job is None else node.job(job)
         view, result = fitting.at_node(node, submitted, deadline)
         tree_file = TreeFile.parse(result.tree)

@@ -78,7 +78,7 @@ def test_wrong_settings(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 def test_as_often_right_as_scikit_learn(shared: Path) -> None:
-    """Cross-validated on car, the same folds: at most one in a hundred rows fewer."""
+    """On a third of car, learnt from the others: at most one in a hundred rows fewer."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
@@ -94,9 +94,7 @@ def test_as_often_right_as_scikit_learn(shared: Path) -> None:
     sizes = X.max(axis=0)
     columns = {f"x{i}": Domain(IntegerType(low=0, high=int(high))) for i, high in enumerate(sizes)}
     schema = Schema({**columns, "class": tuple(sorted(set(y)))}, "class")
-    ours, theirs = [], []
-    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
-        joint = JointForestClassifier(schema, splits="binary", plain=True).fit(X[train].astype(str), y[train])
-        ours.append(float((joint.predict(X[test].astype(str)) == y[test]).mean()))
-        theirs.append(RandomForestClassifier(100, random_state=0).fit(X[train], y[train]).score(X[test], y[test]))
-    assert np.mean(ours) >= np.mean(theirs) - 0.01
+    train, test = next(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    joint = JointForestClassifier(schema, splits="binary", plain=True).fit(X[train].astype(str), y[train])
+    theirs = RandomForestClassifier(100, random_state=0).fit(X[train], y[train])
+    assert (joint.predict(X[test].astype(str)) == y[test]).mean() >= theirs.score(X[test], y[test]) - 0.01
