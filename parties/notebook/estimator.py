@@ -54,8 +54,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
     `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
     `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of
-    a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way
-    to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
+    a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table.
+    `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
     writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
