@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from protocols.edges import Runs
 from protocols.precision import Precision, count_width, derive
 from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
+
+Prune = Literal["mdl", "chi2", "pessimistic"]  # see `protocols.pruning`
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Problem:
     max_depth: int | None = None
     rules: Rules = NO_RULES
     runs: Runs = ()  # of questions that ask one ordered column by its edges
+    prune: Prune | None = None
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
