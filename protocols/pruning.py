@@ -137,7 +137,7 @@ def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.
 
     Example:
         >>> round(float(description(values=3, classes=2, attributes=8, rows=1500)), 2)
-        10.38
+        8.25
     """
     with gmpy2.context(precision=DIGITS):
         parts = values * complexity(classes, max(1, rows // values))

@@ -79,6 +79,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "numeric": "Every column is taken as kinds, not as amounts.",
     "parts": "Chosen so that the noise stays small.",
     "plain": "The rules for groups hold. Without them a leaf may speak of one person.",
+    "prune": "A branch goes on as long as the other rules let it, whether or not it is worth it.",
     "quality": "The question is preferred that gets most rows right.",
     "rate": "Chosen by public numbers.",
     "rows": "As many rows are made as there seem to be.",

@@ -40,6 +40,7 @@ class ExactTree(JointTree):
         "max_rows",
         "most_bytes",
         "splits",
+        "prune",
         "plain",
         *leaf_rules.KEYS,
     )
@@ -71,6 +72,7 @@ class ExactTree(JointTree):
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
+            prune=None if self.settings.prune == "off" else self.settings.prune,
         )
 
     @override
@@ -88,7 +90,8 @@ class ExactTree(JointTree):
     @override
     def question(self) -> str:
         rules = " under rules for its leaves" if self.problem.rules.any else ""
-        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}"
+        pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
+        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}{pruned}"
 
     @override
     def reveals(self, peer: str) -> list[str]:
@@ -111,10 +114,11 @@ class ExactTree(JointTree):
     def scored(self) -> int:
         """The number of nodes, at most, of which every attribute is scored for each node that is split.
 
-        Rules that sum up both parties' rows do so for leaves too.
+        Rules that sum up both parties' rows do so for leaves too, and so does pruning.
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
+        computed |= self.problem.prune is not None
         return max(self.questions.domains, default=1) if computed else 1
 
     @override

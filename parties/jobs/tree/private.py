@@ -96,6 +96,8 @@ class PrivateTree(JointTree):
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.prune != Id3Settings().prune:
+            raise InputError("prune is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()

@@ -45,6 +45,11 @@ class Id3Settings(TabularSettings):
         "Splits of ordered columns",
         "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
     )
+    prune: Literal["off", "mdl", "chi2", "pessimistic"] = public(
+        "off",
+        "Pruning",
+        "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors",
+    )
     most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
         None,
         "Most bytes",
