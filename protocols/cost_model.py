@@ -21,12 +21,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocols.counts import RowCounts
+from protocols.counts import NoRows
 from protocols.edges import Runs
 from protocols.grower import Level, OnLevel
-from protocols.id3 import Problem, Tree, id3
+from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
-from protocols.tree import Open, Split
+from protocols.tree import Forest, Open, Split
 from smc.counting import Answers, CountingEngine, forecast
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
@@ -39,7 +39,12 @@ BLOCK = 8  # instances: what costs a multiple of this costs as much apart as tog
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
     """Count the run that ends with this tree."""
-    _count(engine, problem, _tree_answers(problem, tree))
+    with_forest(engine, problem, (tree,))
+
+
+def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
+    """Count the run that ends with these trees."""
+    _count(engine, problem, _forest_answers(problem, forest))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
@@ -172,7 +177,7 @@ def _level(
 
     with suppress(_LevelCountedError):
         most = [*([1] * first), 0 if last else splits]
-        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), start, begins)
+        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), (start,), begins)
 
 
 def most_nodes(problem: Problem) -> int:
@@ -236,18 +241,16 @@ def _count(
     engine: CountingEngine,
     problem: Problem,
     answers: Answers,
-    start: Tree = Open(),  # noqa: B008
+    start: Forest | None = None,
     progress: OnLevel | None = None,
 ) -> None:
     engine.answers = answers
-    no_rows = np.zeros((0, len(problem.domains)), dtype=np.int64)
-    counts = RowCounts(problem.domains, problem.classes, no_rows, np.zeros(0, dtype=np.int64))
-    id3(engine, problem, counts, progress, start)
+    grown(engine, problem, NoRows(problem.domains, problem.classes), progress, start)
 
 
-def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
-    """Yield what `id3` opens, in order, when it finds `tree`."""
-    for level in levels(problem.domains, problem.classes, tree, problem.runs):
+def _forest_answers(problem: Problem, forest: Forest) -> Iterator[list[BitMatrix]]:
+    """Yield what is opened, in order, when these trees are found."""
+    for level in levels(problem, forest):
         yield [level.decisions.bits(problem.classes)]
         if level.choices is not None:
             yield [choice_bits(level.choices, level.left)]

@@ -91,7 +91,8 @@ class Questions:
             else sums[column]
             for column, edge in self.asked
         ]
-        return LevelCounts(tables.classes, tuple(by_question))
+        distinct = None if tables.distinct is None else self.counts(tables.distinct)
+        return LevelCounts(tables.classes, tuple(by_question), distinct)
 
 
 class Asked:

@@ -42,6 +42,8 @@ class Level:
 
 
 OnLevel = Callable[[Level], None]
+# Of a tree, a depth, a node's place among the tree's open ones, and the attributes left: those that it chooses from.
+Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 
 @dataclass
@@ -49,6 +51,8 @@ class Node:
     """A node while its tree grows; `attribute` or `label` is set once it is decided."""
 
     attributes: tuple[int, ...]  # left to split by
+    tree: int = 0
+    candidates: tuple[int, ...] = ()  # what it chooses from, of those: all, unless the grower draws
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
@@ -69,9 +73,10 @@ class Grower:
     trees to start from whose open nodes do not lie at one depth.
     """
 
-    def __init__(self, domains: Sequence[int], runs: Runs, start: Forest) -> None:
+    def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
         self._domains = domains
         self._runs = runs
+        self._draw = draw
         depths = {depth for tree in start if (depth := open_depth(tree)) is not None}
         if len(depths) > 1:
             raise ValueError(f"the trees have open nodes at the depths {sorted(depths)}")
@@ -79,8 +84,8 @@ class Grower:
         self.nodes: list[Node] = []
         parents: list[int] = []
 
-        def thaw(tree: Tree, attributes: tuple[int, ...]) -> Node:
-            node = Node(attributes)
+        def thaw(tree: Tree, attributes: tuple[int, ...], number: int) -> Node:
+            node = Node(attributes, number)
             if isinstance(tree, Open):
                 self.nodes.append(node)
                 if not self.depth:
@@ -90,14 +95,14 @@ class Grower:
             else:
                 node.attribute = tree.attribute
                 node.children = [
-                    thaw(child, remaining(runs, attributes, tree.attribute, answer))
+                    thaw(child, remaining(runs, attributes, tree.attribute, answer), number)
                     for answer, child in enumerate(tree.children)
                 ]
                 if isinstance(tree.children[0], Open):  # then all are
                     parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
             return node
 
-        self._roots = [thaw(tree, tuple(range(len(domains)))) for tree in start]
+        self._roots = [thaw(tree, tuple(range(len(domains))), number) for number, tree in enumerate(start)]
         self.parents: Indices = np.array(parents, dtype=np.int64)
 
     @property
@@ -108,11 +113,20 @@ class Grower:
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
         """Yield every level to decide while nodes are open. `progress` is told of each before it begins."""
         while self.nodes:
+            self._offer()
             level = Level(self.depth, len(self.nodes), self.trees)
             if progress is not None:
                 progress(level)
             yield level
             self._descend()
+
+    def _offer(self) -> None:
+        """Say what each node chooses from."""
+        tree = place = -1
+        for node in self.nodes:
+            tree, place = node.tree, place + 1 if node.tree == tree else 0
+            draw = self._draw
+            node.candidates = node.attributes if draw is None else draw(tree, self.depth, place, node.attributes)
 
     def _descend(self) -> None:
         """Go on to the children of this level's splits."""
@@ -120,7 +134,7 @@ class Grower:
         for node in splits:
             assert node.attribute is not None
             node.children = [
-                Node(remaining(self._runs, node.attributes, node.attribute, answer))
+                Node(remaining(self._runs, node.attributes, node.attribute, answer), node.tree)
                 for answer in range(self._domains[node.attribute])
             ]
         self.nodes = [child for node in splits for child in node.children]

@@ -41,7 +41,7 @@ from protocols.entropies import conditional_entropies, entropies, groups
 from protocols.feasibility import Ruling, all_netlist, batches, by_place
 from protocols.majority import count_inputs
 from protocols.problem import Problem
-from protocols.tree import Open, Split, Tree
+from protocols.tree import Forest, Open, Split, Tree
 from smc.circuit import Builder, Form, Netlist, maximum, total
 from smc.engines import Bits, Engine, Word
 from smc.engines.words import MAX_WIDTH
@@ -52,12 +52,17 @@ DIGITS = 128  # binary, of penalties: rounded to far fewer
 
 
 def pruned(
-    engine: Engine, problem: Problem, tree: Tree, left: Sequence[tuple[int, ...]], tables: LevelCounts, ruling: Ruling
+    engine: Engine,
+    problem: Problem,
+    forest: Forest,
+    left: Sequence[tuple[int, ...]],
+    tables: LevelCounts,
+    ruling: Ruling,
 ) -> Ruling:
     """Return the verdict of the rules on the nodes of a level, narrowed to the splits that are worth it.
 
-    The nodes are the open ones of `tree`, the tree so far; each has a line of attributes `left`. `tables` are this
-    party's counts.
+    The nodes are the open ones of `forest`, the trees so far; each has a line of attributes `left` to choose from.
+    `tables` are this party's counts.
     """
     lengths = np.array([len(line) for line in left])
     scores = ruling.scores
@@ -67,7 +72,7 @@ def pruned(
         else:
             if scores is None:
                 scores = conditional_entropies(engine, problem, left, tables.values)
-            worth = _gains_more(engine, problem, tree, left, tables.classes, scores)
+            worth = _gains_more(engine, problem, forest, left, tables.classes, scores)
         verdicts = by_place(engine, worth, lengths)
         if ruling.feasible:
             netlist = all_netlist(2, engine.form)
@@ -88,7 +93,7 @@ def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
 
 
 def _gains_more(
-    engine: Engine, problem: Problem, tree: Tree, left: Sequence[tuple[int, ...]], classes: Indices, scores: Word
+    engine: Engine, problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]], classes: Indices, scores: Word
 ) -> Bits:
     """Return whether each split gains more than its penalty, [1, splits], from |T| H(class | attribute) of each."""
     words = engine.words
@@ -101,7 +106,7 @@ def _gains_more(
     gains = words.bits(words.subtract(of_node, scores, width))
     unit = problem.precision(words.prices).fraction
     most = (1 << (width - 1)) - 1  # no gain is greater
-    penalties = [min(most, _units(penalty, unit)) for penalty in _penalties(problem, tree, left)]
+    penalties = [min(most, _units(penalty, unit)) for penalty in _penalties(problem, forest, left)]
     limits = engine.constant(bitpack.from_integers(penalties, width))
     return engine.run(exceeds_netlist(width, engine.form), gains, limits)[0]
 
@@ -111,9 +116,10 @@ def _units(value: gmpy2.mpfr, fraction: int) -> int:
         return int(gmpy2.ceil(value * gmpy2.exp2(fraction)))
 
 
-def _penalties(problem: Problem, tree: Tree, left: Sequence[tuple[int, ...]]) -> Iterator[gmpy2.mpfr]:
+def _penalties(problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]]) -> Iterator[gmpy2.mpfr]:
     """Yield the penalty of every split in nats, node by node, attribute by attribute."""
-    for cells, line in zip(_cells(problem, tree), left, strict=True):
+    cells_of_nodes = (cells for tree in forest for cells in _cells(problem, tree))
+    for cells, line in zip(cells_of_nodes, left, strict=True):
         for attribute in line:
             values = problem.domains[attribute]
             if problem.prune == "mdl":

@@ -14,23 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from protocols.counts import Counts, Indices, LevelCounts, RowCounts, Rows
+from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Tree
 from smc.errors import InputError
 
 DEALT = 1 << 24  # rows that are dealt in memory, at most
-
-
-class Unpartitioned:
-    """All rows for one tree."""
-
-    def __init__(self, counts: Counts) -> None:
-        self._counts = counts
-
-    def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.counts.ForestCounts.level`."""
-        (tree,) = forest
-        return self._counts.level(tree, attributes)
 
 
 class Partitioned:

@@ -106,7 +106,7 @@ class ExactTree(JointTree):
         """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
-        return opened(self.problem.domains, self.problem.classes, state, step, self.problem.runs)
+        return opened(self.problem, (state,), step)
 
     # What it costs, and how it is run.
 

@@ -148,7 +148,8 @@ class PrivateTree(JointTree):
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """See `JointTree.own_rows`: for several trees, the rows are dealt."""
-        from protocols.release.partition_rows import Partitioned, Unpartitioned
+        from protocols.counts import Unpartitioned
+        from protocols.release.partition_rows import Partitioned
 
         if self.settings.trees == 1:
             return self.by_questions(Unpartitioned(source))

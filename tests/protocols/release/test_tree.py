@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.counts import Indices, LevelCounts, RowCounts
+from protocols.counts import Indices, LevelCounts, RowCounts, Unpartitioned
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
-from protocols.release.partition_rows import Partitioned, Unpartitioned, partition_rows
+from protocols.release.partition_rows import Partitioned, partition_rows
 from protocols.release.tree import private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
 from protocols.release.tree_problem import Problem
