@@ -118,7 +118,8 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
     """Return this party's rows by class, int64[classes], if a rule compares with them: of one tree."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
-    return counts.level((Open(),), attributes=False).classes[0]
+    tables = counts.level((Open(),), attributes=False)
+    return (tables.distinct or tables).classes[0]
 
 
 # Rules for leaves.

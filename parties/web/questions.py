@@ -97,6 +97,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "tolerance": "Questions that are as good to a thousandth count as equal.",
     "trees": "One tree, which can be read.",
     "ways": "Columns are looked at in pairs.",
+    "weights": "A row of one class counts as much as a row of another.",
     "zeros": "Nobody sees whether a hidden cell is empty or just small.",
     "engine": "The usual way; the answer is the same with each, only bytes and time differ.",
     "ot": "The usual way; only bytes and time differ.",

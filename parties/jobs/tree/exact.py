@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.console import size
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
@@ -20,6 +21,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
+    from protocols.counts import Rows
     from protocols.tree import Tree
     from smc.counting import Program
     from smc.engines import Engine, Profile
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tables
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
+MOST_WEIGHT = 1_000
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
@@ -41,6 +44,7 @@ class ExactTree(JointTree):
         "most_bytes",
         "splits",
         "prune",
+        "weights",
         "plain",
         *leaf_rules.KEYS,
     )
@@ -67,13 +71,35 @@ class ExactTree(JointTree):
             domains=self.questions.domains,
             runs=self.questions.runs,
             classes=self.classes,
-            max_rows=self.settings.max_rows,
+            max_rows=self.settings.max_rows * max(self.weights),
             delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
             prune=None if self.settings.prune == "off" else self.settings.prune,
         )
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """How often a row of each class counts. `InputError` for what says none."""
+        classes = self.schema.attributes[self.target]
+        weights = dict.fromkeys(map(str, classes), 1)
+        for text in self.settings.weights or ():
+            label, _, times = text.rpartition(":")
+            if label not in weights:
+                raise InputError(f"weights: {quoted(text)} must be CLASS:TIMES, of {listed([*weights])}")
+            if not (times.isascii() and times.isdigit() and 1 <= int(times[:5]) <= MOST_WEIGHT):
+                raise InputError(f"weights: {quoted(text)} must count rows 1 to {MOST_WEIGHT:,} times")
+            weights[label] = int(times)
+        return tuple(weights.values())
+
+    @override
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
+        """See `JointTree.own_rows`: as often as their class says."""
+        from protocols.class_weights import Weighted
+
+        counts = super().own_rows(source, secret)
+        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, self.settings.max_rows)
 
     @override
     def check(self) -> None:
@@ -83,6 +109,8 @@ class ExactTree(JointTree):
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
+        if max(self.weights) > 1 and self.settings.support_epsilon is not None:
+            raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
         self.check_depth()
         self.problem.precision()
 

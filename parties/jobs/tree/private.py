@@ -96,8 +96,9 @@ class PrivateTree(JointTree):
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
-        if self.settings.prune != Id3Settings().prune:
-            raise InputError("prune is the exact tree's: leave it out, or leave out epsilon")
+        for name in ("prune", "weights"):
+            if getattr(self.settings, name) != getattr(Id3Settings(), name):
+                raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
