@@ -30,9 +30,11 @@ class Bootstrapped:
         for tree in range(trees):
             times = np.bincount(draw(count, key, tree), minlength=count)
             repeated, single = (np.bincount(line, n, len(lines)).astype(np.int64) for n in (times, times > 0))
-            kept = lines[single > 0]
+            drawn = lines[single > 0]
             self._trees.append(
-                tuple(RowCounts(domains, classes, kept[:, :-2], kept[:, -2], n[single > 0]) for n in (repeated, single))
+                tuple(
+                    RowCounts(domains, classes, drawn[:, :-2], drawn[:, -2], n[single > 0]) for n in (repeated, single)
+                )
             )
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:

@@ -64,6 +64,25 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         level_in_parts(engine, problem, depth, nodes, inner, domains[depth:], largest // (len(domains) + 1))
 
 
+def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
+    """Count a run that ends with as many typical trees, each node choosing from as many attributes as it may.
+
+    All levels are counted in parts, see `typical`.
+    """
+    single = replace(problem, trees=1, drawn=None)
+    mean, every = mean_domain(problem), len(problem.domains)
+    domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
+    ordered = replace(single, domains=domains, runs=_single(problem, every))
+    for depth, (nodes, inner) in enumerate(_typical_levels(ordered, typical_splits(single))):
+        left = domains[depth:][: problem.drawn]
+        if depth:
+            nodes, inner = nodes * problem.trees, inner * problem.trees
+            level_in_parts(engine, single, depth, nodes, inner, left, largest // (every + 1))
+        else:
+            with engine.repeated(problem.trees):
+                level_in_parts(engine, single, depth, nodes, inner, left, largest)
+
+
 def level_in_parts(
     engine: CountingEngine,
     problem: Problem,

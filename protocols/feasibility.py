@@ -73,7 +73,7 @@ def rule(
 ) -> Ruling:
     """Return what the rules say of a level, from this party's counts.
 
-    `splits` holds for every node and attribute left int64[values, classes]. At the roots `root` is int64[trees, classes].
+    `splits` holds for every node and attribute left int64[values, classes]; `root` is int64[trees, classes] there.
     `whole` is int64[classes], this party's rows in all. A node with fewer attributes left than another has the verdict
     on its first one again; one without any may not be split.
     """

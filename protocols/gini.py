@@ -9,7 +9,6 @@ promise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -18,12 +17,6 @@ from protocols.counts import Indices
 from protocols.entropies import BATCH, groups
 from protocols.problem import Problem
 from smc.engines import Engine, Word
-from smc.recipes import GARBLED, Prices
-
-
-def parameters(problem: Problem, prices: Prices = GARBLED) -> reciprocal.Parameters:
-    """Return those of 1 / n for the problem's delta. `InputError` if they do not fit 64-bit words."""
-    return reciprocal.derive(Fraction(problem.delta) / 4, 2 * problem.max_rows, prices)
 
 
 def impurities(
@@ -33,19 +26,19 @@ def impurities(
 
     From this party's n(v, c), int64[nodes, values, classes] for each attribute.
     """
-    own = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
-    cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in own]) - 1) // BATCH)) + 1
-    parts = [[own[i] for i in part] for part in np.split(np.arange(len(own)), cuts)]
+    counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1
+    parts = [[counts[i] for i in part] for part in np.split(np.arange(len(counts)), cuts)]
     return engine.words.join([_impurities(engine, problem, part) for part in parts])
 
 
-def _impurities(engine: Engine, problem: Problem, own: Sequence[Indices]) -> Word:
+def _impurities(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> Word:
     """Return those of some candidates, from this party's int64[values, classes] of each."""
     words = engine.words
-    needed = parameters(problem, words.prices)
-    lines, sizes = np.concatenate(list(own)), np.array([len(table) for table in own])
+    needed = problem.fractions(words.prices)
+    lines, sizes = np.concatenate(list(counts)), np.array([len(table) for table in counts])
     squares = reciprocal.squares(engine, needed, lines)
     first = groups(np.cumsum(sizes) - sizes, sizes)
     each = np.concatenate([np.where(first < 0, -1, first + c * len(lines)) for c in range(lines.shape[1])], axis=1)
-    none = words.total(squares, np.full((len(own), 1), -1), needed.sum_width)
+    none = words.total(squares, np.full((len(counts), 1), -1), needed.sum_width)
     return words.subtract(none, words.total(squares, each, needed.sum_width), needed.sum_width)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
+from protocols import reciprocal
 from protocols.edges import Runs
 from protocols.precision import Precision, count_width, derive
 from protocols.rules import NO_RULES, Rules
@@ -45,6 +47,17 @@ class Problem:
         if self.trees > 1 and self.rules.close:
             raise InputError("t compares leaves with all rows, and every tree has rows of its own: leave t out")
         self.rules.check(self.classes, self.max_rows)
+
+    def check(self) -> None:
+        """`InputError` if what attributes are compared by does not fit 64-bit words."""
+        if self.criterion == "gini":
+            self.fractions()
+        if "entropy" in (self.criterion, self.rules.diversity) or self.prune in ("mdl", "chi2"):
+            self.precision()
+
+    def fractions(self, prices: Prices = GARBLED) -> reciprocal.Parameters:
+        """Derive the parameters of 1 / n in the same way: see `protocols.gini`."""
+        return reciprocal.derive(Fraction(self.delta) / 4, 2 * self.max_rows, prices)
 
     def precision(self, prices: Prices = GARBLED) -> Precision:
         """Derive the logarithm's parameters for counts up to the size of the union, cheapest at those prices."""

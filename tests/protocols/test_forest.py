@@ -64,11 +64,11 @@ def drawn_rows(rows: np.ndarray, tree: int) -> list[list[Row]]:
 
 
 def impurity(groups: list[Counter[int]], criterion: str) -> Fraction | float:
+    groups = [group for group in groups if group]
     sizes = [sum(group.values()) for group in groups]
     if criterion == "gini":
-        return sum(
-            (size - sum(Fraction(n * n, size) for n in group.values())) for size, group in zip(sizes, groups) if size
-        )
+        squares = [Fraction(sum(n * n for n in group.values()), sum(group.values())) for group in groups]
+        return sum(sizes) - sum(squares)
     return -sum(n * math.log(n / size) for size, group in zip(sizes, groups, strict=True) for n in group.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -15,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from protocols.bootstrap import joined
 from protocols.cost_model import at_most, with_tree
-from protocols.counts import RowCounts
+from protocols.counts import LevelCounts, RowCounts
 from protocols.edges import Asked, Questions, remaining
-from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
+from protocols.id3 import Leaf, Open, Problem, Split, Tree, grown, id3
 from protocols.problem import Prune
 from protocols.pruning import LEVEL, complexity, half_quantile
 from protocols.rules import NO_RULES, Rules
-from protocols.tree import cut
+from protocols.tree import Forest, cut, encode
 from smc.counting import forecast
 from smc.engines import Profile
 from smc.meter import Cost, Meter
@@ -209,6 +211,35 @@ def test_edges_are_pruned_in_any_batches_and_forms(play, prune: Prune, monkeypat
     for module in ("entropies", "feasibility"):
         monkeypatch.setattr(f"protocols.{module}.BATCH", 7)
     assert grown("size") == tree
+
+
+class Twice:
+    """The same rows for all trees."""
+
+    def __init__(self, counts: RowCounts) -> None:
+        self.counts = counts
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        return joined([self.counts.level(tree, attributes) for tree in forest])
+
+
+@slow
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize("prune", PRUNES)
+def test_trees_of_a_forest_are_pruned_alike(play, prune: Prune, criterion: Any) -> None:
+    rows = noisy(200, 6)
+    alone = Problem((3, 2, 4, 2), 2, 150, rules=Rules(k=2), criterion=criterion, prune=prune)
+    tree = play(lambda e: id3(e, alone, counts_of(alone, rows, e.party)), "clear").agreed
+    problem = replace(alone, trees=2)
+    assert play(lambda e: grown(e, problem, Twice(counts_of(problem, rows, e.party))), "clear").agreed == (tree, tree)
+    plain = replace(alone, prune=None)
+    assert len(encoded(tree)) < len(
+        encoded(play(lambda e: id3(e, plain, counts_of(plain, rows, e.party)), "clear").agreed)
+    )
+
+
+def encoded(tree: Tree) -> str:
+    return json.dumps(encode(tree))
 
 
 def timeless(meter: Meter) -> dict[str, Cost]:

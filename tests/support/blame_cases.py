@@ -39,6 +39,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "id3": {},
     "id3 with rules": {"k": 5, "l": 2, "against": "peer"},
     "id3 against the public": {"k": 5, "t": 0.4, "against": "public"},
+    "forest": {"trees": 2},
     "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
     "millionaires": {"of": "rows"},
     "majority": {},

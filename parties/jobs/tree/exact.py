@@ -21,8 +21,8 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
-    from protocols.counts import Rows
-    from protocols.tree import Tree
+    from protocols.grower import Level, OnLevel
+    from protocols.tree import Forest
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
@@ -38,6 +38,7 @@ class ExactTree(JointTree):
 
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
+        "criterion",
         "min_rows",
         "max_depth",
         "max_rows",
@@ -50,7 +51,7 @@ class ExactTree(JointTree):
     )
 
     @override
-    def completed(self) -> Id3Settings:
+    def completed(self) -> Any:
         """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
@@ -76,8 +77,14 @@ class ExactTree(JointTree):
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
+            criterion=self.settings.criterion,
             prune=None if self.settings.prune == "off" else self.settings.prune,
         )
+
+    @property
+    def single(self) -> id3.Problem:
+        """The problem of one tree whose nodes choose from all attributes."""
+        return self.problem
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
@@ -94,16 +101,22 @@ class ExactTree(JointTree):
         return tuple(weights.values())
 
     @override
-    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `JointTree.own_rows`: as often as their class says."""
+    def by_questions(self, source: Any) -> Any:
+        """See `JointTree.by_questions`: rows as often as their class says."""
         from protocols.class_weights import Weighted
 
-        counts = super().own_rows(source, secret)
-        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, self.settings.max_rows)
+        counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
+        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
 
     @override
     def check(self) -> None:
         """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
+        self.check_noise()
+        self.check_depth()
+        self.problem.check()
+
+    def check_noise(self) -> None:
+        """`InputError` for a setting that means something with epsilon only."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
@@ -111,8 +124,6 @@ class ExactTree(JointTree):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
         if max(self.weights) > 1 and self.settings.support_epsilon is not None:
             raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
-        self.check_depth()
-        self.problem.precision()
 
     @property
     @override
@@ -179,9 +190,9 @@ class ExactTree(JointTree):
         from protocols import cost_model
 
         largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
-        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
+        if cost_model.counted_cells(self.single, largest) * self.scored > LARGEST_COUNTED:
             return None
-        return cost_model.most_bytes(self.problem, profile, largest)
+        return cost_model.most_bytes(self.single, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -192,22 +203,27 @@ class ExactTree(JointTree):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
-        from protocols import id3
-
         total = engine.session.meter.total
         before = total.bytes_sent + total.bytes_received
 
-        def on_level(level: id3.Level) -> None:
+        def on_level(level: Level) -> None:
             self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
-            on_step(self.step(level.depth, level.nodes, self.reached(level.tree)))
+            on_step(self.step(level.depth, level.nodes, self.reached(level.trees)))
+
+        return self.grown(engine, data, start, on_level)
+
+    def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
+        """Run the protocol, see `run`."""
+        from protocols import id3
 
         return id3.id3(engine, self.problem, data, on_level, start)
 
-    def reached(self, tree: Tree) -> State:
-        """Return the state with this tree, which may have open nodes."""
+    def reached(self, trees: Forest) -> State:
+        """Return the state with these trees, which may have open nodes."""
+        (tree,) = trees
         return tree
 
-    def _stop_if_larger(self, spent: int, level: id3.Level) -> None:
+    def _stop_if_larger(self, spent: int, level: Level) -> None:
         """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
 
         What they have cost follows from the tree so far, which is opened, and the bound is public: so to stop tells
@@ -224,7 +240,7 @@ class ExactTree(JointTree):
         where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
         more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
         problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, self.reached(level.tree), spent)
+        raise LargerThanForecastError(problem, self.reached(level.trees), spent)
 
     @cached_property
     def forecast(self) -> int | None:

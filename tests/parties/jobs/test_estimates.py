@@ -56,6 +56,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("regress joint", {"method": "gradient", "steps": 3, "columns": ["wind", "hours"], **NOISE}, "exact"),
     ("id3", {"max_rows": 40}, "typical"),
+    ("id3", {"max_rows": 40, "criterion": "gini"}, "typical"),
+    ("forest", {"max_rows": 40, "trees": 3}, "typical"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "at most"),
     ("synthesise", {**BIG, "rows": 9, "ways": 3, "epsilon": 2.0}, "at most"),

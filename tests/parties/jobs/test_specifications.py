@@ -69,6 +69,7 @@ PUBLIC = {
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
             "tolerance": st.floats(0.001, 1),
+            "criterion": st.sampled_from(["entropy", "gini"]),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
@@ -79,6 +80,19 @@ PUBLIC = {
         table="days",
     )
     | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
+    "forest": fields(
+        {
+            "trees": st.integers(1, 1000),
+            "attributes": st.integers(1, 9),
+            "seed": st.integers(0, 10**6),
+            "criterion": st.sampled_from(["entropy", "gini"]),
+            "prune": st.sampled_from(["off", "mdl", "chi2", "pessimistic"]),
+            "max_depth": st.integers(0, 200),
+            "max_rows": st.integers(5, 100_000),
+            "k": st.sampled_from([1, 5]),
+        },
+        table="days",
+    ),
     "millionaires": AMOUNT,
     "equality": AMOUNT,
     "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")

@@ -23,6 +23,7 @@ from tests.support.specified import changed, made
 NUMBER = 3735928559
 PRIVATE: dict[str, dict[str, Any]] = {
     "id3": {},
+    "forest": {},
     "millionaires": {"value": NUMBER},
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
