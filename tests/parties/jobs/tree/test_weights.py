@@ -14,7 +14,8 @@ from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Leaf, Split, Tree
-from smc.engines import make_engine
+from smc.counting import forecast
+from smc.engines import Profile, make_engine
 from smc.errors import InputError
 from smc.local import run_local
 from smc.session import Session
@@ -107,3 +108,23 @@ def test_noisy_counts_of_leaves_count_single_rows() -> None:
 def test_the_peer_reads_the_same() -> None:
     document = task(weights=("yes:2",)).specification()
     assert Id3.agreed(document).specification() == document
+
+
+@pytest.mark.parametrize("more", [{"prune": "chi2"}, {"prune": "pessimistic", "weights": ("yes:5",)}], ids=str)
+def test_a_run_costs_what_its_tree_says(more: dict[str, Any]) -> None:
+    job, rows, meters = task(**more), table(2), {}
+    rows[:, -1] = np.where(rows[:, -1] == 1, 1, 2 * (rows[:, 0] == 1))
+
+    def program(session: Session) -> Any:
+        meters[session.party] = session.meter.total
+        own = rows[session.party :: 2]
+        data = job.own_rows(RowCounts(SIZES, 3, own[:, :-1], own[:, -1]))
+        return job.run(make_engine(session, "mixed"), data, job.beginning, lambda step: None)
+
+    tree = run_local(program)[0]
+    assert isinstance(tree, Split)
+    counted = forecast(job.with_result(tree), Profile("mixed"))
+    assert [meter.total.bytes_sent for meter in counted.meters] == [meters[party].bytes_sent for party in (0, 1)]
+    most = job.most(Profile("mixed"))
+    assert most is not None
+    assert counted.bytes <= most
