@@ -119,6 +119,7 @@ PUBLIC = {
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
     "quantile": noisy({"at": st.sampled_from([0.25, 0.9]), "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
+    "rules": fields({"support": st.sampled_from([0.2, 0.5]), "lift": st.sampled_from([0.0, 1.5])}, table="days"),
     "rank": fields(
         {"measure": st.sampled_from(["mi", "gini"]), "first": st.integers(1, 9)}, table="days", target="play"
     ),

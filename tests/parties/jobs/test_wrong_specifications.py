@@ -28,6 +28,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
     "quantile": {"table": "days", "column": "hours", "epsilon": 1},
     "rank": {"table": "days", "target": "play"},
+    "rules": {"table": "days", "columns": ["wind", "rain"]},
     "scorecard": {"table": "days", "target": "play", "epsilon": 1},
     "test chi2": {"table": "days", "columns": ["rain", "play"]},
     "test proportions": {"table": "days", "target": "play", "by": "wind"},
