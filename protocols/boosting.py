@@ -35,6 +35,7 @@ from smc.engines import Bits, Engine
 from smc.engines.words import Word
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 
 WIDTH = 31  # bits of a sum over both parties, without its sign
 FINE = 20  # bits behind the point of a row's slope, and of own sums
@@ -161,8 +162,8 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 
 @lru_cache(maxsize=16)
-def _winner_netlist(index_bits: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: a winner, and S, in; whether it is a split, and its index, out."""
+def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
+    """Build a circuit: a winner, and S, in; whether it is a split, and so many bits of its index, out."""
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]
@@ -178,7 +179,7 @@ def _winner_netlist(index_bits: int, sill: int, bounded: bool, form: Form) -> Ne
             [log, builder.constant(sill % (1 << width), width)],
         )
         splits = splits & ~gain.wires[-1] & any_of(gain.wires)
-    builder.output([splits, *(wire & splits for wire in index.wires)])
+    builder.output([splits, *(wire & splits for wire in index.wires[:opened])])
     return builder.build()
 
 
@@ -221,10 +222,17 @@ def best_splits(
             at = at.reshape(nodes * groups, 1 << GROUP_BITS)
             (players,) = engine.run(_duel_netlist(known, engine.form), *(padded.take(column) for column in at.T))
             known, many = known + GROUP_BITS, groups
-        netlist = _winner_netlist(known, gains.sill, gains.gamma > 0, engine.form)
+        bits_of_index = (candidates - 1).bit_length()
+        netlist = _winner_netlist(known, bits_of_index, gains.sill, gains.gamma > 0, engine.form)
         (opened,) = engine.reveal(*engine.run(netlist, players, whole))
     index = index_below(opened[1:], candidates, "a split")
     return np.where(opened[0] == 1, index, -1)
+
+
+def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
+    """Return what `best_splits` opens when it chooses so."""
+    index = bitpack.from_integers(np.maximum(chosen, 0), (candidates - 1).bit_length())
+    return np.concatenate([(chosen >= 0).astype(np.uint8)[None], index])
 
 
 def _node_bits(engine: Engine, slopes: Indices, curvatures: Indices) -> tuple[Bits, Bits]:
