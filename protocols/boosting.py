@@ -53,9 +53,9 @@ CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEP
 def _worst() -> float:
     """Return how far a logarithm is off at most: at the ends of every cell, for all that the kept bits stand for."""
     unit, off = 2.0**-KEPT, 0.0
-    for kept in range(1 << KEPT):
-        value = kept * unit + CORRECTION[kept >> (KEPT - TABLE)] * unit
-        off = max(off, *(abs(math.log2(1 + f) - value) for f in (kept * unit, (kept + 1) * unit)))
+    for first in range(1 << KEPT):
+        value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
+        off = max(off, *(abs(math.log2(1 + f) - value) for f in (first * unit, (first + 1) * unit)))
     return off
 
 
@@ -107,12 +107,12 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
         x = select(empty, x << (1 << step), x)
         x = x[max(0, len(x) - KEPT - (1 << step)) :]  # what can still come to the top
         zeros.append(empty)
-    kept = x[:-1]
-    cells, width = decode(kept[KEPT - TABLE :]), max(CORRECTION).bit_length()
+    mantissa = x[:-1]
+    cells, width = decode(mantissa[KEPT - TABLE :]), max(CORRECTION).bit_length()
     zero = Integer.constant(x.graph, 0, 1).wires[0]
     chosen = [[cell for cell, entry in zip(cells, CORRECTION, strict=True) if entry >> bit & 1] for bit in range(width)]
     more = Integer(x.graph, [parity(wires) if wires else zero for wires in chosen])
-    return Integer(x.graph, zeros[::-1]), total([kept, more], KEPT + 1)
+    return Integer(x.graph, zeros[::-1]), total([mantissa, more], KEPT + 1)
 
 
 @lru_cache(maxsize=16)
@@ -194,10 +194,10 @@ def best_splits(
     session, first = engine.session, engine.party == 0
     penalty = gains.units(gains.regularisation) if first else 0
     with session.phase("gains"):
-        own = [gains.rounded(sums) for sums in (slopes, curvatures, left_slopes, left_curvatures)]
-        whole, bits_of_sums = _node_bits(engine, own[0], own[1] + 2 * penalty)
-        left, below = own[2].reshape(-1), own[3].reshape(-1) + penalty
-        right = np.repeat(own[1], candidates) + 2 * penalty - below
+        units = [gains.rounded(sums) for sums in (slopes, curvatures, left_slopes, left_curvatures)]
+        whole, bits_of_sums = _node_bits(engine, units[0], units[1] + 2 * penalty)
+        left, below = units[2].reshape(-1), units[3].reshape(-1) + penalty
+        right = np.repeat(units[1], candidates) + 2 * penalty - below
         size = max(1, engine.comfortable // (6 * WIDTH))
         node_of = np.repeat(np.arange(nodes), candidates)
         parts = []

@@ -220,7 +220,7 @@ def xgboost_text(document: Document) -> str:
         names = [name.replace(mark, "_") for name in names]
     objective, is_logistic = OBJECTIVES[document["objective"]], document["objective"] == "logistic"
     base = 1 / (1 + math.exp(-document["base"])) if is_logistic else document["base"]
-    about = {"name": objective}
+    about: dict[str, Any] = {"name": objective}
     if document["objective"] == "softmax":
         about["softmax_multiclass_param"] = {"num_class": str(width)}
     else:

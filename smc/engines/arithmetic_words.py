@@ -39,9 +39,9 @@ class ArithmeticWords(Words):
         self._transfers = transfers
 
     @override
-    def input(self, own: NDArray[np.int64], width: int) -> Word:
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
         """See `Words.input`. Local: own integers are shares."""
-        return Word(own.astype(np.uint64), width)
+        return Word(summands.astype(np.uint64), width)
 
     @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:

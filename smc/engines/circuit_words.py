@@ -78,8 +78,8 @@ class CircuitWords(Words):
         self._engine = engine
 
     @override
-    def input(self, own: NDArray[np.int64], width: int) -> Word:
-        sides = self._engine.both(bitpack.from_integers(own.astype(np.uint64), width))
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
+        sides = self._engine.both(bitpack.from_integers(summands.astype(np.uint64), width))
         return Word(sides if self._engine.form == "depth" else (self._sum(sides, (), width),), width)
 
     @override

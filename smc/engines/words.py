@@ -47,7 +47,7 @@ class Words(ABC):
     prices: Prices
 
     @abstractmethod
-    def input(self, own: NDArray[np.int64], width: int) -> Word:
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
         """Return the sums of both parties' own integers, int64[batch] each, which must fit the width."""
 
     @abstractmethod

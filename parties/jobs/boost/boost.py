@@ -108,8 +108,8 @@ class Boost(BySchema):
     def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task, rows, remarks = super().alone(settings, party)
-        told = f"exact, without noise: {EXACT}" if task.exact else KEPT_BY_NODES
-        return task, rows, [*remarks, told]
+        remark = f"exact, without noise: {EXACT}" if task.exact else KEPT_BY_NODES
+        return task, rows, [*remarks, remark]
 
     @property
     @override
@@ -337,15 +337,15 @@ class Boost(BySchema):
             middle, span = middle_and_span
             is_row = np.array([number is not None for number in numbers])
             targets = np.array([0.0 if number is None else float((number - middle) / span) for number in numbers])
-        bins, found, times = [], [], []
+        bins, goals, times = [], [], []
         for lines in source.batches():
             lines = lines if is_row.all() else lines[is_row[lines[:, -2]]]
             bins.append(features.codes(lines[:, places]))
-            found.append(targets[lines[:, -2]])
+            goals.append(targets[lines[:, -2]])
             times.append(lines[:, -1])
         if not bins:
             return OwnRows(np.zeros((0, len(places)), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
-        return OwnRows(np.concatenate(bins), np.concatenate(found), np.concatenate(times).astype(np.int64))
+        return OwnRows(np.concatenate(bins), np.concatenate(goals), np.concatenate(times).astype(np.int64))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -379,12 +379,12 @@ class Boost(BySchema):
         from protocols.release.exact import exact_sums
         from protocols.release.numbers import noisy_sums
 
-        own = growing.own_leaves().reshape(-1)
+        sums = growing.own_leaves().reshape(-1)
         if self.noise is None:
-            return [int(number) for number in exact_sums(engine, own, self._width, signed=True)]
+            return [int(number) for number in exact_sums(engine, sums, self._width, signed=True)]
         shift = FINE - self.point
-        own = (own + (1 << (shift - 1))) >> shift
-        return [int(number) for number in noisy_sums(engine, own, self._width, self._law, signed=True)]
+        sums = (sums + (1 << (shift - 1))) >> shift
+        return [int(number) for number in noisy_sums(engine, sums, self._width, self._law, signed=True)]
 
     @cached_property
     def _law(self) -> Any:

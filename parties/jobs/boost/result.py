@@ -46,8 +46,8 @@ def text(document: Document) -> str:
                 lines.append(f"for {shown(document['classes'][number])}:")
             lines += _lines(tree)
     else:
-        asked = Counter(_asked(document))
-        lines += [f"{shown(name)}: asked {number:,} times" for name, number in asked.most_common()]
+        times = Counter(_asked(document))
+        lines += [f"{shown(name)}: asked {number:,} times" for name, number in times.most_common()]
     return "\n".join([*lines, *about(document)]) + "\n"
 
 
@@ -67,10 +67,10 @@ def picture(document: Document) -> str:
     """Return how often each column is asked, as bars."""
     from parties.jobs.release.drawing import bars_svg
 
-    asked = Counter(_asked(document)).most_common(SHOWN) or [("no column", 0)]
-    bars = [{"value": float(number)} for _, number in asked]
+    times = Counter(_asked(document)).most_common(SHOWN) or [("no column", 0)]
+    bars = [{"value": float(number)} for _, number in times]
     title = f"What trees for {shown(document['target'], 60)} ask, times"
-    return bars_svg(title, about(document), [shown(name) for name, _ in asked], bars)
+    return bars_svg(title, about(document), [shown(name) for name, _ in times], bars)
 
 
 def _lines(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
