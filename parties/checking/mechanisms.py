@@ -207,6 +207,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release naive-bayes": ("naive-bayes",),
     "release marginals": ("marginals",),
     "cluster": ("cluster-grid", "cluster-rounds"),
+    "boost": ("gaussian",),
     "regress joint": ("gradient", "joint-output", "joint-choice"),
     "synthesise": ("aim", "mst"),
     "publish joint-table": ("joint-table",),

@@ -65,6 +65,8 @@ TABLE: dict[str, dict[str, Any]] = {
         "method": "in-process",
         "iterations": 2,
     },
+    "boost": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "rounds": 1, "depth": 1},
+    "boost exact": {"exact": True, "target": "play", "columns": ("wind", "hours"), "rounds": 2, "depth": 1},
     "regress joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
     | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01},
     "regress joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}

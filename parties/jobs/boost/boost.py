@@ -47,7 +47,7 @@ LEAVES = {True: "exact number", False: "number with noise"}
 
 
 class Boost(BySchema):
-    """Learn gradient-boosted trees of the rows of both parties; --rounds 1 is a single tree, of numbers too.
+    """Learn boosted trees of the rows of both parties, or one regression tree.
 
     Which splits are best is opened, nothing of how good they are; the leaves' weights have noise, or are exact.
     """

@@ -55,6 +55,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "exact",
     ),
     ("regress joint", {"method": "gradient", "steps": 3, "columns": ["wind", "hours"], **NOISE}, "exact"),
+    ("boost", {"target": "play", "rounds": 2, "depth": 2, "exact": True, "max_rows": 40}, "at most"),
+    ("boost", {"target": "rain", "rounds": 1, "depth": 2, **NOISE}, "at most"),
     ("id3", {"max_rows": 40}, "typical"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "at most"),

@@ -126,6 +126,18 @@ PUBLIC = {
         k=3,
         method="in-process",
     ),
+    "boost": noisy(
+        {
+            "rounds": st.integers(1, 9),
+            "depth": st.integers(1, 3),
+            "bins": st.integers(2, 9),
+            "objective": st.sampled_from(["auto", "logistic"]),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        },
+        target="play",
+        columns=("wind", "hours"),
+        numeric=("hours",),
+    ),
     "regress joint": st.sampled_from(["gradient", "output"]).flatmap(
         lambda method: fields(
             {

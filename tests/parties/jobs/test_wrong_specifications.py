@@ -28,6 +28,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
     "release naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
+    "boost": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "release marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
     "release triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
@@ -54,7 +55,12 @@ WRONG = [
     *(("id3", {"plain": True, **rule}, "plain") for rule in ({"k": 5}, {"l": 2}, {"t": 0.5})),
     *(("id3", {"against": value}, "against") for value in ("nobody", 1, None)),
     *((name, {"engine": value}, "engine") for name in GOOD for value in ("clear", "YAO", 1, None, ["yao"])),
-    *((name, {"engine": value}, "engine") for name in GOOD if name != "id3" for value in ("mixed", "lean")),
+    *(
+        (name, {"engine": value}, "engine")
+        for name in GOOD
+        if name not in ("id3", "boost")
+        for value in ("mixed", "lean")
+    ),
     *((name, {"ot": "none"}, "ot") for name in GOOD),
     *((name, {"garbling": 2}, "garbling") for name in GOOD),
     *((name, {"form": "tree"}, "form") for name in GOOD),
