@@ -27,7 +27,7 @@ NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads o
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
-class _Log(console.StatusLine):
+class Log(console.StatusLine):
     """A console that tells the log instead of the terminal."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, R
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

@@ -29,7 +29,9 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
     "synthesise": {},
     "variance": {},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release ", "publish ", "regress ", "cluster"))},
+    **{
+        name: {} for name in kinds.BUILT_IN if name.startswith(("release ", "publish ", "regress ", "cluster", "boost"))
+    },
 }
 
 
