@@ -48,9 +48,9 @@ Own = TypeVar("Own", bound="_JointBoost")
 class _JointBoost(BaseEstimator):  # type: ignore[misc]
     """What the classifier and the regressor share.
 
-    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc boost`, the
-    same for both parties. `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own
-    node, a `NodeClient`.
+    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc boost`,
+    the same for both parties. `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's
+    own node, a `NodeClient`.
 
     After `fit`: `model_`; `document_`, the content of model.json; `cost_`, what the conversation cost (None alone);
     `job_`, the node's job (None otherwise).

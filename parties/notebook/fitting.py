@@ -34,12 +34,15 @@ class Log(console.StatusLine):
         super().__init__(None)
 
     def doing(self, what: str) -> None:
+        """Tell it to whoever debugs."""
         log.debug(what)
 
     def say(self, what: str) -> None:
+        """Tell it."""
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:
+        """Tell once that it takes long."""
         if not done:
             log.warning(what)  # it takes long: whoever has set up no log sees it as well
 
