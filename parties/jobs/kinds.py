@@ -116,6 +116,12 @@ def group(name: str) -> str | None:
     return next((group for group in GROUPS if name.startswith(f"{group} ")), None)
 
 
+def with_one_name(words: list[str]) -> list[str]:
+    """Return the words of a command; the two of a kind in a group, if they begin with these, as one name."""
+    two = " ".join(words[:2])
+    return [two, *words[2:]] if is_known(two) else words
+
+
 def is_known(name: str) -> bool:
     """Return whether there is such a kind."""
     return name in BUILT_IN or name in plugins.offered(GROUP)

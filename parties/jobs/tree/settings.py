@@ -13,7 +13,7 @@ from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import RowBound, TabularSettings, of_people, row_bound
 from parties.sources.settings import AtMost
-from protocols.release.promise import LEAST_EPSILON
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
 
@@ -67,7 +67,7 @@ class Id3Settings(TabularSettings):
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
     )
-    support_epsilon: Epsilon | None = public(
+    support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,
         "Leaf counts' epsilon",
         "Without epsilon: how many rows each leaf has, by class, with noise of this epsilon",
