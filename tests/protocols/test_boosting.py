@@ -104,7 +104,7 @@ def test_equal_candidates_and_small_children() -> None:
         return np.zeros(2, dtype=np.int64), np.full(2, 8 * ONE), numbers, np.full(numbers.shape, 4 * ONE)
 
     gains = Gains(100)
-    sides = [side([[1, -3, 3, 3], [0, 0, 0, 0]])] * 2
+    sides = [side([[1, 3, 3, 3], [0, 0, 0, 0]])] * 2
     assert chosen(gains, sides) == [1, -1]
     assert chosen(Gains(100, least=8.0), sides) == [1, -1]
     assert chosen(Gains(100, least=8.01), sides) == [-1, -1]

@@ -134,13 +134,15 @@ def loss(target: str, margins: np.ndarray, labels: np.ndarray) -> float:
     return float((np.logaddexp.reduce(margins, axis=1) - margins[np.arange(len(labels)), labels.astype(int)]).mean())
 
 
-def test_a_regression_tree_has_the_means_of_its_leaves() -> None:
-    made = task("visits", rounds=1, depth=2, **{"lambda": 0.0})
+@pytest.mark.parametrize(("depth", "least", "leaves"), [(2, 2.0, 4), (5, 90.0, 6)])
+def test_a_regression_tree_has_the_means_of_its_leaves(depth: int, least: float, leaves: int) -> None:
+    """Also where some branches end before others."""
+    made = task("visits", rounds=1, depth=depth, min_child_weight=least, **{"lambda": 0.0})
     assert made.settings.rate == 1
     document = made.document(run(made))
     both, rows = np.concatenate(OWN), cells(np.concatenate(OWN))
     guessed = np.array(BoostedModel.parse(document).predict(rows), dtype=float)
-    assert len(set(guessed)) == 4
+    assert len(set(guessed)) == leaves
     for leaf in set(guessed):
         assert both[guessed == leaf, 4].mean() == pytest.approx(leaf, abs=1e-4)
     text = made.text(document, 0)
