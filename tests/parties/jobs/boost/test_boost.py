@@ -134,7 +134,7 @@ def loss(target: str, margins: np.ndarray, labels: np.ndarray) -> float:
     return float((np.logaddexp.reduce(margins, axis=1) - margins[np.arange(len(labels)), labels.astype(int)]).mean())
 
 
-@pytest.mark.parametrize(("depth", "least", "leaves"), [(2, 2.0, 4), (5, 90.0, 6)])
+@pytest.mark.parametrize(("depth", "least", "leaves"), [(2, 2.0, 4), (3, 90.0, 6), (5, 90.0, 6)])
 def test_a_regression_tree_has_the_means_of_its_leaves(depth: int, least: float, leaves: int) -> None:
     """Also where some branches end before others."""
     made = task("visits", rounds=1, depth=depth, min_child_weight=least, **{"lambda": 0.0})
