@@ -40,6 +40,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/boosting.md",
         "docs/clusters.md",
         "docs/regression.md",
+        "docs/studies.md",
         "docs/synthesis.md",
         "docs/publish.md",
         "docs/local.md",

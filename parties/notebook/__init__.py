@@ -10,6 +10,7 @@ with importing("parties.notebook"):
     from parties.notebook.blurred import BlurredTreeClassifier
     from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
     from parties.notebook.estimator import JointID3Classifier
+    from parties.notebook.forest import JointForestClassifier
     from parties.notebook.pseudonymiser import Pseudonymiser
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "BlurredTreeClassifier",
     "JointBoostClassifier",
     "JointBoostRegressor",
+    "JointForestClassifier",
     "JointID3Classifier",
     "Preparer",
     "Pseudonymiser",

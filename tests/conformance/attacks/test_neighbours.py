@@ -46,6 +46,13 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],
+    "quantile": [{"column": "hours", **NOISY}],
+    "scorecard": [{"columns": ["wind"], "target": "play", **NOISY}],
+    "test chi2": [{"columns": ["rain", "play"]}],
+    "test proportions": [{"target": "play", "by": "wind"}],
+    "test trend": [{"target": "play", "by": "hours", **NOISY}],
+    "test welch": [{"column": "hours", "by": "wind"}],
+    "rank": [{"target": "play", "first": 2}],
     "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [
