@@ -63,8 +63,8 @@ def quotient(numerator: Integer, divisor: Integer, fraction: int) -> Integer:
     for _ in range(fraction + 1):
         less = rest.wide_subtract(divisor)
         digits.append(~less[-1])
-        kept_back = select(less[-1], rest.resize(width), less[:width])
-        rest = concatenate(Integer.constant(rest.graph, 0, 1), kept_back)
+        remainder = select(less[-1], rest.resize(width), less[:width])
+        rest = concatenate(Integer.constant(rest.graph, 0, 1), remainder)
     return Integer(numerator.graph, digits[::-1])
 
 
@@ -102,7 +102,7 @@ def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netli
     return builder.build()
 
 
-def differ(engine: Engine, own: Indices, quantile: float, max_rows: int) -> bool:
+def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> bool:
     """Open whether the arms' survival differs, from this party's rows by arm, event (0 if censored) and bin of time.
 
     `max_rows` bounds the rows of each party, `quantile` is of chi-square with one degree of freedom.
@@ -110,15 +110,15 @@ def differ(engine: Engine, own: Indices, quantile: float, max_rows: int) -> bool
     Example:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
-        >>> own = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # of the second arm few die
-        >>> run_local(lambda session: differ(make_engine(session, "clear"), own, 3.84, 1000))[0]
+        >>> rows = np.array([[[0, 0, 9], [9, 9, 0]], [[0, 0, 60], [1, 1, 0]]])  # of the second arm few die
+        >>> run_local(lambda session: differ(make_engine(session, "clear"), rows, 3.84, 1000))[0]
         True
     """
     width, fraction, words, session = max_rows.bit_length(), fraction_bits(max_rows), engine.words, engine.session
-    bins, whole = own.shape[2], width + 1 + fraction
-    at_risk = own.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    of_bins = np.concatenate([at_risk, own[:, 1].sum(axis=0)[None]]).reshape(-1)
-    events = own[1, 1].sum(keepdims=True)
+    bins, whole = rows.shape[2], width + 1 + fraction
+    at_risk = rows.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    of_bins = np.concatenate([at_risk, rows[:, 1].sum(axis=0)[None]]).reshape(-1)
+    events = rows[1, 1].sum(keepdims=True)
     fitting = checked(np.concatenate([of_bins, events]), width, "the number of rows")
     inputs = both_inputs(engine, fitting, width)
     by_bin = [side.take(slice(i * bins, (i + 1) * bins)) for side in inputs for i in range(3)]

@@ -102,6 +102,7 @@ BUILT_IN |= _in_files()
 GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [release.sum] in party.toml
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
+    "survive": "Learn how long the rows of both parties survive, or whether arms differ.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
 }
 
