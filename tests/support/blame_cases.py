@@ -54,6 +54,8 @@ TABLE: dict[str, dict[str, Any]] = {
     "release top exact": {"exact": True, "column": "hours", "first": 2},
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
+    "survive curve": {"epsilon": 1.0, "time": "hours", "event": "play", "arm": "wind"},
+    "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
     "release naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
     "variance": {"column": "hours", "above": 1.25},
     "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},

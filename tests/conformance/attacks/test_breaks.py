@@ -38,6 +38,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
     "release edges": [{"numeric": ["visits"]}],
+    "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
     "release triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
     "release naive-bayes": [{"columns": ["age"]}],
     "release marginals": [{"sets": "age; age,outcome"}],

@@ -46,6 +46,8 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],
+    "survive curve": [{"time": "hours", "event": "play", "arm": "wind", **NOISY}],
+    "survive compare": [{"time": "hours", "event": "play", "arm": "wind"}],
     "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [

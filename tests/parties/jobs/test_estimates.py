@@ -43,6 +43,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release top", {"column": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),
     ("release edges", {"numeric": ["hours"], **NOISE}, "exact"),
     ("release edges", {"numeric": ["hours"], "exact": True, "max_rows": 40}, "exact"),
+    ("survive curve", {"time": "hours", "event": "play", "arm": "wind", **NOISE}, "exact"),
+    ("survive compare", {"time": "hours", "event": "play", "arm": "wind", "max_rows": 40}, "exact"),
     ("release naive-bayes", {"delta": 1e-6, **NOISE}, "exact"),
     ("release marginals", {"delta": 1e-6, "ways": 2, **NOISE}, "exact"),
     ("release triangles", {"columns": ["rain", "hours"], "delta": 1e-6, **NOISE}, "typical"),

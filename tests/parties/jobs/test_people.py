@@ -39,6 +39,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "release edges": {"numeric": ("visits",)},
+    "survive curve": {"time": "visits", "event": "outcome", "event_value": "bad"},
     "cluster": {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "in-process", "iterations": 3},
     "regress joint": {"target": "outcome", "delta": 1e-6},
     "synthesise": {"delta": 1e-6, "columns": ("age", "sex")},

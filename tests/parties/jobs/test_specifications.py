@@ -104,6 +104,16 @@ PUBLIC = {
         column="hours",
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
+    "survive curve": noisy(
+        {"arm": st.sampled_from(["wind"]), "event_value": st.sampled_from(["yes", "no"])}, time="hours", event="play"
+    ),
+    "survive compare": fields(
+        {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
+        table="days",
+        time="hours",
+        event="play",
+        arm="wind",
+    ),
     "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),

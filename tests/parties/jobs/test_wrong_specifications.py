@@ -26,6 +26,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
+    "survive curve": {"table": "days", "time": "hours", "event": "play", "epsilon": 1},
+    "survive compare": {"table": "days", "time": "hours", "event": "play", "arm": "wind"},
     "release naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
