@@ -4,24 +4,26 @@ Ideal functionality. Inputs: from each party its rows by arm, event and bin of t
 whether the survival of the two arms differs. Leakage: the number of bins, the bound on rows, q. Papers: Mantel (Cancer
 Chemotherapy Reports 50, 1966); Peto, Peto (J. R. Statist. Soc. A 135, 1972).
 
-What is tested are the binned times: in a bin all events are at one time, and who is censored in it is at risk there. With
-n_b at risk (in both arms; n_1b in the second one) and d_b events in bin b, D events in all, D_1 of them in the second arm,
+What is tested are the binned times: in a bin all events are at one time, and who is censored in it is at risk there.
+With n_b at risk (in both arms; n_1b in the second one) and d_b events in bin b, D events in all, D_1 of them in the
+second arm,
 
-    U = D_1 - sum_b d_b P_b,      V = sum_b d_b P_b (1 - P_b) R_b,      P_b = n_1b / n_b,      R_b = (n_b - d_b) / (n_b - 1)
+    U = D_1 - sum_b d_b P_b,    V = sum_b d_b P_b (1 - P_b) R_b,    P_b = n_1b / n_b,    R_b = (n_b - d_b) / (n_b - 1)
 
-Each party sums up its rows at risk itself. One circuit divides, for all bins as one batch: p_b and r_b are P_b and R_b cut
-to F fraction bits, and so are the products p_b (1 - p_b) and that times r_b. The sums over bins are exact.
+Each party sums up its rows at risk itself. One circuit divides, for all bins as one batch: p_b and r_b are P_b and R_b
+cut to F fraction bits, and so are the products p_b (1 - p_b) and that times r_b. The sums over bins are exact.
 
 Error, with e = 2^-F. 0 <= P - p < e, so the U of the circuit is above U by less than D e. As |1 - P - p| <= 1,
-p (1 - p) is off by less than e, cut by less than 2 e. R <= 1 and P (1 - P) <= 1 / 4 where d > 0, so that times r is off by
-less than (2 + 1/4) e, cut by 3.25 e, and V by less than 3.25 D e. The quantile is a multiple of 2^-16, off by 2^-17.
+p (1 - p) is off by less than e, cut by less than 2 e. R <= 1 and P (1 - P) <= 1 / 4 where d > 0, so that times r is
+off by less than (2 + 1/4) e, cut by 3.25 e, and V by less than 3.25 D e. The quantile is a multiple of 2^-16, off by
+2^-17.
 Where d = 0 the factor d makes a term 0 whatever the quotients are, also n = 0; where n_b = d_b or an arm is
 empty its variance is 0 in the circuit too, and V = 0 is never a difference. So the bit is that of the exact test unless
 
     |X^2 - q| <= (2 |U| D e + D^2 e^2 + 3.25 q D e) / V + 2^-17 (1 + 3.25 D e / V)          (`undecided`)
 
-F = ceil(N / 2) + 12, N the bits of a number of rows of both parties: so D e <= 2^-12 sqrt(D), next to a standard deviation
-sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26) and a bound of 65,535 rows this is 1e-4.
+F = ceil(N / 2) + 12, N the bits of a number of rows of both parties: so D e <= 2^-12 sqrt(D), next to a standard
+deviation sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26) and a bound of 65,535 rows this is 1e-4.
 
 Cost: about 2 F (2 N + 1) + 2 N F + 4 F^2 ANDs a bin, and 2 (N + F)^2 once.
 """
@@ -89,7 +91,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netlist:
-    """Build the circuit of the test: events of the second arm of party 0, of party 1, expected ones, variance; a bit."""
+    """Build the circuit of the test: events of the second arm of party 0, of party 1, those expected, V; a bit."""
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
     expected, variance = builder.input(width + 1 + fraction), builder.input(width + 1 + fraction)

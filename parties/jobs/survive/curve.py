@@ -34,7 +34,7 @@ class Curve(Release):
     """How many of both parties' rows survive how long? Both learn a Kaplan-Meier curve, with noise that neither knows.
 
     The rows of each arm with and without the event in each bin of time are opened, with noise of the scale 1 / epsilon
-    (twice that if neighbours are rows replaced), for epsilon is spent once on all of them. The curve with its intervals,
+    (twice that if neighbours are rows replaced): epsilon is spent once on all of them. The curve with its intervals,
     which count the noise, the median, the mean and a log-rank test follow from these numbers and cost nothing more.
     """
 
@@ -55,8 +55,8 @@ class Curve(Release):
         noise = self.noise(2 if self.replaced else 1)
         by_arm = f", by {self.settings.arm}" if self.settings.arm else ""
         return sums(
-            f"how many rows of both tables{self.where.words()} there are with and without {self.settings.event}, in each "
-            f"of {len(known.bins)} bins of {self.settings.time}{by_arm}",
+            f"how many rows of both tables{self.where.words()} there are with and without {self.settings.event}, in "
+            f"each of {len(known.bins)} bins of {self.settings.time}{by_arm}",
             [Part(number, rows, False, noise)],
             lambda counts: own_vector(known.count(counts)),
             lambda state: self.shown(state, known, noise),
@@ -80,14 +80,24 @@ class Curve(Release):
             tables.append(
                 {"arm": arm, "rows": int(of_arm.sum()), "median": middle}
                 | {"restricted_mean": {"value": round(mean, DIGITS), "deviation": round(deviation, DIGITS)}}
-                | {"points": [{"bin": bin_} | dict(zip(names, _short(numbers), strict=True)) for bin_, *numbers in points]}
+                | {
+                    "points": [
+                        {"bin": bin_} | dict(zip(names, _short(numbers), strict=True)) for bin_, *numbers in points
+                    ]
+                }
             )
         test = {}
         if len(tables) > 1:
             statistic, p = log_rank(counts, variance)
             test = {"log_rank": {"chi_square": round(statistic, DIGITS), "degrees": len(tables) - 1, "p": round(p, 9)}}
-        names = {"time": self.settings.time, "event": self.settings.event, "arm": self.settings.arm or ""}
-        return {**names, "unit": known.unit, "edges": [plain(edge) for edge in known.edges], "curves": tables, **test}
+        asked_of = {"time": self.settings.time, "event": self.settings.event, "arm": self.settings.arm or ""}
+        return {
+            **asked_of,
+            "unit": known.unit,
+            "edges": [plain(edge) for edge in known.edges],
+            "curves": tables,
+            **test,
+        }
 
     @classmethod
     @override
@@ -114,8 +124,8 @@ class Curve(Release):
         if "log_rank" in document:
             test = document["log_rank"]
             lines.append(
-                f"log-rank test, which counts the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees "
-                f"of freedom, p = {test['p']:.3g}"
+                f"log-rank test, which counts the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees"
+                f" of freedom, p = {test['p']:.3g}"
             )
         lines.append(f"times are in {shown(document['unit'])}, of binned times: in a bin events come before the end")
         return "\n".join([*lines, *map(shown, about(document))]) + "\n"

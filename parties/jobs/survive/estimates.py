@@ -1,7 +1,7 @@
 """What follows from noisy counts of arms, events and bins: curves, medians, means and the log-rank test.
 
-Every estimate is a smooth function f of the cells' counts x, float[2, bins] of an arm, censored rows first. A count is
-off by chance, with a variance of about x, and by the noise, with its variance s^2, independently. So by the delta method
+Every estimate is a smooth function f of the cells' counts x, float[2, bins] of an arm, censored rows first. A count
+is off by chance, with a variance of about x, and by the noise, with its variance s^2, independently. So by the delta method
 
     variance of f = sum over cells of (x + s^2) (df / dx)^2
 

@@ -1,4 +1,4 @@
-"""Survival of both parties' rows: curves against statsmodels' of the binned times, intervals by drawing, a test by one bit."""
+"""Survival of both parties' rows: curves against statsmodels', intervals by drawing, a test by one bit."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_an_exact_curve_is_statsmodels() -> None:
         for b, point in enumerate(table["points"]):
             if b in expected:
                 assert point["survival"] == pytest.approx(expected[b], abs=1e-6)
-                if 0 < deviations[b]:
+                if deviations[b] > 0:
                     spread = np.log(point["survival"] / point["low"]) / 1.959964
                     assert spread == pytest.approx(deviations[b] / expected[b], rel=1e-3)  # Greenwood's
     chi, p = survdiff(bins, died.astype(int), arm)
@@ -202,7 +202,7 @@ def test_too_many_bins_or_arms_are_refused() -> None:
     fine = Schema({**SCHEMA.attributes, "days": Domain(IntegerType(low=0, high=1800))})
     with pytest.raises(InputError, match="1801 bins, at most 256"):
         curve_task(fine, arm=None)
-    with pytest.raises(InputError, match="3 values .*two arms are compared: --where 'stage in"):
+    with pytest.raises(InputError, match=r"3 values .*two arms are compared: --where 'stage in"):
         compare_task(arm="stage")
     assert compare_task(arm="stage", where="stage in [1, 3]").query.numbers == 4 * len(BINS)
     assert curve_task(arm="stage").query.numbers == 6 * len(BINS)
