@@ -23,7 +23,8 @@ empty its variance is 0 in the circuit too, and V = 0 is never a difference. So 
     |X^2 - q| <= (2 |U| D e + D^2 e^2 + 3.25 q D e) / V + 2^-17 (1 + 3.25 D e / V)          (`undecided`)
 
 F = ceil(N / 2) + 12, N the bits of a number of rows of both parties: so D e <= 2^-12 sqrt(D), next to a standard
-deviation sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26) and a bound of 65,535 rows this is 1e-4.
+deviation sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26) and a bound of 65,535 rows this is
+1e-4.
 
 Cost: about 2 F (2 N + 1) + 2 N F + 4 F^2 ANDs a bin, and 2 (N + F)^2 once.
 """
@@ -36,6 +37,7 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
+from protocols.fractions import quotient
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, multiply, select
@@ -54,20 +56,6 @@ def undecided(u: float, v: float, events: int, quantile: float, max_rows: int) -
     off = events * 2.0 ** -fraction_bits(max_rows)
     cut = 2.0 ** -(QUANTILE_BITS + 1)
     return (2 * abs(u) * off + off**2 + 3.25 * quantile * off) / v + cut * (1 + 3.25 * off / v)
-
-
-def quotient(numerator: Integer, divisor: Integer, fraction: int) -> Integer:
-    """Return floor(2^fraction numerator / divisor), `fraction` + 1 bits, for a numerator below 2 divisor.
-
-    By restoring division. A divisor of 0 gives all ones.
-    """
-    width, rest, digits = len(divisor), numerator, []
-    for _ in range(fraction + 1):
-        less = rest.wide_subtract(divisor)
-        digits.append(~less[-1])
-        remainder = select(less[-1], rest.resize(width), less[:width])
-        rest = concatenate(Integer.constant(rest.graph, 0, 1), remainder)
-    return Integer(numerator.graph, digits[::-1])
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.duration.survfunc import survdiff
 
-from protocols.logrank import differ, fraction_bits, quotient, undecided
+from protocols.fractions import quotient
+from protocols.logrank import differ, fraction_bits, undecided
 from smc.circuit import Builder, evaluate
 from smc.counting import forecast
 from smc.engines import Profile, make_engine

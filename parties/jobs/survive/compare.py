@@ -77,7 +77,8 @@ class Compare(Release):
 
         return Question(
             f"whether the rows of both tables{self.where.words()} with {arm} = {known.arms[0]} and {known.arms[1]} "
-            f"differ in their survival, by {time} and {event}: a log-rank test of {len(known.bins)} bins at the level {level:g}",
+            f"differ in their survival, by {time} and {event}: a log-rank test of {len(known.bins)} bins at the level "
+            f"{level:g}",
             int(np.prod(shape)), lambda counts: own_vector(known.count(counts)), decide, show,
             opens="decision", subject=time or "", target=time or "",
         )  # fmt: skip

@@ -1,7 +1,8 @@
 """What follows from noisy counts of arms, events and bins: curves, medians, means and the log-rank test.
 
 Every estimate is a smooth function f of the cells' counts x, float[2, bins] of an arm, censored rows first. A count
-is off by chance, with a variance of about x, and by the noise, with its variance s^2, independently. So by the delta method
+is off by chance, with a variance of about x, and by the noise, with its variance s^2, independently. So by the delta
+method
 
     variance of f = sum over cells of (x + s^2) (df / dx)^2
 
@@ -13,14 +14,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from parties.base.arrays import Floats
-from parties.jobs.release.noise import CONFIDENCE
-
-WIDE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)  # standard deviations
+from parties.jobs.release.tails import WIDE, chi_square_above
 
 
 @dataclass(frozen=True)
@@ -100,15 +98,3 @@ def log_rank(counts: Floats, noise_variance: float) -> tuple[float, float]:
         return 0.0, 1.0
     statistic = max(0.0, float(u[1:] @ np.linalg.pinv(whole) @ u[1:]))
     return statistic, chi_square_above(statistic, arms - 1)
-
-
-def chi_square_above(x: float, degrees: int) -> float:
-    """Return the probability that chi-square with so many degrees of freedom is above x."""
-    if degrees % 2:
-        tail, term, freedom = math.erfc(math.sqrt(x / 2)), math.sqrt(x / 2) * math.exp(-x / 2) / math.gamma(1.5), 1
-    else:
-        tail, term, freedom = math.exp(-x / 2), x / 2 * math.exp(-x / 2), 2
-    while freedom < degrees:
-        tail, freedom = tail + term, freedom + 2
-        term *= x / freedom
-    return min(1.0, tail)

@@ -5,7 +5,6 @@ A row whose time, event or arm is missing is not meant. An event is a flag, or a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,15 +15,14 @@ from parties.base.arrays import Counts
 from parties.base.settings import required
 from parties.base.text import listed, quoted
 from parties.jobs.release.kind import Release
+from parties.jobs.release.ordered import ordered_bins, two_values
 from parties.jobs.release.reading import Cells
-from parties.jobs.release.values import read
 from parties.jobs.settings import AnyField, BooleanSettings, public
 from parties.jobs.tabular_settings import Name, TabularSettings
 from parties.tables.delimited import MISSING
-from parties.tables.types import FLAGS, IntegerType, NumberType, OrderedType, exactly, type_of
 from smc.errors import InputError
 
-MOST_BINS, MOST_ARMS = 256, 16
+MOST_ARMS = 16
 
 
 def arm_column(none: str = "") -> AnyField:
@@ -73,57 +71,11 @@ def times(task: Release) -> Times:
         raise InputError("where: the column of time is not restricted: who is at risk follows from all times")
     *arm_values, event_values, _ = cells.domains
     values = cells.schema.attributes[time]
-    order, edges, unit = _ordered(time, values)
-    if len(order) > MOST_BINS:
-        raise InputError(
-            f"time: {quoted(time)} has {len(order)} bins, at most {MOST_BINS} are counted: give it edges or a width "
-            "in the schema"
-        )
+    order, edges, unit = ordered_bins("time", time, values)
     arms = [i for i, value in enumerate(arm_values[0]) if value != MISSING] if arm_values else [0]
     names = tuple(arm_values[0][i] for i in arms) if arm_values else ("",)
     if not 1 <= len(names) <= MOST_ARMS:
         raise InputError(f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared")
-    happened = _event(event, event_values, settings.event_value)
+    happened = two_values("event", event, event_values, settings.event_value, "an event")
     bins = tuple(values[place] for place in order)
     return Times(cells, names, bins, edges, unit, (tuple(arms), happened, order))
-
-
-def _event(column: str, values: Sequence[str], wanted: str | None) -> tuple[int, int]:
-    """Return the places of the value of those who are censored, and of the event's."""
-    two = [value for value in values if value != MISSING]
-    if len(two) != 2:
-        raise InputError(
-            f"event: {quoted(column)} has {len(two)} values ({listed(two[:5])}{', ...' * (len(two) > 5)}), an event "
-            "has two: came, or not; --where leaves others out"
-        )
-    if wanted is None:
-        yes = [value for value in two if value.lower() in FLAGS["yes"]]
-        no = [value for value in two if value.lower() in FLAGS["no"]]
-        if not (yes and no):
-            raise InputError(f"event_value: say which value of {quoted(column)} is the event: {listed(two, 2)}")
-        wanted = yes[0]
-    elif wanted not in two:
-        raise InputError(f"event_value: {quoted(wanted)} is no value of {quoted(column)}: {listed(two, 2)}")
-    other = two[1 - two.index(wanted)]
-    return values.index(other), values.index(wanted)
-
-
-def _ordered(name: str, values: Sequence[str]) -> tuple[tuple[int, ...], tuple[Fraction, ...], str]:
-    """Return the places of the bins in their order, their edges, and the unit of these."""
-    column = type_of(values)
-    if column is None:
-        ordered = read(name, values, "a time", "time").ordered
-        numbers = [number for number, _ in ordered]
-        last = numbers[-1] + (numbers[-1] - numbers[-2] if len(numbers) > 1 else 1)
-        return tuple(place for _, place in ordered), (*numbers, last), name
-    if not isinstance(column, OrderedType):
-        raise InputError(f"time: {quoted(name)} is a {column.type}: times are integers, reals or dates of the schema")
-    places = tuple(range(len(column.labels)))
-    if not isinstance(column, NumberType):
-        return places, tuple(map(Fraction, range(len(places) + 1))), "bins"
-    low, cuts, unit = exactly(column.low), column.cuts, exactly(column.unit)
-    if cuts.grid is not None:
-        return places, tuple(low + place * unit for place in range(len(places) + 1)), name
-    inner, high = [exactly(edge) for edge in cuts.numbers], exactly(column.high)
-    whole = isinstance(column, IntegerType) or high <= inner[-1]
-    return places, (low, *inner, high + (unit if whole else 0)), name

@@ -11,9 +11,10 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.tails import chi_square_above, chi_square_quantile
 from parties.jobs.survive.compare import Compare, CompareSettings
 from parties.jobs.survive.curve import Curve, CurveSettings
-from parties.jobs.survive.estimates import chi_square_above, curve, log_rank
+from parties.jobs.survive.estimates import curve, log_rank
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
 from smc.counting import forecast
@@ -126,6 +127,7 @@ def test_the_test_of_three_arms_is_statsmodels() -> None:
 @pytest.mark.parametrize(("degrees", "x", "p"), [(1, 3.841459, 0.05), (2, 5.991465, 0.05), (5, 15.08627, 0.01)])
 def test_tails_are_those_of_tables(degrees: int, x: float, p: float) -> None:
     assert chi_square_above(x, degrees) == pytest.approx(p, rel=1e-5)
+    assert chi_square_quantile(p, degrees) == pytest.approx(x, rel=1e-5)
 
 
 def drawn(rows: int, bins: int, random: np.random.Generator) -> np.ndarray:
@@ -180,9 +182,9 @@ def test_arms_alike_are_told_to_differ_by_chance_only() -> None:
     ("fields", "message"),
     [
         ({"event": "stage"}, "event: 'stage' has 3 values ('1', '2', '3'), an event has two"),
-        ({"event": "status"}, "event_value: say which value of 'status' is the event: '1', '2'"),
+        ({"event": "status"}, "event_value: say which value of 'status' means yes: '1', '2'"),
         ({"event": "status", "event_value": "3"}, "event_value: '3' is no value of 'status'"),
-        ({"time": "site"}, "time: a time needs bounds"),
+        ({"time": "site"}, "time: an order needs bounds"),
         ({"time": "sex"}, "time: 'sex' is a flag"),
         ({"time": "weeks"}, "'weeks'"),
         ({"where": "days = 'under 30'"}, "where: the column of time is not restricted"),
