@@ -23,7 +23,7 @@ empty its variance is 0 in the circuit too, and V = 0 is never a difference. So 
     |X^2 - q| <= (2 |U| D e + D^2 e^2 + 3.25 q D e) / V + 2^-17 (1 + 3.25 D e / V)          (`undecided`)
 
 F = ceil(N / 2) + 12, N the bits of a number of rows of both parties: so D e <= 2^-12 sqrt(D), next to a standard
-deviation sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26) and a bound of 65,535 rows this is
+deviation sqrt(V) of about sqrt(D) / 2. For 228 rows with 165 events (U = 10.5, V = 26), bound 65,535, this is
 1e-4.
 
 Cost: about 2 F (2 N + 1) + 2 N F + 4 F^2 ANDs a bin, and 2 (N + F)^2 once.
