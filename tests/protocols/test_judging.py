@@ -83,7 +83,7 @@ def test_engines_agree() -> None:
             assert answer == (least == auc)
         assert not both(lambda e, p: judging.larger(e, rows[p], rows[p], ROWS), name)
         columns = [np.array([30, 1]), np.array([2, 29])]
-        assert both(lambda e, p: drift.differ(e, [columns[p]], [3.84], ROWS), name) == [True]
+        assert both(lambda e, p, c=columns: drift.differ(e, [c[p]], [3.84], ROWS), name) == [True]
 
 
 def test_rows_that_do_not_fit_words_are_refused() -> None:
