@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from parties.base.text import quoted
 from parties.jobs.evaluate.figures import Figures, stability
 from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.kind import Document
@@ -21,6 +22,7 @@ from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Name
+from smc.errors import InputError
 
 
 class ReportSettings(TargetSettings, DrawnSettings):
@@ -53,6 +55,11 @@ class Report(Scoring):
     @override
     def ask(self) -> Question:
         known, rows = self.scored(self.settings.scores, self.settings.by), self.settings.max_rows
+        if known.edges[0] < 0 or known.edges[-2] > 1:
+            raise InputError(
+                f"scores: {quoted(known.column)} goes from {float(known.edges[0]):g} to {float(known.edges[-1]):g} in "
+                "the schema: scores are from 0 to 1"
+            )
         number = max(1, len(known.groups)) * 2 * (len(known.edges) - 1)
         noise = self.noise(2 if self.replaced else 1)
         of_groups = f", by {known.by}" if known.by else ""

@@ -39,9 +39,7 @@ class TargetSettings(BooleanSettings, TabularSettings):
     target_value: Name | None = public(
         None, "Value that is meant", "The value of the target that high scores stand for", none="yes"
     )
-    scores: Name | None = public(
-        None, "Scores", "The column of scores, from 0 to 1", none="those of the model", column=True
-    )
+    scores: Name | None = public(None, "Scores", "The column of scores", none="those of the model", column=True)
     model_file: LocalPath | None = own_file("Model", "The model whose scores are judged: its JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
         None, "Classifier", "The model whose scores are judged, as text", none="scores are a column", node=True
@@ -126,7 +124,7 @@ class Scoring(Release):
     def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
         """See `Release.canonical`: columns that a model takes as numbers are numbers."""
         if (settings.scores is None) == (settings.classifier is None):
-            raise InputError("scores: name the column of scores, or give a model (--model), one of the two")
+            raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
         if settings.classifier is not None:
             model = _model(settings.classifier)
             target = settings.target or model.target
@@ -193,11 +191,6 @@ class Scoring(Release):
         positive, places = values[labels[1]], ()
         if column is not None:
             places, edges, _ = ordered_bins("scores", column, self.schema.attributes[column])
-            if edges[0] < 0 or edges[-2] > 1:
-                raise InputError(
-                    f"scores: {quoted(column)} goes from {float(edges[0]):g} to {float(edges[-1]):g} in the schema: "
-                    "scores are from 0 to 1"
-                )
             words = f"the scores in {column}"
         else:
             assert self.model is not None

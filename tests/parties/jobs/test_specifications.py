@@ -23,7 +23,7 @@ from parties.node.settings import NodeFile, PeerSettings
 from parties.node.statement import Statement
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
-from tests.support.specified import SCHEMA, made
+from tests.support.specified import CLASSIFIER, SCHEMA, made
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 
@@ -104,6 +104,12 @@ PUBLIC = {
         column="hours",
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
+    "evaluate report": noisy(
+        {"bins": st.integers(2, 9), "cutoff": st.sampled_from([0.25, 0.5])}, classifier=CLASSIFIER
+    ),
+    "evaluate auc": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, at_least=0.6),
+    "evaluate better": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, than="hours"),
+    "evaluate drift": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("hours", "rain")),
     "survive curve": noisy(
         {"arm": st.sampled_from(["wind"]), "event_value": st.sampled_from(["yes", "no"])}, time="hours", event="play"
     ),
