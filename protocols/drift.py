@@ -1,15 +1,15 @@
 """Do two tables differ in a column? Pearson's chi-square of homogeneity in the circuit: one bit a column is opened.
 
 Ideal functionality. Inputs: from each party its rows by value, for several columns. Output to both: for each column
-whether chi-square of the table of party by value is above a public quantile. Leakage: the numbers of values, the bound on
-rows, the quantiles. Paper: Pearson (Philosophical Magazine 50, 1900). With x_v rows of party 0, y_v of party 1, X, Y in
-all, n = X + Y,
+whether chi-square of the table of party by value is above a public quantile. Leakage: the numbers of values, the bound
+on rows, the quantiles. Paper: Pearson (Philosophical Magazine 50, 1900). With x_v rows of party 0, y_v of party 1, X,
+Y in all, n = X + Y,
 
     chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
 
-so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch: x / (x + y)
-is cut to F fraction bits, T is below by less than X e, e = 2^-F. So no table is told to differ that does not, but for
-the 2^-17 by which the quantile is rounded; and one is told to be alike that differs only if
+so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch:
+x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So no table is told to differ
+that does not, but for the 2^-17 by which the quantile is rounded; and one is told to be alike that differs only if
 
     chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
 

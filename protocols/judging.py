@@ -1,15 +1,15 @@
 """Decisions on scores of both parties' rows: is the area under the ROC curve large enough, or larger than another's?
 
 Ideal functionality. Inputs: from each party its rows by label (0, 1) and bin of the score, int64[2, bins]. Output to
-both: one bit. Leakage: the number of bins and the bound on rows. With p_b rows of label 1 in bin b, P in all, m_b and M of
-label 0, and M_b those in bins below, the area of the binned scores is (Hanley, McNeil, Radiology 143, 1982; equal scores
-count a half)
+both: one bit. Leakage: the number of bins and the bound on rows. With p_b rows of label 1 in bin b, P in all, m_b and M
+of label 0, and M_b those in bins below, the area of the binned scores is (Hanley, McNeil, Radiology 143, 1982; equal
+scores count a half)
 
     AUC = S / (2 P M),    S = sum_b p_b (2 M_b + m_b)
 
-S is a product of sums a bin, whose sides each party adds up itself: one circuit for all bins as a batch, exact, in whole
-numbers. `at_least` opens whether S d >= 2 c P M for AUC >= c / d, `larger` whether S P' M' > S' P M. Without a row of
-either label there is no area, and the answer is no.
+S is a product of sums a bin, whose sides each party adds up itself: one circuit for all bins as a batch, exact, in
+whole numbers. `at_least` opens whether S d >= 2 c P M for AUC >= c / d, `larger` whether S P' M' > S' P M. Without a
+row of either label there is no area, and the answer is no.
 
 Cost of counts of N bits in all: about 4 N^2 ANDs a bin, and some products of 2 N bits.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
@@ -103,7 +102,7 @@ class Better(Scoring):
         numbers = 2 * (len(first.edges) - 1)
 
         def decide(engine: Engine, both: Numbers) -> list[int]:
-            tables = [part.reshape(2, -1) for part in np.split(both, [numbers])]
+            tables = both[:numbers].reshape(2, -1), both[numbers:].reshape(2, -1)
             return [int(judging.larger(engine, *tables, rows))]
 
         return _decision(

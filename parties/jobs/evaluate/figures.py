@@ -78,11 +78,11 @@ class Figures:
         """Return for each least score that is called positive which share of either label is."""
         points = []
         for start in range(len(edges) - 1, -1, -1):
-            inside = np.arange(self.counts.shape[1]) >= start
-            of_labels = [np.zeros_like(self.counts) for _ in range(4)]
-            of_labels[0][0], of_labels[1][0], of_labels[2][1], of_labels[3][1] = inside, 1, inside, 1
-            wrong = self.ratio(of_labels[0], of_labels[1])["value"]
-            points.append({"from": float(edges[start]), "false_positive_rate": wrong} | self.ratio(*of_labels[2:]))
+            inside = (np.arange(self.counts.shape[1]) >= start).astype(float)
+            negative, positive = np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])
+            wrong = self.ratio(inside * negative, np.ones_like(inside) * negative)["value"]
+            right = self.ratio(inside * positive, np.ones_like(inside) * positive)
+            points.append({"from": float(edges[start]), "false_positive_rate": wrong} | right)
         return points
 
     def calibration(self, edges: Floats) -> list[dict[str, Any]]:

@@ -53,8 +53,9 @@ def columns(model: Model) -> tuple[str, ...]:
 
 def numbers(model: Model) -> tuple[str, ...]:
     """Return the columns that a model takes as numbers."""
-    is_linear = isinstance(model, LinearModel)
-    return tuple(name for name, column in model.columns.items() if isinstance(column, Slope)) if is_linear else ()
+    if not isinstance(model, LinearModel):
+        return ()
+    return tuple(name for name, column in model.columns.items() if isinstance(column, Slope))
 
 
 def check(model: Model, schema: Schema, positive: str) -> None:

@@ -56,9 +56,10 @@ class Report(Scoring):
     def ask(self) -> Question:
         known, rows = self.scored(self.settings.scores, self.settings.by), self.settings.max_rows
         if known.edges[0] < 0 or known.edges[-2] > 1:
+            low, high = float(known.edges[0]), float(known.edges[-1])
             raise InputError(
-                f"scores: {quoted(known.column)} goes from {float(known.edges[0]):g} to {float(known.edges[-1]):g} in "
-                "the schema: scores are from 0 to 1"
+                f"scores: {quoted(str(known.column))} goes from {low:g} to {high:g} in the schema, "
+                "scores are from 0 to 1"
             )
         number = max(1, len(known.groups)) * 2 * (len(known.edges) - 1)
         noise = self.noise(2 if self.replaced else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,8 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.tabular_settings import Name, TabularSettings
+from parties.models.linear import LinearModel
+from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -170,10 +173,8 @@ class Scoring(Release):
     @property
     def words_of_model(self) -> str:
         """The model in a phrase, with its digest."""
-        import hashlib
-
         digest = hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
-        what = {models.TreeFile: "tree", models.LinearModel: "linear model"}.get(type(self.model), "naive Bayes model")
+        what = {TreeFile: "tree", LinearModel: "linear model"}.get(type(self.model), "naive Bayes model")
         return f"a {what} (SHA-256 {digest}...)"
 
     def scored(self, column: str | None, by: str | None = None) -> Scored:
@@ -188,7 +189,8 @@ class Scoring(Release):
         if target in self.where.columns:
             raise InputError("where: the target is not restricted: who is judged has either value")
         labels = two_values("target", target, values, self.settings.target_value, "a target")
-        positive, places = values[labels[1]], ()
+        positive = values[labels[1]]
+        places: tuple[int, ...] = ()
         if column is not None:
             places, edges, _ = ordered_bins("scores", column, self.schema.attributes[column])
             words = f"the scores in {column}"
