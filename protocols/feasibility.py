@@ -73,12 +73,12 @@ def rule(
 ) -> Ruling:
     """Return what the rules say of a level, from this party's counts.
 
-    `splits` holds for every node and attribute left int64[values, classes]. At the root `root` is int64[1, classes].
+    `splits` holds for every node and attribute left int64[values, classes]; `root` is int64[trees, classes] there.
     `whole` is int64[classes], this party's rows in all. A node with fewer attributes left than another has the verdict
     on its first one again; one without any may not be split.
     """
     candidates = [groups for node in splits for groups in node]
-    groups = candidates if root is None else [*candidates, root]
+    groups = candidates if root is None else [*candidates, *root[:, None]]
     if problem.rules.against == "peer":
         feasible, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:

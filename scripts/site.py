@@ -39,6 +39,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/release.md",
         "docs/clusters.md",
         "docs/regression.md",
+        "docs/studies.md",
         "docs/synthesis.md",
         "docs/publish.md",
         "docs/local.md",

@@ -20,7 +20,8 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
-    from protocols.tree import Tree
+    from protocols.grower import Level, OnLevel
+    from protocols.tree import Forest
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
@@ -35,6 +36,7 @@ class ExactTree(JointTree):
 
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
+        "criterion",
         "min_rows",
         "max_depth",
         "max_rows",
@@ -45,7 +47,7 @@ class ExactTree(JointTree):
     )
 
     @override
-    def completed(self) -> Id3Settings:
+    def completed(self) -> Any:
         """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
@@ -71,18 +73,28 @@ class ExactTree(JointTree):
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
+            criterion=self.settings.criterion,
         )
+
+    @property
+    def single(self) -> id3.Problem:
+        """The problem of one tree whose nodes choose from all attributes."""
+        return self.problem
 
     @override
     def check(self) -> None:
         """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
+        self.check_noise()
+        self.check_depth()
+        self.problem.check()
+
+    def check_noise(self) -> None:
+        """`InputError` for a setting that means something with epsilon only."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
-        self.check_depth()
-        self.problem.precision()
 
     @property
     @override
@@ -103,7 +115,7 @@ class ExactTree(JointTree):
         """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
-        return opened(self.problem.domains, self.problem.classes, state, step, self.problem.runs)
+        return opened(self.problem, (state,), step)
 
     # What it costs, and how it is run.
 
@@ -147,9 +159,9 @@ class ExactTree(JointTree):
         from protocols import cost_model
 
         largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
-        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
+        if cost_model.counted_cells(self.single, largest) * self.scored > LARGEST_COUNTED:
             return None
-        return cost_model.most_bytes(self.problem, profile, largest)
+        return cost_model.most_bytes(self.single, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -160,22 +172,27 @@ class ExactTree(JointTree):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
-        from protocols import id3
-
         total = engine.session.meter.total
         before = total.bytes_sent + total.bytes_received
 
-        def on_level(level: id3.Level) -> None:
+        def on_level(level: Level) -> None:
             self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
-            on_step(self.step(level.depth, level.nodes, self.reached(level.tree)))
+            on_step(self.step(level.depth, level.nodes, self.reached(level.trees)))
+
+        return self.grown(engine, data, start, on_level)
+
+    def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
+        """Run the protocol, see `run`."""
+        from protocols import id3
 
         return id3.id3(engine, self.problem, data, on_level, start)
 
-    def reached(self, tree: Tree) -> State:
-        """Return the state with this tree, which may have open nodes."""
+    def reached(self, trees: Forest) -> State:
+        """Return the state with these trees, which may have open nodes."""
+        (tree,) = trees
         return tree
 
-    def _stop_if_larger(self, spent: int, level: id3.Level) -> None:
+    def _stop_if_larger(self, spent: int, level: Level) -> None:
         """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
 
         What they have cost follows from the tree so far, which is opened, and the bound is public: so to stop tells
@@ -192,7 +209,7 @@ class ExactTree(JointTree):
         where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
         more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
         problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, self.reached(level.tree), spent)
+        raise LargerThanForecastError(problem, self.reached(level.trees), spent)
 
     @cached_property
     def forecast(self) -> int | None:

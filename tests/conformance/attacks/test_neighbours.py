@@ -56,6 +56,13 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "evaluate drift": [{"columns": ["hours", "rain"]}],
     "survive curve": [{"time": "hours", "event": "play", "arm": "wind", **NOISY}],
     "survive compare": [{"time": "hours", "event": "play", "arm": "wind"}],
+    "quantile": [{"column": "hours", **NOISY}],
+    "scorecard": [{"columns": ["wind"], "target": "play", **NOISY}],
+    "test chi2": [{"columns": ["rain", "play"]}],
+    "test proportions": [{"target": "play", "by": "wind"}],
+    "test trend": [{"target": "play", "by": "hours", **NOISY}],
+    "test welch": [{"column": "hours", "by": "wind"}],
+    "rank": [{"target": "play", "first": 2}],
     "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [

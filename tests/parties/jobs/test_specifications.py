@@ -69,6 +69,7 @@ PUBLIC = {
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
             "tolerance": st.floats(0.001, 1),
+            "criterion": st.sampled_from(["entropy", "gini"]),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
@@ -79,6 +80,18 @@ PUBLIC = {
         table="days",
     )
     | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
+    "forest": fields(
+        {
+            "trees": st.integers(1, 1000),
+            "attributes": st.integers(1, 9),
+            "seed": st.integers(0, 10**6),
+            "criterion": st.sampled_from(["entropy", "gini"]),
+            "max_depth": st.integers(0, 200),
+            "max_rows": st.integers(5, 100_000),
+            "k": st.sampled_from([1, 5]),
+        },
+        table="days",
+    ),
     "millionaires": AMOUNT,
     "equality": AMOUNT,
     "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")
@@ -120,6 +133,19 @@ PUBLIC = {
         event="play",
         arm="wind",
     ),
+    "quantile": noisy({"at": st.sampled_from([0.25, 0.9]), "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
+    "rank": fields(
+        {"measure": st.sampled_from(["mi", "gini"]), "first": st.integers(1, 9)}, table="days", target="play"
+    ),
+    "scorecard": noisy(
+        {"good": st.sampled_from(["yes", "no"]), "where": st.sampled_from(["rain in [no, much]"])}, target="play"
+    ),
+    "test chi2": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("rain", "play")),
+    "test proportions": fields({"value": st.sampled_from(["yes", "no"])}, table="days", target="play", by="wind"),
+    "test trend": fields(
+        {"alternative": st.sampled_from(["less", "greater"])}, table="days", target="play", by="hours"
+    ),
+    "test welch": fields({"epsilon": st.sampled_from([0.5, 2.0])}, table="days", column="hours", by="wind"),
     "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
