@@ -64,6 +64,7 @@ def noisy(
     return with_noise | fields(without, table="days", exact=True, **always)
 
 
+ELSEWHERE = {"where": st.sampled_from(["rain in [no, much]", "rain = no"])}  # times, targets are not restricted
 PUBLIC = {
     "id3": fields(
         {
@@ -118,13 +119,13 @@ PUBLIC = {
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
     "evaluate report": noisy(
-        {"bins": st.integers(2, 9), "cutoff": st.sampled_from([0.25, 0.5])}, classifier=CLASSIFIER
+        {"bins": st.integers(2, 9), "cutoff": st.sampled_from([0.25, 0.5]), **ELSEWHERE}, classifier=CLASSIFIER
     ),
     "evaluate auc": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, at_least=0.6),
     "evaluate better": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, than="hours"),
     "evaluate drift": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("hours", "rain")),
     "survive curve": noisy(
-        {"arm": st.sampled_from(["wind"]), "event_value": st.sampled_from(["yes", "no"])}, time="hours", event="play"
+        {"event_value": st.sampled_from(["yes", "no"]), **ELSEWHERE}, time="hours", event="play", arm="wind"
     ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
