@@ -119,7 +119,7 @@ class Curve(Release):
             middle, mean = table["median"], table["restricted_mean"]
             lines.append(
                 f"median {_time(middle['value'])} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
-                f"mean up to {amount(document['edges'][-1])}: {mean['value']:.4g} ± {2 * mean['deviation']:.2g}"
+                f"mean up to {amount(document['edges'][-1])}: {amount(round(mean['value'], 2))} ± {amount(round(2 * mean['deviation'], 2))}"
             )
         if "log_rank" in document:
             test = document["log_rank"]
@@ -127,7 +127,7 @@ class Curve(Release):
                 f"log-rank test, which counts the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees"
                 f" of freedom, p = {test['p']:.3g}"
             )
-        lines.append(f"times are in {shown(document['unit'])}, of binned times: in a bin events come before the end")
+        lines.append(f"times are in {shown(document['unit'])}, and binned: who is censored in a bin is at risk there")
         return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
     @classmethod
