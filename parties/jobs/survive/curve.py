@@ -119,7 +119,8 @@ class Curve(Release):
             middle, mean = table["median"], table["restricted_mean"]
             lines.append(
                 f"median {_time(middle['value'])} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
-                f"mean up to {amount(document['edges'][-1])}: {amount(round(mean['value'], 2))} ± {amount(round(2 * mean['deviation'], 2))}"
+                f"mean up to {amount(document['edges'][-1])}: {amount(round(mean['value'], 2))} "
+                f"± {amount(round(2 * mean['deviation'], 2))}"
             )
         if "log_rank" in document:
             test = document["log_rank"]
