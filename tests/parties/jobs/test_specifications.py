@@ -87,6 +87,7 @@ PUBLIC = {
             "attributes": st.integers(1, 9),
             "seed": st.integers(0, 10**6),
             "criterion": st.sampled_from(["entropy", "gini"]),
+            "prune": st.sampled_from(["off", "mdl", "chi2", "pessimistic"]),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
             "k": st.sampled_from([1, 5]),
