@@ -203,6 +203,8 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release median": ("joint-median",),
     "release top": ("top-places",),
     "release edges": ("histogram",),
+    "evaluate report": ("histogram",),
+    "survive curve": ("histogram",),
     "quantile": ("joint-median",),
     "scorecard": ("naive-bayes",),
     "test chi2": ("histogram",),

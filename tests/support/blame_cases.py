@@ -11,7 +11,7 @@ from parties.jobs import kinds
 from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
-from tests.support.specified import SCHEMA
+from tests.support.specified import CLASSIFIER, SCHEMA
 
 COLUMNS = list(SCHEMA.attributes)
 
@@ -55,6 +55,12 @@ TABLE: dict[str, dict[str, Any]] = {
     "release top exact": {"exact": True, "column": "hours", "first": 2},
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
+    "evaluate report": {"epsilon": 1.0, "classifier": CLASSIFIER},
+    "evaluate auc": {"classifier": CLASSIFIER, "at_least": 0.6},
+    "evaluate better": {"classifier": CLASSIFIER, "than": "hours"},
+    "evaluate drift": {"columns": ("hours", "rain")},
+    "survive curve": {"epsilon": 1.0, "time": "hours", "event": "play", "arm": "wind"},
+    "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"epsilon": 1.0, "column": "hours"},
     "quantile exact": {"exact": True, "column": "hours"},
     "rank": {"target": "play", "first": 2},

@@ -39,6 +39,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "release edges": {"numeric": ("visits",)},
+    "evaluate report": {
+        "classifier": '{"target": "outcome", "classes": {"good": 3, "bad": 2}, "columns": {"sex": {"male": [2, 1], '
+        '"female": [1, 1]}}}',
+        "target_value": "bad",
+    },
+    "survive curve": {"time": "visits", "event": "outcome", "event_value": "bad"},
     "quantile": {"column": "visits"},
     "scorecard": {"delta": 1e-6},
     "test chi2": {"columns": ("age", "outcome")},

@@ -10,7 +10,7 @@ import pytest
 from parties.jobs.kind import Inputs
 from parties.node.proposal import read_job
 from smc.errors import InputError
-from tests.support.specified import SCHEMA, changed, made, refusal
+from tests.support.specified import CLASSIFIER, SCHEMA, changed, made, refusal
 
 GOOD: dict[str, dict[str, Any]] = {
     "id3": {"table": "days"},
@@ -26,6 +26,12 @@ GOOD: dict[str, dict[str, Any]] = {
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
+    "evaluate report": {"table": "days", "classifier": CLASSIFIER, "epsilon": 1},
+    "evaluate auc": {"table": "days", "classifier": CLASSIFIER, "at_least": 0.6},
+    "evaluate better": {"table": "days", "classifier": CLASSIFIER, "than": "hours"},
+    "evaluate drift": {"table": "days", "columns": ["hours", "rain"]},
+    "survive curve": {"table": "days", "time": "hours", "event": "play", "epsilon": 1},
+    "survive compare": {"table": "days", "time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"table": "days", "column": "hours", "epsilon": 1},
     "rank": {"table": "days", "target": "play"},
     "scorecard": {"table": "days", "target": "play", "epsilon": 1},
