@@ -302,7 +302,7 @@ def test_the_peer_reads_the_same_task(
     defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
     if name == "publish joint-table" and what["epsilon"]:
         defaults["against"] = "public"  # noise decides by the rows of both
-    from_table = {"classes", "target", "circuit", "max_rows", "columns", "k", "max_depth"}
+    from_table = {"classes", "target", "circuit", "max_rows", "columns", "k", "max_depth", "attributes"}
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
 
