@@ -315,7 +315,8 @@ def test_the_peer_reads_the_same_task(
         "attributes",
         "objective",
         "rate",
-    , "delta"}
+        "delta",
+    }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
 
