@@ -27,12 +27,12 @@ def _anchor(value: object, info: ValidationInfo) -> object:
     """Return a path as the file means it: from the home directory, or relative to the file's own directory."""
     if value == "":
         raise ValueError("must not be empty")
-    if info.context is None or not isinstance(value, str):
+    if info.context is None or not isinstance(value, str | Path):
         return value
     try:
         return Path(info.context["directory"]) / Path(value).expanduser()
     except RuntimeError:
-        raise ValueError(f"there is no home directory for {quoted(value)}") from None
+        raise ValueError(f"there is no home directory for {quoted(str(value))}") from None
 
 
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
