@@ -157,7 +157,8 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
         table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
-        state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
+        waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
+        state = waits or ("for the peer's consent" if job.state == "waiting" else job.state)
         table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),
