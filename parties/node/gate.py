@@ -97,7 +97,7 @@ class Gate:
         return misfit
 
     def remedy(self, job: Proposal, party: int) -> str:
-        """Return what goes behind a misfit for our operator alone: the tables that are here; empty if none is asked for."""
+        """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""
         table, known = job.tables[party], self._offers.tables
         if not table or table in known:
             return ""

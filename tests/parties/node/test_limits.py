@@ -126,7 +126,9 @@ def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
     theirs = alice.ledger.find(job).theirs
     assert theirs is None or not theirs.why
     assert "here are 'days': if one is meant, call it [tables.nights]" in bob.ledger.find(job).reason
-    with pytest.raises(InputError, match="cannot run here: there is no table 'nights' here .*; here are 'days'.*; smc"):
+    with pytest.raises(
+        InputError, match=r"cannot run here: there is no table 'nights' here .*; here are 'days'.*; smc"
+    ):
         bob.ledger.decide(job, "approved")
     bob.ledger.decide(job, "refused")
     pair.deliver()
