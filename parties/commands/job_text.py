@@ -16,6 +16,8 @@ from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from parties.node.prediction import Prediction
+
 NAMES = 14  # columns of a sheet for the names of entries
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
@@ -57,7 +59,7 @@ def advance(progress: Progress) -> str:
     return f"{volume}, {progress.rounds:,} rounds{left}"
 
 
-def volume_of(cost: PredictedCost) -> str:
+def volume_of(cost: PredictedCost | Prediction) -> str:
     """Return the bytes that a job will take, and the most that it can, if that is known."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     return f"{console.size(cost.bytes)} both ways{most}"

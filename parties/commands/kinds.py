@@ -13,10 +13,12 @@ import click
 
 from parties.base import console
 from parties.base.settings import merge
+from parties.commands import job_text
 from parties.commands.options import FILE, Command, file_and_link, json_option, link_options, typed_line
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.own_table import TABLE, check_file, on_table
 from parties.jobs import kinds
+from parties.jobs.inputs import Inputs
 from parties.jobs.running import Connection, declining
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.tabular_settings import TabularSettings
@@ -55,7 +57,12 @@ def command_of(name: str) -> click.Command:
         connection = Connection(link)
         for remark in [*remarks, *task.people]:
             console.err.print(remark)
-        with console.progress("starting") as status:
+        with console.progress("counting") as status:
+            from parties.node.prediction import predicted  # the engines take their time to load
+
+            if (cost := predicted(task, Inputs(party), "lan")) is not None:
+                status.say(f"it will cost about {job_text.volume_of(cost)}")
+            status.doing("starting")
             state, report = connection.run_task(task, data, status)
             status.doing("writing")
             document = task.document(state)
