@@ -25,6 +25,7 @@ from parties.jobs.tabular_settings import TabularSettings
 from smc.errors import InputError
 
 PLAIN = {int: int, float: float, str: str}
+WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
@@ -49,7 +50,7 @@ def command_of(name: str) -> click.Command:
         if isinstance(settings, TabularSettings) and settings.own_table is None:
             check_file(settings.data, file.tables)
         party = 0 if link.listen is not None else 1
-        with missing_by_flag(options), declining(link):
+        with missing_by_flag(options), declining(link), console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
         outputs = Outputs.of(kind, settings)
         inputs = [option.of(settings) for option in options if option.role == "file"]
@@ -60,7 +61,7 @@ def command_of(name: str) -> click.Command:
         with console.progress("counting") as status:
             from parties.node.prediction import predicted  # the engines take their time to load
 
-            if (cost := predicted(task, Inputs(party), "lan")) is not None:
+            if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
                 status.say(f"it will cost about {job_text.volume_of(cost)}")
             status.doing("starting")
             state, report = connection.run_task(task, data, status)
