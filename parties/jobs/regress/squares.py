@@ -64,7 +64,7 @@ class Squares(OpenedOnce):
         if self.features.number > MOST_FEATURES:
             raise InputError(
                 f"columns: they make {self.features.number:,} features, of which {self.numbers:,} moments would be "
-                f"opened: {self.settings.method} takes {MOST_FEATURES} at most"
+                f"opened: {self.settings.method} takes {MOST_FEATURES} at most; name fewer columns (--columns)"
             )
         self._check_width("max_rows")
 
