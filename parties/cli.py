@@ -117,6 +117,13 @@ class _Lazy(click.Group):
             with formatter.section("Commands"):
                 formatter.write_dl(others)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the group's example; of a group of kinds that has none, its first kind's."""
+        if self.epilog is None and self.within is not None:
+            name = next(iter(self._kinds().values()))
+            self.epilog = f"Example:  smc {name} {kinds.find(name).example}"
+        super().format_epilog(ctx, formatter)
+
     def _kinds(self) -> dict[str, str]:
         """Return the kinds of jobs that have their command here, by its name."""
         return {name.split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
@@ -150,7 +157,7 @@ class _Whole(_Lazy):
         if cmd_name in COMMANDS:
             whole = super().get_command(ctx, cmd_name)
             assert isinstance(whole, click.Group)
-            group.commands = dict(whole.commands)
+            group.commands, group.epilog = dict(whole.commands), whole.epilog
         return group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -161,7 +168,11 @@ class _Whole(_Lazy):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=_Whole, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=_Whole,
+    epilog="Example:  smc demo",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, prog_name="smc")
 def cli() -> None:
     """Answers from the tables of two parties, who do not show each other a row: decision trees, statistics, models."""

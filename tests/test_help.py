@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 import pytest
@@ -15,15 +15,25 @@ from parties.link.settings import LinkSettings
 
 
 def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands that do something, by their words."""
+    """All commands and groups of commands, by their words."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
-        if not isinstance(command, click.Group) or command.invoke_without_command:
-            yield (*path, name), command
+        yield (*path, name), command
+
+
+def command_in(words: Sequence[str]) -> click.Command:
+    """The command whose words an example begins with."""
+    command: click.Command = cli
+    for word in words:
+        inner = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if inner is None:
+            break
+        command = inner
+    return command
 
 
 ALL = dict(commands())
@@ -44,9 +54,9 @@ def test_no_line_of_a_list_is_cut(group: tuple[str, ...]) -> None:
     assert "..." not in shown
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
+@pytest.mark.parametrize("words", [(), *ALL], ids=" ".join)
 def test_help_with_an_example(words: tuple[str, ...]) -> None:
-    command = ALL[words]
+    command = ALL[words] if words else cli
     shown = CliRunner().invoke(cli, [*words, "--help"])
     assert shown.exit_code == 0
     assert command.help
@@ -56,6 +66,8 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
     example = re.search(r"Example:\s+smc (.*)", " ".join(shown.output.split()))
     assert example is not None
     assert example.group(1).startswith(" ".join(words))
+    if isinstance(command, click.Group):
+        command = command_in(example.group(1).split())
     known = {name for parameter in command.params for name in parameter.opts}
     assert set(re.findall(r"--[a-z-]+", example.group(1))) <= known
 

@@ -31,7 +31,7 @@ def place_options(command: Command) -> Command:
     return node_config(_STATE(command))
 
 
-@click.group("audit")
+@click.group("audit", epilog="Example:  smc audit verify --config party.toml")
 def group() -> None:
     """Show, check and export the records of a node."""
 

@@ -25,7 +25,7 @@ MOST_JOBS = 20  # of a table that are listed
 BAR = 30  # columns
 
 
-@click.group("budget")
+@click.group("budget", epilog="Example:  smc budget show --config party.toml")
 def group() -> None:
     """Show, simulate and publish what jobs spend of tables' privacy."""
 
@@ -127,7 +127,8 @@ def _totals(totals: Totals, delta: float) -> str:
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"
     beside = "" if totals.advanced is None else f" ({_number(totals.advanced)} by advanced composition)"
     fails = f", delta {totals.delta:.3g} besides" if totals.delta else ""
-    return f"{pure}{fails}; rho {totals.rho:.4g}, epsilon {_number(totals.at_delta)} at delta {delta:.3g}{beside}"
+    at_delta = f"epsilon {_number(totals.at_delta)} at delta {delta:.3g}{beside}"
+    return f"{pure}{fails}; by Gaussian noise (rho) {totals.rho:.4g}, {at_delta}"
 
 
 def _jobs(budget: TableBudget) -> Table:
@@ -148,7 +149,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     """Yield what a job would do."""
     place = f"table {simulation.table}: " if simulation.table else ""
     left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}"
-    yield f"{place}{simulation.unit} spent {_number(simulation.spent)}, asked {_number(simulation.asked)}, {left}"
+    unit = "by Gaussian noise (rho)," if simulation.unit == "rho" else simulation.unit
+    yield f"{place}{unit} spent {_number(simulation.spent)}, asked {_number(simulation.asked)}, {left}"
     if simulation.price is not None:
         yield from (f"  {use}" for use in simulation.price.uses)
     if simulation.after is not None:

@@ -37,9 +37,7 @@ class _Estimates(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Take the two words of a kind in a group as one name: `smc estimate release sum`."""
-        if kinds.is_known(" ".join(args[:2])):
-            args = [" ".join(args[:2]), *args[2:]]
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, kinds.with_one_name(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*kinds.names(), *super().list_commands(ctx)]
@@ -57,7 +55,7 @@ class _Estimates(click.Group):
             )
 
 
-@click.group("estimate", cls=_Estimates)
+@click.group("estimate", cls=_Estimates, epilog="Example:  smc estimate millionaires --link wan")
 def group() -> None:
     """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
 

@@ -12,7 +12,7 @@ from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate
 
 
-@click.group("identity")
+@click.group("identity", epilog="Example:  smc identity create clinic-a --out keys")
 def group() -> None:
     """Make and look at keys and certificates."""
 

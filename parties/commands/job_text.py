@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parties.base import console
 from parties.base.text import visible
 from parties.jobs import kinds
-from parties.jobs.sentences import heading
+from parties.jobs.sentences import heading, profile_words
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, Verdict
@@ -126,7 +126,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
             "cost",
             [
                 f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
-                f"{job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, by {job.cost.profile}",
+                f"{job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, "
+                f"by {profile_words(job.cost.profile)}",
             ],
         )
     yield "ours", [_verdict(job.ours)]

@@ -57,10 +57,8 @@ class Proposed(click.Group):
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the two words of a kind in a group as one name, and all that names no kind as the file's command."""
-        two = " ".join(args[:2])
-        if kinds.is_known(two):
-            args = [two, *args[2:]]
-        elif args and not kinds.is_known(args[0]) and args[0] not in ("--help", "-h"):
+        args = kinds.with_one_name(args)
+        if args and not kinds.is_known(args[0]) and args[0] not in ("--help", "-h"):
             if args[0].isalnum() and not Path(args[0]).exists():
                 kinds.find(args[0])  # there is none: which was meant?
             args = [OF_A_FILE, *args]

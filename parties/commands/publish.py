@@ -29,7 +29,7 @@ OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
 
 
-@click.group("publish")
+@click.group("publish", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
 def group() -> None:
     """Publish rows of one's own so that nobody is found in them."""
 

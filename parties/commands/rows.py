@@ -64,7 +64,8 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
     there = [(name, table) for name, table in settings if same_place(place, table, whole=True)]
     if any((table.where, table.consent) != (there[0][1].where, there[0][1].consent) for _, table in there):
         names = ", ".join(f"tables.{name}" for name, _ in there)
-        raise InputError(f"{place.label}: {names} leave out different rows of it: keep one of them in a --config")
+        remedy = "keep one of them in a --config" if place.table else "say which with --table, or keep one of them"
+        raise InputError(f"{place.label}: {names} leave out different rows of it: {remedy}")
     for _, table in there[:1]:
         place.read_as(table)
         tell_left_out(place)

@@ -102,7 +102,10 @@ BUILT_IN |= _in_files()
 GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [release.sum] in party.toml
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
+    "survive": "Learn how long the rows of both parties survive, or whether arms differ.",
+    "evaluate": "Judge scores and models on the rows of both parties, or whether tables differ.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
+    "test": "Ask whether a difference or a dependence is more than chance.",
 }
 
 
@@ -114,6 +117,12 @@ def names() -> tuple[str, ...]:
 def group(name: str) -> str | None:
     """Return the group of commands that the kind's command stands in."""
     return next((group for group in GROUPS if name.startswith(f"{group} ")), None)
+
+
+def with_one_name(words: list[str]) -> list[str]:
+    """Return the words of a command; the two of a kind in a group, if they begin with these, as one name."""
+    two = " ".join(words[:2])
+    return [two, *words[2:]] if is_known(two) else words
 
 
 def is_known(name: str) -> bool:

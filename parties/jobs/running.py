@@ -64,7 +64,10 @@ class Connection:
             except LargerThanForecastError as error:
                 allowed = MORE * error.spent
                 question = f"{error}\nGo on, up to {size(allowed)}? [y/N] "
-                if not _both_say_yes(run.session, status.asked(question, min(ANSWER_SECONDS, self._link.timeout / 2))):
+                seconds = min(ANSWER_SECONDS, self._link.timeout / 2)
+                ours = status.asked(question, seconds)
+                status.say(f"the peer is asked the same: waiting for its answer, {self._link.timeout:g} s at most")
+                if not _both_say_yes(run.session, ours):
                     raise
                 task, state = task.allowing(allowed), error.state
 

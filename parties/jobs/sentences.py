@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from parties.base.text import visible
+
 NAMED = 3  # columns in a heading
+LONGEST = 160  # characters shown of a profile, which the peer may have named
 
 
 def adjacency_of(document: Mapping[str, Any]) -> str:
@@ -97,3 +100,17 @@ def _by(names: Sequence[str]) -> str:
 def _some(names: Sequence[str]) -> str:
     """Return a few columns of many."""
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+ENGINES = {  # the first word of a profile, for people
+    "yao": "encrypted circuits",
+    "gmw": "shared bits",
+    "mixed": "shared numbers and encrypted circuits",
+    "lean": "shared numbers and shared bits",
+}
+
+
+def profile_words(profile: str) -> str:
+    """Return how a job is computed, for people first, then as files and commands name it."""
+    plain = ENGINES.get(profile.partition(" ")[0])
+    return f"{plain} ({visible(profile[:LONGEST])})" if plain else visible(profile[:LONGEST])

@@ -51,7 +51,7 @@ class Price(View):
     @property
     def words(self) -> str:
         """The price in a phrase."""
-        at = f" at delta {self.at:.3g} (rho {self.rho:.4g})" if self.at else ""
+        at = f" at delta {self.at:.3g} (by Gaussian noise {self.rho:.4g})" if self.at else ""
         besides = f", delta {self.delta:.3g} besides" if self.delta else ""
         return f"epsilon {self.epsilon:.4g}{at}{besides}"
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from parties.base.console import size
 from parties.base.text import visible
 from parties.jobs import kinds
-from parties.jobs.sentences import heading
+from parties.jobs.sentences import heading, profile_words
 from parties.jobs.settings import public_parameters
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
@@ -102,19 +102,6 @@ def ruled(job: JobView) -> bool:
     rules = job.parameters
     weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
     return "against" in rules and not weak
-
-
-ENGINES = {  # the first word of a profile, for people
-    "yao": "encrypted circuits",
-    "gmw": "shared bits",
-    "mixed": "shared numbers and encrypted circuits",
-}
-
-
-def profile_words(profile: str) -> str:
-    """Return how a job is computed, for people first, then as files and commands name it."""
-    plain = ENGINES.get(profile.partition(" ")[0])
-    return f"{plain} ({shown(profile)})" if plain else shown(profile)
 
 
 def note(why: str) -> str:

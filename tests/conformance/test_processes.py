@@ -119,7 +119,7 @@ def test_a_tree_larger_than_allowed_ends_in_order_on_both_sides(processes) -> No
 
 
 def test_leaves_are_counted_with_noise_if_asked(processes) -> None:
-    more = ("--support-epsilon", 20, "--json", "--out", "tree.json")
+    more = ("--support-epsilon", 16, "--json", "--out", "tree.json")
     _, second = processes.pair(id3(DEMO.clinic_a, *more), id3(DEMO.clinic_b, *more[:-2]))
     document = json.loads(second.out)
     leaf = document["tree"]["branches"]["overcast"]

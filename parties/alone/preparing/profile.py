@@ -262,7 +262,8 @@ def _number(column: ColumnProfile, cell: str, mark: str) -> str:
         case "date":
             return f"DATE_DIFF('day', DATE '1970-01-01', CAST(try_strptime({cell}, '{column.form}') AS DATE))"
         case "time":
-            return f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"
+            time = f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"  # that of a day alone is 0
+            return f"CASE WHEN REGEXP_FULL_MATCH(TRIM({cell}), '{TIME.pattern}') THEN {time} END"
         case _:
             number = f"REPLACE(REPLACE({cell}, '{_parting(mark)}', ''), '{mark}', '.')"
             return f"CASE WHEN REGEXP_MATCHES({number}, '{NUMBER}') THEN TRY_CAST({number} AS DOUBLE) END"

@@ -44,6 +44,7 @@ class Cluster(Release):
 
     name = "cluster"
     title = "Clusters"
+    streamed = True
     Settings = ClusterSettings
     example = (
         "--data mine.csv --schema schema.toml --columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 "
@@ -193,11 +194,6 @@ class Cluster(Release):
         return sum(part.numbers for part in self.rounds) <= COUNTABLE
 
     # How it is run.
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     def _own(self, rows: Rows) -> Numbers | Own:
         """Return the counts of the cells, or the sums at any centroids."""

@@ -60,16 +60,12 @@ class Edges(Release):
 
     name = "release edges"
     title = "Edges for equal parts"
+    streamed = True
     example = "--data mine.csv --schema schema.toml --numeric age --epsilon 1 --out edges.json --config party.toml"
     estimate_example = "--schema schema.toml --numeric age --epsilon 1 "
     noun = "edges"
     afterwards = "smc schema --schema schema.toml --edges edges.json --out new.toml writes a schema with them."
     Settings = EdgesSettings
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def ask(self) -> Question:

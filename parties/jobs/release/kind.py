@@ -120,6 +120,12 @@ class Release(BySchema):
         cells.check()
         return cells
 
+    def summed(self, *columns: str) -> Cells:
+        """Return the rows that are meant, in groups: values of the last column are summed, however many there are."""
+        cells = Cells(self.schema, self.where, columns)
+        cells.check_groups()
+        return cells
+
     @property
     def epsilon(self) -> Fraction:
         """Epsilon as it was written."""

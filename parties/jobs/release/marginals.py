@@ -47,6 +47,7 @@ class Marginals(Release):
 
     name = "release marginals"
     title = "Noisy marginals"
+    streamed = True
     Settings = MarginalsSettings
     example = "--data mine.csv --schema schema.toml --ways 2 --epsilon 1 --delta 1e-7 --config party.toml"
     estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-7 "
@@ -72,11 +73,6 @@ class Marginals(Release):
     @override
     def named(cls, settings: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names in _sets(settings) for name in names))
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def ask(self) -> Question:

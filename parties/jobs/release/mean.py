@@ -33,10 +33,11 @@ class Mean(Release):
     noun = "mean"
     Settings = SumSettings
     draws = True
+    streamed = True
 
     @override
     def ask(self) -> Question:
-        cells, rows = self.cells(*self.named(self.settings)), self.settings.max_rows
+        cells, rows = self.summed(*self.named(self.settings)), self.settings.max_rows
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a mean")
         whole = values.centred.whole
@@ -47,7 +48,7 @@ class Mean(Release):
             f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
             "their number and the sum of their distances from the middle of its bounds",
             [Part(many, rows * max(map(abs, whole)), True, noise), Part(many, rows, False, noise_of_rows)],
-            lambda counts: own_vector(*(cells.by_group(counts) @ each for each in (values.centred.vector, present))),
+            lambda rows: own_vector(cells.sums(rows, values.centred.vector, present)),
             lambda state: cells.grouped(means(state, values, 2 * rows, noise, noise_of_rows)),
             values.centred.unit,
             subject=of,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,12 +42,13 @@ class Median(Release):
         noise = self.noisy_max(2 if self.replaced else 1)  # monotone scores, see `protocols.release.median`
         law = None if noise is None else noise.law(len(candidates) * groups)
         numbers = [value for value, _ in candidates]
-        less = np.array([[other < value for other in numbers] for value in numbers], dtype=np.int64)
+        first, behind = ([find(numbers, value) for value in numbers] for find in (bisect_left, bisect_right))
 
         def count(counts: Counts) -> Numbers:
             """Return how many rows have less than each candidate, then how many have more."""
             ordered = cells.by_group(counts).T[[place for _, place in candidates]]
-            return np.concatenate([less @ ordered, less.T @ ordered]).reshape(-1)
+            up_to = np.concatenate([np.zeros((1, groups), dtype=np.int64), ordered.cumsum(axis=0)])
+            return np.concatenate([up_to[first], up_to[-1] - up_to[behind]]).reshape(-1)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:
             from protocols.release.median import noisy_median

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, product
@@ -98,6 +98,27 @@ class Cells:
         """Return how many own rows have each value in each group, int64[groups, values]."""
         return self.count(counts, self.by[-1]).reshape(self.groups.number, -1)
 
+    def check_groups(self) -> None:
+        """`InputError` if there are too many groups; of values there may be any number where they are summed."""
+        if self.groups.number > MAX_CELLS:
+            raise InputError(
+                f"by: makes {self.groups.number} groups, at most {MAX_CELLS} are summed: name fewer columns"
+            )
+
+    def sums(self, rows: Rows, *vectors: Indices) -> Indices:
+        """Return the sums over own rows of numbers that each value of the last column has, int64[vectors, groups].
+
+        A vector is int64[wanted values]. The rows are read in pieces, once.
+        """
+        totals = np.zeros((len(vectors), self.groups.number), dtype=np.int64)
+        for codes, numbers in _pieces(rows, self.schema, self.by[-1], self.where, self.by):
+            group = np.zeros(len(numbers), dtype=np.int64)
+            for name, domain in zip(self.groups.by, self.groups.domains, strict=True):
+                group = group * len(domain) + codes[name]
+            for total, vector in zip(totals, vectors, strict=True):
+                np.add.at(total, group, vector[codes[self.by[-1]]] * numbers)  # integers: exact
+        return totals
+
     def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return a result with a number for each group."""
         return {"column": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
@@ -128,10 +149,26 @@ def marginals(
 
     A table is int64[wanted values of the first column, of the second, ...]. All are counted in one pass.
     """
-    order = [*schema.features(target), target]
-    ranks = {column: _ranks(where, column, schema) for column in chain(where.columns, *sets)}
     shapes = [tuple(len(where.values(name, schema)) for name in names) for names in sets]
     tables = [np.zeros(math.prod(shape), dtype=np.int64) for shape in shapes]
+    for codes, numbers in _pieces(rows, schema, target, where, chain(*sets)):
+        for names, shape, table in zip(sets, shapes, tables, strict=True):
+            cell = np.zeros(len(numbers), dtype=np.int64)
+            for name, size in zip(names, shape, strict=True):
+                cell = cell * size + codes[name]
+            table += np.bincount(cell, weights=numbers, minlength=len(table)).astype(np.int64)
+    return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
+
+
+def _pieces(
+    rows: Rows, schema: Schema, target: str, where: Predicate, columns: Iterable[str]
+) -> Iterator[tuple[dict[str, Indices], Indices]]:
+    """Yield own rows that are meant in pieces: of each the places of the columns' values, and how many such there are.
+
+    A place is among the wanted values of a column.
+    """
+    order = [*schema.features(target), target]
+    ranks = {column: _ranks(where, column, schema) for column in chain(where.columns, columns)}
     for lines in rows.batches():
         codes = {column: ranks[column][lines[:, order.index(column)]] for column in ranks}
         numbers, meant = lines[:, -1], np.ones(len(lines), dtype=bool)
@@ -139,12 +176,7 @@ def marginals(
             meant &= codes[column] >= 0
         if not meant.all():
             codes, numbers = {column: code[meant] for column, code in codes.items()}, numbers[meant]
-        for names, shape, table in zip(sets, shapes, tables, strict=True):
-            cell = np.zeros(len(numbers), dtype=np.int64)
-            for name, size in zip(names, shape, strict=True):
-                cell = cell * size + codes[name]
-            table += np.bincount(cell, weights=numbers, minlength=len(table)).astype(np.int64)
-    return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
+        yield codes, numbers
 
 
 def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[[bytes], bytes]:

@@ -39,10 +39,11 @@ class Sum(Release):
     noun = "sum"
     Settings = SumSettings
     draws = True
+    streamed = True
 
     @override
     def ask(self) -> Question:
-        cells, rows = self.cells(*self.named(self.settings)), 2 * self.settings.max_rows
+        cells, rows = self.summed(*self.named(self.settings)), 2 * self.settings.max_rows
         values, groups, of = read(cells.by[-1], cells.domains[-1], "a sum"), cells.groups, cells.by[-1]
         noise = self.noise(max(1, values.change(self.replaced, groups.number)))
         reach = None if noise is None else noise.reach()
@@ -50,7 +51,7 @@ class Sum(Release):
         return sums(
             f"the sum of {of} over the rows of both tables{groups.words}",
             [Part(groups.number, self.settings.max_rows * max(map(abs, values.whole)), min(values.whole) < 0, noise)],
-            lambda counts: own_vector(cells.by_group(counts) @ values.vector),
+            lambda rows: own_vector(cells.sums(rows, values.vector)),
             lambda state: cells.grouped(number(opened, reach, *bounds, values.unit) for opened in state),
             values.unit,
             subject=of,

@@ -40,6 +40,7 @@ class Synthesise(Release):
 
     name = "synthesise"
     title = "Synthetic table"
+    streamed = True
     Settings = SynthesiseSettings
     example = "--data mine.csv --schema schema.toml --epsilon 1 --delta 1e-9 --csv synthetic.csv --config party.toml"
     estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-9 "
@@ -56,11 +57,6 @@ class Synthesise(Release):
         """See `Release.canonical`: columns in the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
-
-    @property
-    @override
-    def streamed(self) -> bool:
-        return True
 
     @override
     def ask(self) -> Question:

@@ -396,6 +396,7 @@ ODD = {  # a file's bytes, and what is said of it; nothing if it is read
     "spaced_numbers.csv": (b"a,b\n" + b"1,x\n2,y\n\xc2\xa03,x\n 1_000,y\nnan,x\n1e-400,y\n" * 20, ""),
     "parted_once.csv": (b"a;b\n" + b"".join(b"%d,5;x\n%d;y\n" % (i, i) for i in range(300)) + b"1.000,5;x\n", ""),
     "moments.csv": (b"a,b\n" + b"2020-01-01 10:00:00,x\n2021-03-04 00:00:01,y\n" * 20, ""),
+    "days_among_times.csv": (b"a,b\n" + b"".join(b"%02d:10,x\n" % i for i in range(20)) + b"2000-01-01,y\n" * 2, ""),
     "control.csv": (b"a,b\n" + b"x\x1fy,1\nz,2\n" * 30, ""),
     "line_in_name.csv": (b'"a\nb",c\n' + b"1,x\n2,y\n" * 30, ""),
     "one.csv": (b"a\n" + b"x\ny\n" * 30, ""),

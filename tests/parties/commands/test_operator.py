@@ -129,7 +129,8 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
         "cost  9.4 MB both ways (at most 61.0 MB), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
-        "typical, for a tree of 1, 2, 3 splits, level by level, by mixed extension half",
+        "typical, for a tree of 1, 2, 3 splits, level by level, "
+        "by shared numbers and encrypted circuits (mixed extension half)",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
         f"digest  {party.node.known[A].digest}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parties.commands import job_text
+from parties.jobs import sentences
 from parties.operator.interface import JobView
 from parties.web import words
 from tests.support.fake_node import job_view
@@ -39,8 +40,9 @@ def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
 
 
 def test_pages_speak_of_what_people_know() -> None:
-    assert words.profile_words("mixed extension half") == "shared numbers and encrypted circuits (mixed extension half)"
-    assert words.profile_words("none of ours") == "none of ours"
+    plain = "shared numbers and encrypted circuits (mixed extension half)"
+    assert sentences.profile_words("mixed extension half") == plain
+    assert sentences.profile_words("none of ours") == "none of ours"
     why = "needs value to be typed: smc approve 1234abcd --input value=VALUE"
     assert words.note(why) == "needs value to be typed: type it below"
     assert words.note("value: nothing is typed: --input value=VALUE") == "value: nothing is typed: type it below"

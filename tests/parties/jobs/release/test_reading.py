@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.jobs.inputs import Inputs
+from parties.jobs.release.mean import Mean
 from parties.jobs.release.predicates import Predicate, parse
 from parties.jobs.release.reading import Cells, fingerprint, pairs, used
+from parties.jobs.release.sum import Sum, SumSettings
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -111,3 +113,27 @@ def test_what_is_read_are_the_columns_of_the_question() -> None:
     assert list(used(SCHEMA, ["sex"], "out").attributes) == ["sex", "out"]
     with pytest.raises(InputError, match="no attribute 'ag'"):
         used(SCHEMA, ["ag"])
+
+
+def test_numbers_of_any_size_are_summed_as_a_database_sums_them(tmp_path: Path) -> None:
+    """10,001 values in ten groups: more cells than a question may tell apart; a condition leaves rows out."""
+    duckdb = pytest.importorskip("duckdb")
+    path, random = tmp_path / "rows.csv", np.random.default_rng(1)
+    costs, (sexes, towns) = random.integers(-5000, 5001, 3000), random.integers(0, (2, 10), (3000, 2)).T
+    lines = (f"{c / 100},{'mf'[s]},{'abcdefghij'[t]}\n" for c, s, t in zip(costs, sexes, towns, strict=True))
+    path.write_text("cost,sex,town\n" + "".join(lines) + "?,m,a\n")
+    (tmp_path / "schema.toml").write_text(
+        '[attributes]\ncost = { type = "real", low = -50, high = 50, step = 0.01, width = 10, missing = true }\n'
+        f'sex = ["m", "f"]\ntown = {[*"abcdefghij"]}\n'
+    )
+    of_town = "sum(try_cast(cost AS DECIMAL(9, 2))), count(try_cast(cost AS DECIMAL(9, 2)))"
+    truth = duckdb.sql(f"SELECT {of_town} FROM '{path}' WHERE sex = 'm' GROUP BY town ORDER BY town").fetchall()
+    shared: dict[str, Any] = {"data": path, "schema": tmp_path / "schema.toml", "column": "cost", "by": ("town",)}
+    settings = SumSettings(**shared, exact=True, where="sex = m", max_rows=4000)
+    task, numbers, _ = Sum.alone(settings, 0)
+    assert task.query.numbers == 10
+    assert [int(number) for number in numbers] == [total * 100 for total, _ in truth]
+    mean, numbers, _ = Mean.alone(settings, 0)
+    opened = mean.document(numbers.tolist())["numbers"]
+    assert [one["rows"] for one in opened] == [rows for _, rows in truth]
+    assert [one["value"] for one in opened] == pytest.approx([float(total) / rows for total, rows in truth], abs=1e-12)

@@ -76,7 +76,7 @@ def truth(tree: Tree) -> list[list[int]]:
     "profile", [Profile("mixed"), Profile("lean", "ferret", form="depth"), Profile("yao")], ids=str
 )
 def test_the_tree_is_the_same_and_its_leaves_are_counted_near_the_truth(profile: Profile) -> None:
-    of = task(support_epsilon=20.0)
+    of = task(support_epsilon=16.0)
     (state, same), meters, steps = run(of, profile)
     assert state == same
     alone = ExactTree(Id3Settings(max_rows=400, plain=True), SCHEMA, "class")
@@ -84,7 +84,7 @@ def test_the_tree_is_the_same_and_its_leaves_are_counted_near_the_truth(profile:
     known = truth(state.tree)
     assert sum(map(sum, known)) == 600
     assert np.abs(np.array(state.counts) - np.array(known)).max() <= 3, (
-        "at epsilon 20 noise beyond that is rarer than e^-60"
+        "at epsilon 16 noise beyond that is rarer than e^-48"
     )
     assert steps == list(range(len(steps)))
     assert of.steps(state) == len(steps)
