@@ -64,6 +64,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "quantile": {"epsilon": 1.0, "column": "hours"},
     "quantile exact": {"exact": True, "column": "hours"},
     "rank": {"target": "play", "first": 2},
+    "rules": {"columns": ("wind", "rain"), "support": 0.2, "k": 1},
     "scorecard": {"epsilon": 1.0, "target": "play"},
     "test chi2": {"columns": ("rain", "play")},
     "test proportions": {"target": "play", "by": "wind"},

@@ -34,6 +34,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "survive compare": {"table": "days", "time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"table": "days", "column": "hours", "epsilon": 1},
     "rank": {"table": "days", "target": "play"},
+    "rules": {"table": "days", "columns": ["wind", "rain"]},
     "scorecard": {"table": "days", "target": "play", "epsilon": 1},
     "test chi2": {"table": "days", "columns": ["rain", "play"]},
     "test proportions": {"table": "days", "target": "play", "by": "wind"},
