@@ -32,6 +32,7 @@ from parties.tables.types import (
     exactly,
     period_start,
     read_type,
+    type_of,
     unusable,
 )
 from smc.errors import InputError
@@ -42,6 +43,7 @@ RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 OTHER = "other"
+KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (90, "week", "month"),
@@ -86,7 +88,7 @@ def propose(table: TableProfile, target: str | None = None, exclude: Sequence[st
     attributes: dict[str, tuple[str, ...]] = {p.name: p.domain for p in proposals if p.domain}
     keys = tuple(p.name for p in proposals if p.domain is not None and not p.domain)
     if target is not None and target not in attributes:
-        why = next(p.aside for p in proposals if p.name == target) or "it tells rows apart"
+        why = next(p.aside for p in proposals if p.name == target)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
         raise InputError(f"{table.place.label}: no column is left that could be an attribute")
@@ -110,13 +112,20 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
     if broken := next((word for word in column.odd if word and unusable(word)), None):
         return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
-    if _is_key(column) and not is_target:
-        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=("tells rows apart: a key",))
+    if is_key(column) and not is_target:
+        undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
+        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}",))
+    if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
+        return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
         fields, remarks = _fields(column, codes, is_target)
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
+    if is_target and is_key(column):
+        remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
+    if is_target:
+        remarks = [*remarks, *_rare_classes(column, domain)]
     if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
     remarks = [*remarks, *column_settings(column, table, column.name, domain)[1]]
@@ -154,13 +163,11 @@ def _short(number: float) -> str:
     return f"{number:.10g}"
 
 
-def _is_key(column: ColumnProfile) -> bool:
-    """Return whether nearly all cells differ, and are short texts, or whole numbers that are dense or called so."""
+def is_key(column: ColumnProfile) -> bool:
+    """Return whether nearly all cells differ, and are short texts or whole numbers."""
     if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
         return False
-    if column.reads == "text":
-        return column.length <= LONG
-    return bool(IDENTIFIER.search(column.name)) or column.high - column.low < 4 * column.rows
+    return column.reads == "integer" or column.length <= LONG
 
 
 def _fields(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
@@ -201,6 +208,22 @@ def _category(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[
     if not often:
         raise InputError(f"no value in {RARE} rows")
     return fields, remarks
+
+
+def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
+    """Return which values of the target few rows have, and a type that counts them with others."""
+    rows = {value: sum(of.values()) for value, of in column.counts.items()}
+    few = [value for value in domain if value != MISSING and value in rows and rows[value] < RARE]
+    often = [value for value in domain if value != MISSING and value not in few]
+    if not few or type_of(domain) is not None:  # of typed ones the few are in ranges or groups already
+        return []
+    if column.reads == "integer" and len(numbers := _often(column)) > 1:
+        width = max(nice(Fraction(numbers[-1] - numbers[0], RANGES)), Fraction(1))
+        grouped = f'type = "integer", low = {numbers[0]}, high = {numbers[-1]}, width = {_plain(width)}'
+    else:
+        grouped = f'type = "category", values = [{", ".join(map(quoted, often))}], other = "{OTHER}"'
+    whole = "{ " + grouped + (", missing = true" if MISSING in domain else "") + " }"
+    return [f"{listed(few, 5)}: fewer than {RARE} rows each, and named to the peer; group them, as {whole}"]
 
 
 def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:

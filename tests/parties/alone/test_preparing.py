@@ -9,6 +9,7 @@ import random
 import runpy
 import shutil
 import sys
+import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -440,3 +441,48 @@ def test_nothing_of_a_file_steers_the_terminal_or_the_page(tmp_path: Path, capsy
 def test_the_few_numbers_of_a_column_are_bounded_by_those_of_ten_rows(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("grade,out\n0,yes\n" + "".join(f"{i % 5 + 1},{'yn'[i % 2]}\n" for i in range(100)))
     assert tuple(look(tmp_path / "a.csv", "out").schema.attributes["grade"]) == ("1", "2", "3", "4", "5")
+
+
+def test_numbers_of_nearly_one_value_a_row_are_a_key_and_no_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However far apart they are, and however an estimate of their number errs; a measurement repeats."""
+    draw = random.Random(6)  # of these numbers DuckDB estimates 7,041 different ones
+    numbers = draw.sample(range(10**6, 10**9), 9000)
+    lines = [f"{number},{draw.randint(0, 400)},{'yn'[place % 2]}" for place, number in enumerate(numbers)]
+    for name in ("Fall", "FallNr"):
+        (tmp_path / "a.csv").write_text(f"{name},weight,out\n" + "\n".join(lines) + "\n")
+        proposal = look(tmp_path / "a.csv", "out")
+        assert proposal.schema.keys == (name,)
+        assert "nearly one value a row: taken for a key" in " ".join(proposal.columns[0].remarks)
+        assert "weight" in proposal.schema.attributes
+    with pytest.raises(InputError, match="'FallNr' cannot be the target: nearly one value a row: it tells rows apart"):
+        look(tmp_path / "a.csv", "FallNr")
+    (tmp_path / "a.csv").write_text("price,out\n" + "\n".join(f"{n},{'yn'[n % 2]}" for n in numbers) + "\n")
+    assert "is it an identifier, and no target?" in " ".join(look(tmp_path / "a.csv", "price").columns[0].remarks)
+    schema = schemas.Schema({"price": Domain(read_type({"type": "integer", "low": 0, "high": 10**9, "width": 10**8}))})
+    fitted = fit(profile(PlaceSettings(source=str(tmp_path / "a.csv"))), schema)
+    assert "is it an identifier" in " ".join(fitted.columns[0].remarks)
+
+
+@pytest.mark.parametrize(
+    ("cells", "few", "grouped"),
+    [
+        (["1", *["3"] * 50, *["4"] * 50, *["9"] * 50, "26", "26"], ["1", "26"], "low = 3, high = 9, width = 1 }"),
+        ([*["a"] * 50, *["b"] * 50, "", "c"], ["c"], "values = ['a', 'b'], other = \"other\", missing = true }"),
+        ([*["a"] * 50, *["b"] * 10], [], ""),
+    ],
+)
+def test_rare_classes_are_named_to_the_owner_with_a_type_that_groups_them(
+    tmp_path: Path, cells: list[str], few: list[str], grouped: str
+) -> None:
+    (tmp_path / "a.csv").write_text("out,x\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells)))
+    (column, _) = look(tmp_path / "a.csv", "out").columns
+    remarks = " ".join(column.remarks)
+    assert ("fewer than 10 rows each" in remarks) == bool(few)
+    if few:
+        assert remarks.startswith(", ".join(map(repr, few)) + ": fewer")
+        typed = tomllib.loads("t = " + remarks[remarks.index("{") : remarks.index("}") + 1])["t"]
+        assert remarks[: remarks.index("}") + 1].endswith(grouped)
+        domain = Domain(read_type(typed))
+        assert not set(few) & set(domain)
