@@ -76,12 +76,18 @@ class TableProposal:
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
 
 
-def propose(table: TableProfile, target: str | None = None, exclude: Sequence[str] = ()) -> TableProposal:
-    """Return a schema for a raw table. `InputError` if no column is left, or if the target is none that is counted."""
+def propose(
+    table: TableProfile, target: str | None = None, exclude: Sequence[str] = (), today: date | None = None
+) -> TableProposal:
+    """Return a schema for a raw table, ages as of the first day of this year, or of that of `today`.
+
+    `InputError` if no column is left, or if the target is none that is counted.
+    """
+    year = (today or date.today()).year
     proposals = [
         ColumnProposal(column.name, holds(column), aside="left out by --exclude")
         if column.name in exclude
-        else _propose(column, table, target)
+        else _propose(column, table, target, year)
         for column in table.columns
     ]
     proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
@@ -100,7 +106,7 @@ def propose(table: TableProfile, target: str | None = None, exclude: Sequence[st
     return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
 
 
-def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> ColumnProposal:
+def _propose(column: ColumnProfile, table: TableProfile, target: str | None, year: int) -> ColumnProposal:
     """Return what becomes of one column."""
     text, rows = holds(column), table.rows
     is_target = column.name == target
@@ -118,7 +124,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
-        fields, remarks = _fields(column, codes, is_target)
+        fields, remarks = _fields(column, codes, is_target, year)
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
@@ -170,13 +176,13 @@ def is_key(column: ColumnProfile) -> bool:
     return column.reads == "integer" or column.length <= LONG
 
 
-def _fields(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
+def _fields(column: ColumnProfile, codes: set[str], is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
     """Return the type of a column as a schema file has it, and remarks. `InputError` says why it has none."""
     match column.reads:
         case "text":
             return _category(column, codes, is_target)
         case "date":
-            return _date(column)
+            return _date(column, year)
         case "time":
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
@@ -238,8 +244,8 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
     raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
 
 
-def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
-    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages.
+def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
+    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages in a year.
 
     Days of other centuries, such as the last of 9999, are codes: they belong to the first or the last period.
     """
@@ -251,8 +257,8 @@ def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     )
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
     if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
-        at = date(high.year + 1, 1, 1)
-        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, remarks
+        at = date(year, 1, 1)  # public: it must not follow from the newest birth
+        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, [*remarks, f"ages at {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
     start = period_start(low - timedelta(days=1), wider)  # the period before, if the first day begins one
     end = period_start(period_start(high + timedelta(days=1), wider) + timedelta(days=STRIDE[wider]), wider)

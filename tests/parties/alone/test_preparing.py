@@ -200,6 +200,18 @@ def test_first_and_last_days_are_not_told(tmp_path: Path) -> None:
     assert bounds("2024-01-01", "2024-12-31") == (date(2023, 10, 1), date(2025, 3, 31))
 
 
+@pytest.mark.parametrize("newest", [1999, 2023, 2026])
+def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
+    days = [f"{newest - i % 80}-11-09" for i in range(160)]
+    (tmp_path / "a.csv").write_text("birthday,y\n" + "".join(f"{day},{i % 3}\n" for i, day in enumerate(days)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    proposal = propose(table, today=date(2024, 7, 5))
+    kind = type_of(proposal.schema.attributes["birthday"])
+    assert isinstance(kind, DateType)
+    assert kind.age_at == date(2024, 1, 1)
+    assert "ages at 2024-01-01" in proposal.columns[0].remarks
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "complaint"),
     [
