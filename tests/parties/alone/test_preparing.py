@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from parties.alone.preparing.fitting import fit
 from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
+from parties.alone.preparing.writing import party_text
 from parties.cli import run
 from parties.party_file import load as load_party
 from parties.sources.opening import open_table
@@ -498,3 +499,24 @@ def test_rare_classes_are_named_to_the_owner_with_a_type_that_groups_them(
         assert remarks[: remarks.index("}") + 1].endswith(grouped)
         domain = Domain(read_type(typed))
         assert not set(few) & set(domain)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_person"),
+    [
+        ("patient_id", 300, True),
+        ("PatientenNr", 300, True),
+        ("household", 60, True),
+        ("Person", 36, False),  # a category
+        ("patient_age", 90, False),
+        ("RELATED_FACTOR_(1)-PERSON_LEVEL", 300, False),
+        ("patient_id", 1000, False),  # a key of rows
+        ("other", 300, False),
+    ],
+)
+def test_people_are_guessed_by_names_of_many_values_that_repeat(
+    tmp_path: Path, name: str, values: int, is_person: bool
+) -> None:
+    (tmp_path / "a.csv").write_text(f"{name},x\n" + "".join(f"{7 * (i % values)},{i % 3}\n" for i in range(1000)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    assert ("# person =" in party_text("a", table, tmp_path)) == is_person
