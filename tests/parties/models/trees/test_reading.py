@@ -85,7 +85,12 @@ def test_questions_whose_answers_agree_are_not_shown() -> None:
 def test_values_with_an_or_are_told_from_several() -> None:
     tree = Split(
         "a",
-        {"x": Leaf("yes"), "y": Leaf("yes"), "x or y": Leaf("no"), "z": Split("b", {"1": Leaf("no"), "2": Leaf("yes")})},
+        {
+            "x": Leaf("yes"),
+            "y": Leaf("yes"),
+            "x or y": Leaf("no"),
+            "z": Split("b", {"1": Leaf("no"), "2": Leaf("yes")}),
+        },
     )
     simple = merged(tree)
     assert isinstance(simple, Split)
