@@ -84,5 +84,5 @@ def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> It
 
 
 def _joined(values: list[str]) -> str:
-    """Return values of one branch as a text, with "or": commas would read like one range. What has an "or" is quoted."""
+    """Return values of one branch joined by "or": commas would read like one range. A value with an "or" is quoted."""
     return " or ".join(repr(value) if " or " in value else value for value in values)
