@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from parties.alone.preparing.leaks import leak
@@ -271,7 +274,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     smallest = Fraction(1) if whole else Fraction(1, 10**column.decimals)
     low, high = round_out(column.low, column.high, smallest)
     fields: dict[str, Any] = {"type": column.reads, "low": _plain(low), "high": _plain(high)}
-    remarks: list[str] = []
+    remarks = like_codes(column)
     if not whole and (high - low) / smallest < 10_000:
         fields["step"] = _plain(smallest)
     if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
@@ -285,15 +288,38 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
             edges.append(_plain(edge))
         edge += width
     fields["edges"] = edges or [_plain(Fraction(math.ceil((low + high) / 2 / smallest)) * smallest)]
-    if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
+    if not remarks and column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
         remarks.append("its greatest number stands far apart: is it a code?")
     return fields, remarks
 
 
+def like_codes(column: ColumnProfile) -> list[str]:
+    """Return which whole numbers at the end of a range may mean no value: 95 to 99, 995 to 999, after a gap."""
+    numbers = sorted(_whole_numbers(column))
+    if len(numbers) < 3 or numbers[-1] < 96 or (end := 10 ** len(str(numbers[-1]))) - numbers[-1] > 4:
+        return []
+    gaps = [after - before for before, after in pairwise(numbers)]
+    wide = 2 * median(gaps)
+    first = next((i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide), None)
+    if first is None:
+        return []
+    name = f"columns.{column.name}.values"
+    return [f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?'"]
+
+
 def _often(column: ColumnProfile) -> list[int]:
     """Return, in order, the whole numbers that occur in so many rows that they may be told."""
-    rows = {text: sum(of.values()) for text, of in column.counts.items()}
-    return sorted({int(float(text)) for text, number in rows.items() if number >= RARE and POINT.fullmatch(text)})
+    return sorted(number for number, rows in _whole_numbers(column).items() if rows >= RARE)
+
+
+def _whole_numbers(column: ColumnProfile) -> Counter[int]:
+    """Return the rows of each number of a column of few whole ones; nothing if thousands have a mark."""
+    rows: Counter[int] = Counter()
+    if column.reads == "integer" and not column.parted:
+        for text, of in column.counts.items():
+            if POINT.fullmatch(text):
+                rows[int(float(text))] += sum(of.values())
+    return rows
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:

@@ -13,7 +13,7 @@ from parties.jobs.release.noise import CONFIDENCE
 from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
-INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
+INTERVAL = f"{CONFIDENCE:.0%}, noise only".replace("%", " %")
 
 
 def text(document: Document) -> str:

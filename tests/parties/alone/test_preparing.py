@@ -520,3 +520,26 @@ def test_people_are_guessed_by_names_of_many_values_that_repeat(
     (tmp_path / "a.csv").write_text(f"{name},x\n" + "".join(f"{7 * (i % values)},{i % 3}\n" for i in range(1000)))
     table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
     assert ("# person =" in party_text("a", table, tmp_path)) == is_person
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([*range(98), 99], "'99'"),  # an age of a traffic register
+        ([*range(60), 81, 95, 96, 97, 99], "'95', '96', '97', '99'"),
+        ([0, 1, 2, 98, 99], "'98', '99'"),
+        ([*range(1, 300), 996, 999], "'996', '999'"),
+        (list(range(100)), ""),
+        (list(range(0, 100, 3)), ""),
+        ([*range(30), 42], ""),
+    ],
+)
+def test_codes_after_a_gap_at_the_end_are_pointed_out(tmp_path: Path, numbers: list[int], codes: str) -> None:
+    cells = [str(number) for number in numbers for _ in range(12)]
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    proposal = propose(table)
+    for columns in (proposal.columns, fit(table, proposal.schema).columns):
+        remarks = " ".join(columns[0].remarks)
+        assert ("codes for no value?" in remarks) == bool(codes)
+        assert remarks.startswith(f"{codes} at its end" if codes else "")
