@@ -15,6 +15,9 @@ every leaf but the root keeps the rules or is empty, for then its class says not
 keeps them wherever it can be split. Where it does not, the tree is a leaf of the first class, whatever the rows: the
 same as if nobody had any, and as could come from rows whose majority that is.
 
+Pruning (`protocols.pruning`) bars splits that are not worth their leaves in the same way: a node without a feasible
+one that is worth them is a leaf.
+
 Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
 node is a leaf stays hidden, as do all counts, and which attributes were barred. Number and shape of messages follow
 from the problem and the tree.
@@ -43,6 +46,7 @@ from protocols.leaves import leaf_netlist
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
 from protocols.problem import Problem
+from protocols.pruning import pruned
 from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.engines import Bits, Engine
 
@@ -92,8 +96,8 @@ def grown(
         nodes, depth, parents = grower.nodes, level.depth, grower.parents
         left = max(len(node.candidates) for node in nodes)
         last = depth == problem.max_depth or not left
-        ruled = problem.rules.any and (depth == 0 or not last)
-        tables = counts.level(level.trees, attributes=not last and (ruled or left > 1))
+        ruled, prunes = problem.rules.any and (depth == 0 or not last), problem.prune is not None and not last
+        tables = counts.level(level.trees, attributes=not last and (ruled or prunes or left > 1))
         tables.check(len(nodes), problem.classes, problem.max_rows * problem.trees)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
@@ -101,7 +105,9 @@ def grown(
             if ruled:
                 ruling = _ruling(engine, problem, nodes, tables.distinct or tables, whole, depth, last)
             else:
-                ruling = NO_RULING if last or not problem.runs else _askable(engine, nodes)
+                ruling = NO_RULING if last or prunes or not problem.runs else _askable(engine, nodes)
+            if prunes:
+                ruling = pruned(engine, problem, level.trees, [node.candidates for node in nodes], tables, ruling)
             open_nodes, majorities = _leaves(engine, problem, nodes, tables, majorities.take(parents), ruling, last)
             if len(open_nodes):
                 _splits(engine, problem, nodes, open_nodes, tables, ruling)
@@ -112,7 +118,8 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
     """Return this party's rows by class, int64[classes], if a rule compares with them: of one tree."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
-    return counts.level((Open(),), attributes=False).classes[0]
+    tables = counts.level((Open(),), attributes=False)
+    return (tables.distinct or tables).classes[0]
 
 
 # Rules for leaves.

@@ -15,6 +15,7 @@ from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
 
+Prune = Literal["mdl", "chi2", "pessimistic"]  # see `protocols.pruning`
 Criterion = Literal["entropy", "gini"]
 
 
@@ -30,6 +31,7 @@ class Problem:
     max_depth: int | None = None
     rules: Rules = NO_RULES
     runs: Runs = ()  # of questions that ask one ordered column by its edges
+    prune: Prune | None = None
     criterion: Criterion = "entropy"  # of the class once the attribute is known: the least is best
     trees: int = 1
     drawn: int | None = None  # attributes that a node chooses from, drawn anew for each; None: all that it has left
@@ -50,7 +52,7 @@ class Problem:
         """`InputError` if what attributes are compared by does not fit 64-bit words."""
         if self.criterion == "gini":
             self.fractions()
-        if self.criterion == "entropy" or self.rules.diversity == "entropy":
+        if "entropy" in (self.criterion, self.rules.diversity) or self.prune in ("mdl", "chi2"):
             self.precision()
 
     def fractions(self, prices: Prices = GARBLED) -> reciprocal.Parameters:

@@ -37,6 +37,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("README.md", "docs/choosing.md", "docs/security.md", "docs/tutorial.md", "examples/README.md"),
     "Questions": (
         "docs/release.md",
+        "docs/boosting.md",
         "docs/clusters.md",
         "docs/regression.md",
         "docs/studies.md",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
 DEFAULTS = Id3Settings()
-ALIKE = ("criterion", "k", "l", "splits", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
+ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
 
 
 class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
@@ -52,7 +52,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
     `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
-    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
+    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `prune`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
     `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of
     a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table.
     `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
@@ -83,6 +83,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
         t: float = DEFAULTS.t,
         splits: str = DEFAULTS.splits,
+        prune: str = DEFAULTS.prune,
         plain: bool = DEFAULTS.plain,
         tolerance: float = DEFAULTS.tolerance,
         min_rows: int = DEFAULTS.min_rows,
@@ -100,6 +101,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         self.l = l
         self.t = t
         self.splits = splits
+        self.prune = prune
         self.plain = plain
         self.tolerance = tolerance
         self.min_rows = min_rows

@@ -49,6 +49,7 @@ class JointForestClassifier(JointID3Classifier):
         k: int | None = DEFAULTS.k,
         l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
         splits: str = DEFAULTS.splits,
+        prune: str = DEFAULTS.prune,
         plain: bool = DEFAULTS.plain,
         tolerance: float = DEFAULTS.tolerance,
         min_rows: int = DEFAULTS.min_rows,
@@ -67,6 +68,7 @@ class JointForestClassifier(JointID3Classifier):
         self.k = k
         self.l = l
         self.splits = splits
+        self.prune = prune
         self.plain = plain
         self.tolerance = tolerance
         self.min_rows = min_rows

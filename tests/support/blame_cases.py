@@ -11,7 +11,7 @@ from parties.jobs import kinds
 from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
-from tests.support.specified import SCHEMA
+from tests.support.specified import CLASSIFIER, SCHEMA
 
 COLUMNS = list(SCHEMA.attributes)
 
@@ -55,9 +55,16 @@ TABLE: dict[str, dict[str, Any]] = {
     "release top exact": {"exact": True, "column": "hours", "first": 2},
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
+    "evaluate report": {"epsilon": 1.0, "classifier": CLASSIFIER},
+    "evaluate auc": {"classifier": CLASSIFIER, "at_least": 0.6},
+    "evaluate better": {"classifier": CLASSIFIER, "than": "hours"},
+    "evaluate drift": {"columns": ("hours", "rain")},
+    "survive curve": {"epsilon": 1.0, "time": "hours", "event": "play", "arm": "wind"},
+    "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"epsilon": 1.0, "column": "hours"},
     "quantile exact": {"exact": True, "column": "hours"},
     "rank": {"target": "play", "first": 2},
+    "rules": {"columns": ("wind", "rain"), "support": 0.2, "k": 1},
     "scorecard": {"epsilon": 1.0, "target": "play"},
     "test chi2": {"columns": ("rain", "play")},
     "test proportions": {"target": "play", "by": "wind"},
@@ -74,6 +81,8 @@ TABLE: dict[str, dict[str, Any]] = {
         "method": "in-process",
         "iterations": 2,
     },
+    "boost": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "rounds": 1, "depth": 1},
+    "boost exact": {"exact": True, "target": "play", "columns": ("wind", "hours"), "rounds": 2, "depth": 1},
     "regress joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
     | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01},
     "regress joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}

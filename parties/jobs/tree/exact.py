@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.console import size
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tables
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
+MOST_WEIGHT = 1_000
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
@@ -42,6 +44,8 @@ class ExactTree(JointTree):
         "max_rows",
         "most_bytes",
         "splits",
+        "prune",
+        "weights",
         "plain",
         *leaf_rules.KEYS,
     )
@@ -68,18 +72,41 @@ class ExactTree(JointTree):
             domains=self.questions.domains,
             runs=self.questions.runs,
             classes=self.classes,
-            max_rows=self.settings.max_rows,
+            max_rows=self.settings.max_rows * max(self.weights),
             delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
             criterion=self.settings.criterion,
+            prune=None if self.settings.prune == "off" else self.settings.prune,
         )
 
     @property
     def single(self) -> id3.Problem:
         """The problem of one tree whose nodes choose from all attributes."""
         return self.problem
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """How often a row of each class counts. `InputError` for what says none."""
+        classes = self.schema.attributes[self.target]
+        weights = dict.fromkeys(map(str, classes), 1)
+        for text in self.settings.weights or ():
+            label, _, times = text.rpartition(":")
+            if label not in weights:
+                raise InputError(f"weights: {quoted(text)} must be CLASS:TIMES, of {listed([*weights])}")
+            if not (times.isascii() and times.isdigit() and 1 <= int(times[:5]) <= MOST_WEIGHT):
+                raise InputError(f"weights: {quoted(text)} must count rows 1 to {MOST_WEIGHT:,} times")
+            weights[label] = int(times)
+        return tuple(weights.values())
+
+    @override
+    def by_questions(self, source: Any) -> Any:
+        """See `JointTree.by_questions`: rows as often as their class says."""
+        from protocols.class_weights import Weighted
+
+        counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
+        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
 
     @override
     def check(self) -> None:
@@ -95,12 +122,15 @@ class ExactTree(JointTree):
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
+        if max(self.weights) > 1 and self.settings.support_epsilon is not None:
+            raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
 
     @property
     @override
     def question(self) -> str:
         rules = " under rules for its leaves" if self.problem.rules.any else ""
-        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}"
+        pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
+        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}{pruned}"
 
     @override
     def reveals(self, peer: str) -> list[str]:
@@ -123,10 +153,11 @@ class ExactTree(JointTree):
     def scored(self) -> int:
         """The number of nodes, at most, of which every attribute is scored for each node that is split.
 
-        Rules that sum up both parties' rows do so for leaves too.
+        Rules that sum up both parties' rows do so for leaves too, and so does pruning.
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
+        computed |= self.problem.prune is not None
         return max(self.questions.domains, default=1) if computed else 1
 
     @override

@@ -95,6 +95,9 @@ class PrivateTree(SeveralTrees):
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
+        for name in ("prune", "weights"):
+            if getattr(self.settings, name) != getattr(Id3Settings(), name):
+                raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.criterion != Id3Settings().criterion:
             raise InputError("criterion is the exact tree's: leave it out, or say quality")
         leaf_rules.refuse(self.settings)

@@ -11,7 +11,7 @@ from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
 from parties.jobs.settings import AnyEngine, AnyField, output, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import RowBound, TabularSettings, of_people, row_bound
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
 from parties.sources.settings import AtMost
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
@@ -54,6 +54,14 @@ class ExactSettings(TabularSettings):
         "multiway",
         "Splits of ordered columns",
         "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
+    )
+    prune: Literal["off", "mdl", "chi2", "pessimistic"] = public(
+        "off",
+        "Pruning",
+        "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors",
+    )
+    weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
+        None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
     )
     most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
         None,

@@ -21,7 +21,7 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
 from tests.support.circuits import ADDER
-from tests.support.specified import SCHEMA
+from tests.support.specified import CLASSIFIER, SCHEMA
 
 FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
 NOISE: dict[str, Any] = {"epsilon": 1.0, "max_rows": 40}
@@ -43,9 +43,16 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release top", {"column": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),
     ("release edges", {"numeric": ["hours"], **NOISE}, "exact"),
     ("release edges", {"numeric": ["hours"], "exact": True, "max_rows": 40}, "exact"),
+    ("evaluate report", {"classifier": CLASSIFIER, **NOISE}, "exact"),
+    ("evaluate auc", {"classifier": CLASSIFIER, "at_least": 0.6, "max_rows": 40}, "exact"),
+    ("evaluate better", {"classifier": CLASSIFIER, "than": "hours", "max_rows": 40}, "exact"),
+    ("evaluate drift", {"columns": ["hours", "rain"], "max_rows": 40}, "exact"),
+    ("survive curve", {"time": "hours", "event": "play", "arm": "wind", **NOISE}, "exact"),
+    ("survive compare", {"time": "hours", "event": "play", "arm": "wind", "max_rows": 40}, "exact"),
     ("quantile", {"column": "hours", **NOISE}, "exact"),
     ("quantile", {"column": "hours", "exact": True, "at": 0.9, "max_rows": 40}, "exact"),
     ("rank", {"target": "play", "measure": "iv", "max_rows": 40}, "exact"),
+    ("rules", {"columns": ["wind", "rain"], "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
     ("scorecard", {"target": "play", **NOISE}, "exact"),
     ("test chi2", {"columns": ["rain", "play"], "max_rows": 40}, "exact"),
     ("test proportions", {"target": "play", "by": "wind", **NOISE}, "exact"),
@@ -63,6 +70,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "exact",
     ),
     ("regress joint", {"method": "gradient", "steps": 3, "columns": ["wind", "hours"], **NOISE}, "exact"),
+    ("boost", {"target": "play", "rounds": 2, "depth": 2, "exact": True, "max_rows": 40}, "at most"),
+    ("boost", {"target": "rain", "rounds": 1, "depth": 2, **NOISE}, "at most"),
     ("id3", {"max_rows": 40}, "typical"),
     ("id3", {"max_rows": 40, "criterion": "gini"}, "typical"),
     ("forest", {"max_rows": 40, "trees": 3}, "typical"),
