@@ -110,7 +110,7 @@ def rows_of(place: PlaceSettings) -> RowQuery:
 
     `InputError` as of `open_rows`.
     """
-    rows, spelling = open_rows(place), place.format
+    rows, spelling = open_rows(place), place.spelling
     if not spelling.missing and not spelling.thousands and spelling.decimal == ".":
         return rows
     cells = []

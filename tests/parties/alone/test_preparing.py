@@ -221,6 +221,7 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
         ("a,b\n1,2\n1\n", [], "x.csv"),
         ("a,a\n1,2\n", [], "stands twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
+        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only one: is it a table?"),
         ("a,b\n1,x\n2,x\n", ["--target", "b"], "cannot be the target: it has one value only"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
         ("a\nx\n", [], "no column is left"),

@@ -282,7 +282,7 @@ def test_an_export_with_decimal_commas_is_read_as_prepare_reads_it(
     plan["columns"] = {name: plan["columns"][name] for name in ("Kosten", "sex", "odd")}
     Path("publish.toml").write_text(tomli_w.dumps(plan))
     capsys.readouterr()
-    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
     shown = capsys.readouterr()
     lost = dict(re.findall(r"lost of (\w+) +([0-9.]+)%", shown.out))
     assert float(lost["odd"]) == 100 > 50 > float(lost["Kosten"])
@@ -295,3 +295,6 @@ def test_an_export_with_decimal_commas_is_read_as_prepare_reads_it(
             low, high = (float(end) for end in label.strip("[").split(","))
             assert 5 <= number <= sum(low <= cell < high for cell in cells)
     assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    assert smc("apply", "--recoding", "recoding.json", "--data", "raw.csv", "--out", "again.csv") == 0
+    again = written(Path("again.csv"))
+    assert Counter(tuple(row.values()) for row in again) == Counter(tuple(row.values()) for row in rows)
