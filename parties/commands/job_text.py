@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parties.node.prediction import Prediction
 
 NAMES = 14  # columns of a sheet for the names of entries
+MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
@@ -109,7 +110,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.table or job.peer_table:
         yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     if job.columns:
-        yield "columns", [", ".join(job.columns)]
+        yield "columns", [_folded(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
     notes = [] if job.state in ENDED else [f"note: {sentence}" for sentence in cautions(job)]
     if job.remarks:
@@ -144,6 +145,14 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         )
     if job.ended_at is not None:
         yield "ended", [f"{moment(job.ended_at)} UTC"]
+
+
+def _folded(columns: Sequence[str]) -> str:
+    """Return columns for a line; of many the first, and where all of them stand."""
+    if len(columns) <= MOST_COLUMNS:
+        return ", ".join(columns)
+    more = f"and {len(columns) - MOST_COLUMNS} more (smc show --json names all {len(columns)})"
+    return f"{', '.join(columns[:MOST_COLUMNS])} {more}"
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -184,4 +193,5 @@ def _parameters(job: JobView) -> Iterator[str]:
         parameter = known.get(name)
         left_to_engine = parameter is not None and parameter.is_engine and value is None
         if words := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
-            yield f"{name} {words}"
+            are_columns = parameter is not None and parameter.column
+            yield f"{name} {_folded(words.split(', ')) if are_columns else words}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parties.base import console, files
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
 from parties.commands.publish_log import check_outputs, log_options, recording
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
 OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
+MOST = 0.5  # of a column: so much more is worth a line
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
 
 
@@ -49,17 +50,21 @@ group.add_command(open_command)
 def plan_command(source: str, table: str | None, config_file: Path | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
 
-    With --config the file is read as smc prepare described it, and the plan says how it is spelled.
+    The plan says how a file is spelled: with --config as smc prepare described it, else as it looks.
     """
+    from parties.alone.preparing.profile import profile
     from parties.alone.publish.planning import propose
-    from parties.sources import open_rows
+    from parties.alone.publish.reading import rows_of
 
     files.check_outputs({"--out": out}, [*paths(source), config_file])
     check_proposal(out)
     where = chosen(source, table, config_file)
-    with open_rows(where) as rows, console.progress("reading") as status:
-        proposal = propose(rows, _from(out, source), table, status.doing)
-    spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True))
+    with console.progress("reading") as status:
+        if "://" not in source and where.party_table is None:
+            where = where.model_copy(update={"format": profile(where).spelling})
+        with rows_of(where) as rows:
+            proposal = propose(rows, _from(out, source), table, status.doing)
+    spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
@@ -147,6 +152,9 @@ def anonymise_command(
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
     _written(into, outputs.values())
+    if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
+        shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
+        console.err.print(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
 
 
 @group.command(
