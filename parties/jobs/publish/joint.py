@@ -79,6 +79,13 @@ class PublishJoint(Recoded):
 
         return opened(len(self.columns), state, step)
 
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of each class whether it is cut, in which column and where; first if any can be."""
+        columns, edges = len(self.problem.domains), max(self.problem.domains) - 1
+        begun = 0 if step.number else 1 + len(self.columns)
+        return begun + step.size * (1 + (columns - 1).bit_length() + max(0, edges - 1).bit_length())
+
     # What it costs.
 
     @override

@@ -184,6 +184,18 @@ class JointTable(BySchema):
             "masked number": visible,
         }
 
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: what is small, what is empty, and the numbers that the analyst sees."""
+        return self.bits_at_most
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        if self.layout.noise is not None:
+            return 0
+        return self.layout.problem.cells * (1 + (self.settings.zeros == "shown") + self.layout.width + 1)
+
     @property
     @override
     def spends(self) -> tuple[Loss, ...]:

@@ -97,6 +97,7 @@ class Triangles(Release):
                 lambda state: {**about, "numbers": [{"of": "graph", "value": state[0]}]},
                 opens="exact number",
                 target=ends[1],
+                bits=comb(size, 3).bit_length(),
             )
         together = self.settings.together
         privacy = self.epsilon, exact(self.settings.delta), self.replaced, together
