@@ -81,10 +81,12 @@ class PublishJoint(Recoded):
 
     @override
     def bits(self, step: Step) -> int:
-        """See `Kind.bits`: of each class whether it is cut, in which column and where; first if any can be."""
-        columns, edges = len(self.problem.domains), max(self.problem.domains) - 1
-        begun = 0 if step.number else 1 + len(self.columns)
-        return begun + step.size * (1 + (columns - 1).bit_length() + max(0, edges - 1).bit_length())
+        """See `Kind.bits`: of each class, twice, whether it is cut, in which column and where; first if any can be."""
+        from protocols.publish.openings import Asked
+
+        domains = self.problem.domains
+        begun, times = (0 if step.number else 1 + len(self.columns)), min(2, len(domains))
+        return begun + step.size * times * (1 + sum(Asked(domains, (), ()).widths))
 
     # What it costs.
 
