@@ -34,6 +34,6 @@ def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
     if lacking := [str(party) for party, enough in enumerate(both) if not enough]:
         where = f"the table of party {' and that of party '.join(lacking)}"
         raise PastBitsError(
-            f"stopped before {step.words or 'it began'}, which opens up to {bits:,} bits of exact answers: {where} has "
+            f"stopped before {step.words or 'it began'}, which opens up to {bits:,} bit{'s' * (bits > 1)} of exact answers: {where} has "
             "fewer left (bits in its budget); ask for less, or with noise"
         )

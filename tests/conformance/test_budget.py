@@ -246,7 +246,7 @@ def test_a_count_is_bisected_as_far_as_the_bits_go(nodes: Nodes) -> None:
     last = asked((low + high) // 2)
     for view in nodes.finished(last):
         assert view.state == "failed"
-        assert "stopped before counting, which opens up to 1 bits of exact answers: the table of party 1" in view.why
+        assert "stopped before counting, which opens up to 1 bit of exact answers: the table of party 1" in view.why
     assert "exact bits  4 opened by exact answers; 0 left of 4" in smc(nodes.b, "budget", "show")
     assert "exact bits  4 opened by exact answers; not bounded" in smc(nodes.a, "budget", "show")
     for node in (nodes.a, nodes.b):
