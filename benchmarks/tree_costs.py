@@ -135,7 +135,7 @@ def _counted(numbers: Indices, shape: tuple[int, ...], *columns: Indices) -> Ind
 
 def bytes_of(task: ExactTree, tree: Tree, profile: Profile) -> int:
     """Return the bytes of a tree's run, both ways: counted, or of large trees level by level in parts."""
-    levels = list(of_levels(task.domains, task.classes, tree))
+    levels = list(of_levels(task.problem, (tree,)))
     problem, splits = (
         task.problem,
         [len(level.decisions.leaves) - int(level.decisions.leaves.sum()) for level in levels],

@@ -21,11 +21,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocols.counts import RowCounts
+from protocols.counts import NoRows
 from protocols.edges import Runs
-from protocols.id3 import Level, OnLevel, Problem, Tree, id3
+from protocols.grower import Level, OnLevel
+from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
-from protocols.tree import Open, Split
+from protocols.tree import Forest, Open, Split
 from smc.counting import Answers, CountingEngine, forecast
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
@@ -38,7 +39,12 @@ BLOCK = 8  # instances: what costs a multiple of this costs as much apart as tog
 
 def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
     """Count the run that ends with this tree."""
-    _count(engine, problem, _tree_answers(problem, tree))
+    with_forest(engine, problem, (tree,))
+
+
+def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
+    """Count the run that ends with these trees."""
+    _count(engine, problem, _forest_answers(problem, forest))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
@@ -56,6 +62,25 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         return
     for depth, (nodes, inner) in enumerate(_typical_levels(ordered, splits)):
         level_in_parts(engine, problem, depth, nodes, inner, domains[depth:], largest // (len(domains) + 1))
+
+
+def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
+    """Count a run that ends with as many typical trees, each node choosing from as many attributes as it may.
+
+    All levels are counted in parts, see `typical`.
+    """
+    single = replace(problem, trees=1, drawn=None)
+    mean, every = mean_domain(problem), len(problem.domains)
+    domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
+    ordered = replace(single, domains=domains, runs=_single(problem, every))
+    for depth, (nodes, inner) in enumerate(_typical_levels(ordered, typical_splits(single))):
+        left = domains[depth:][: problem.drawn]
+        if depth:
+            nodes, inner = nodes * problem.trees, inner * problem.trees
+            level_in_parts(engine, single, depth, nodes, inner, left, largest // (every + 1))
+        else:
+            with engine.repeated(problem.trees):
+                level_in_parts(engine, single, depth, nodes, inner, left, largest)
 
 
 def level_in_parts(
@@ -171,7 +196,7 @@ def _level(
 
     with suppress(_LevelCountedError):
         most = [*([1] * first), 0 if last else splits]
-        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), start, begins)
+        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), (start,), begins)
 
 
 def most_nodes(problem: Problem) -> int:
@@ -235,18 +260,16 @@ def _count(
     engine: CountingEngine,
     problem: Problem,
     answers: Answers,
-    start: Tree = Open(),  # noqa: B008
+    start: Forest | None = None,
     progress: OnLevel | None = None,
 ) -> None:
     engine.answers = answers
-    no_rows = np.zeros((0, len(problem.domains)), dtype=np.int64)
-    counts = RowCounts(problem.domains, problem.classes, no_rows, np.zeros(0, dtype=np.int64))
-    id3(engine, problem, counts, progress, start)
+    grown(engine, problem, NoRows(problem.domains, problem.classes), progress, start)
 
 
-def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
-    """Yield what `id3` opens, in order, when it finds `tree`."""
-    for level in levels(problem.domains, problem.classes, tree, problem.runs):
+def _forest_answers(problem: Problem, forest: Forest) -> Iterator[list[BitMatrix]]:
+    """Yield what is opened, in order, when these trees are found."""
+    for level in levels(problem, forest):
         yield [level.decisions.bits(problem.classes)]
         if level.choices is not None:
             yield [choice_bits(level.choices, level.left)]

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.tree import Open, Split, Tree
+from protocols.tree import Forest, Open, Split, Tree, walk
 from smc.errors import InputError
 
 BATCH = 1 << 16  # lines of a piece
@@ -26,11 +26,13 @@ class LevelCounts:
     """Numbers of own rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
-    schema order. It is empty where the caller asked for classes only.
+    schema order. It is empty where the caller asked for classes only. Where a tree has rows more than once, `distinct`
+    are the numbers of those that it has at all.
     """
 
     classes: Indices
     values: tuple[Indices, ...]
+    distinct: LevelCounts | None = None
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
         """Raise `InputError` for another shape, or for more rows than were agreed on."""
@@ -46,6 +48,40 @@ class Counts(Protocol):
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+
+
+class ForestCounts(Protocol):
+    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
+
+
+class Unpartitioned:
+    """All rows for one tree."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """See `ForestCounts.level`."""
+        (tree,) = forest
+        return self._counts.level(tree, attributes)
+
+
+class NoRows:
+    """Nobody's rows, in as many trees as there are."""
+
+    def __init__(self, domains: Sequence[int], classes: int) -> None:
+        self._domains = domains
+        self._classes = classes
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """See `ForestCounts.level`."""
+        nodes = sum(isinstance(node, Open) for tree in forest for node, _ in walk(tree))
+        shapes = self._domains if attributes else ()
+        tables = tuple(np.zeros((nodes, size, self._classes), dtype=np.int64) for size in shapes)
+        return LevelCounts(np.zeros((nodes, self._classes), dtype=np.int64), tables)
 
 
 class Rows(Counts, Protocol):

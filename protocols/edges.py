@@ -91,14 +91,15 @@ class Questions:
             else sums[column]
             for column, edge in self.asked
         ]
-        return LevelCounts(tables.classes, tuple(by_question))
+        distinct = None if tables.distinct is None else self.counts(tables.distinct)
+        return LevelCounts(tables.classes, tuple(by_question), distinct)
 
 
 class Asked:
     """A source of counts by columns, asked by questions: of a tree, or of a forest."""
 
     def __init__(self, source: Any, questions: Questions) -> None:
-        """Take a `protocols.counts.Counts`, or a `protocols.release.tree.ForestCounts`."""
+        """Take a `protocols.counts.Counts`, or a `protocols.counts.ForestCounts`."""
         self._source = source
         self._questions = questions
 

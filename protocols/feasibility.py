@@ -73,30 +73,33 @@ def rule(
 ) -> Ruling:
     """Return what the rules say of a level, from this party's counts.
 
-    `splits` holds for every node and attribute left int64[values, classes]. At the root `root` is int64[1, classes].
+    `splits` holds for every node and attribute left int64[values, classes]; `root` is int64[trees, classes] there.
     `whole` is int64[classes], this party's rows in all. A node with fewer attributes left than another has the verdict
     on its first one again; one without any may not be split.
     """
     candidates = [groups for node in splits for groups in node]
-    groups = candidates if root is None else [*candidates, root]
+    groups = candidates if root is None else [*candidates, *root[:, None]]
     if problem.rules.against == "peer":
         feasible, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:
         feasible, entropies = kept_by_both(engine, problem, groups, whole)
-    lengths = np.array([len(node) for node in splits])
-    places = padded(lengths, np.cumsum(lengths) - lengths, int(lengths.max()))
-    verdicts = feasible
-    if places.size and not lengths.all():
-        places[lengths == 0] = len(groups)
-        verdicts = Bits.join([feasible, engine.constant(np.zeros((1, 1), dtype=np.uint8))])
     return Ruling(
-        tuple(verdicts.take(column) for column in places.T),
+        by_place(engine, feasible.take(slice(len(candidates))), np.array([len(node) for node in splits])),
         None if root is None else feasible.take(slice(len(candidates), None)),
         entropies,
     )
 
 
-def _batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
+def by_place(engine: Engine, feasible: Bits, lengths: Indices) -> tuple[Bits, ...]:
+    """Return the verdicts [1, splits] of nodes with so many attributes left each by place, see `Ruling`."""
+    places = padded(lengths, np.cumsum(lengths) - lengths, int(lengths.max()))
+    if places.size and not lengths.all():
+        places[lengths == 0] = feasible.batch
+        feasible = Bits.join([feasible, engine.constant(np.zeros((1, 1), dtype=np.uint8))])
+    return tuple(feasible.take(column) for column in places.T)
+
+
+def batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
     """Return those of a few at a time: what is held of each is a count a class and one for all."""
     ends = np.cumsum([len(part) * (classes + 1) for part in groups])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
@@ -127,7 +130,7 @@ def kept_by_both(
     Each split is int64[groups, classes], this party's counts; `whole` int64[classes], all its rows. For entropy
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
-    parts = [_kept_in_batch(engine, problem, part, whole) for part in _batches(splits, problem.classes)]
+    parts = [_kept_in_batch(engine, problem, part, whole) for part in batches(splits, problem.classes)]
     sums = [word for _, word in parts if word is not None]
     return Bits.join([bits for bits, _ in parts]), engine.words.join(sums) if sums else None
 

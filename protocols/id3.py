@@ -15,6 +15,9 @@ every leaf but the root keeps the rules or is empty, for then its class says not
 keeps them wherever it can be split. Where it does not, the tree is a leaf of the first class, whatever the rows: the
 same as if nobody had any, and as could come from rows whose majority that is.
 
+Pruning (`protocols.pruning`) bars splits that are not worth their leaves in the same way: a node without a feasible
+one that is worth them is a leaf.
+
 Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
 node is a leaf stays hidden, as do all counts, and which attributes were barred. Number and shape of messages follow
 from the problem and the tree.
@@ -31,53 +34,23 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from protocols.counts import Counts, Indices, LevelCounts
-from protocols.edges import padded, remaining
+from protocols.counts import Counts, ForestCounts, Indices, LevelCounts, Unpartitioned
+from protocols.edges import padded
 from protocols.entropies import argmin_netlist, conditional_entropies
 from protocols.feasibility import NO_RULING, Ruling, rule
+from protocols.gini import impurities
+from protocols.grower import Grower, Level, Node, OnLevel
 from protocols.leaves import leaf_netlist
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
 from protocols.problem import Problem
-from protocols.tree import Leaf, Open, Split, Tree, open_depth
+from protocols.pruning import pruned
+from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.engines import Bits, Engine
 
-__all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
-
-
-@dataclass(frozen=True)
-class Level:
-    """A step of a run: about to decide the open nodes of `tree`, which lie at `depth`."""
-
-    depth: int
-    nodes: int
-    tree: Tree
-
-
-OnLevel = Callable[[Level], None]
-
-
-@dataclass
-class _Node:
-    """A node while the tree grows; `attribute` or `label` is set once it is decided."""
-
-    attributes: tuple[int, ...]
-    label: int | None = None
-    attribute: int | None = None
-    children: list[_Node] = field(default_factory=list)
-
-    def frozen(self) -> Tree:
-        """Return the tree below, as it stands."""
-        if self.label is not None:
-            return Leaf(self.label)
-        if self.attribute is not None:
-            return Split(self.attribute, tuple(child.frozen() for child in self.children))
-        return Open()
+__all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "grown", "id3"]
 
 
 def id3(
@@ -105,83 +78,65 @@ def id3(
         >>> run_local(program)[0]
         Split(attribute=0, children=(Leaf(label=0), Leaf(label=1)))
     """
-    root, level, parents = _thawed(problem, start)
+    (tree,) = grown(engine, problem, Unpartitioned(counts), progress, (start,))
+    return tree
+
+
+def grown(
+    engine: Engine, problem: Problem, counts: ForestCounts, progress: OnLevel | None = None, start: Forest | None = None
+) -> Forest:
+    """Return the joint trees, as many as the problem says, their levels decided together; else as `id3`."""
+    start = (Open(),) * problem.trees if start is None else start
+    grower = Grower(problem.domains, problem.runs, start, problem.candidates)
     if problem.classes == 1:
-        return Leaf(0)
-    depth = open_depth(start) or 0
+        return (Leaf(0),) * len(start)
     majorities: Bits | None = None  # of the parents of the level's nodes
     whole = _all_rows(problem, counts)
-    while level:
-        if progress is not None:
-            progress(Level(depth, len(level), root.frozen()))
-        left = max(len(node.attributes) for node in level)
+    for level in grower.levels(progress):
+        nodes, depth, parents = grower.nodes, level.depth, grower.parents
+        left = max(len(node.candidates) for node in nodes)
         last = depth == problem.max_depth or not left
-        ruled = problem.rules.any and (depth == 0 or not last)
-        tables = counts.level(root.frozen(), attributes=not last and (ruled or left > 1))
-        tables.check(len(level), problem.classes, problem.max_rows)
+        ruled, prunes = problem.rules.any and (depth == 0 or not last), problem.prune is not None and not last
+        tables = counts.level(level.trees, attributes=not last and (ruled or prunes or left > 1))
+        tables.check(len(nodes), problem.classes, problem.max_rows * problem.trees)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
-                majorities = _parents_majorities(engine, problem, tables, parents)
+                majorities = _parents_majorities(engine, problem, tables, parents, depth)
             if ruled:
-                ruling = _ruling(engine, problem, level, tables, whole, depth, last)
+                ruling = _ruling(engine, problem, nodes, tables.distinct or tables, whole, depth, last)
             else:
-                ruling = NO_RULING if last or not problem.runs else _askable(engine, level)
-            open_nodes, majorities = _leaves(engine, problem, level, tables, majorities.take(parents), ruling, last)
+                ruling = NO_RULING if last or prunes or not problem.runs else _askable(engine, nodes)
+            if prunes:
+                ruling = pruned(engine, problem, level.trees, [node.candidates for node in nodes], tables, ruling)
+            open_nodes, majorities = _leaves(engine, problem, nodes, tables, majorities.take(parents), ruling, last)
             if len(open_nodes):
-                _splits(engine, problem, level, open_nodes, tables, ruling)
-        level, parents = _children(problem, level)
-        depth += 1
-    return root.frozen()
+                _splits(engine, problem, nodes, open_nodes, tables, ruling)
+    return grower.trees
 
 
-def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]:
-    """Return the root of a tree to grow, its open nodes, and the number of each one's parent among the last splits."""
-    open_depth(start)  # refuses a tree whose open nodes are not one level
-    level: list[_Node] = []
-    parents: list[int] = []
-
-    def thaw(tree: Tree, attributes: tuple[int, ...]) -> _Node:
-        node = _Node(attributes)
-        if isinstance(tree, Open):
-            level.append(node)
-        elif isinstance(tree, Leaf):
-            node.label = tree.label
-        else:
-            node.attribute = tree.attribute
-            node.children = [
-                thaw(child, remaining(problem.runs, attributes, tree.attribute, answer))
-                for answer, child in enumerate(tree.children)
-            ]
-            if isinstance(tree.children[0], Open):  # then all are
-                parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
-        return node
-
-    root = thaw(start, tuple(range(len(problem.domains))))
-    return root, level, np.array(parents or [0], dtype=np.int64)
-
-
-def _all_rows(problem: Problem, counts: Counts) -> Indices:
-    """Return this party's rows by class, int64[classes], if a rule compares with them."""
+def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
+    """Return this party's rows by class, int64[classes], if a rule compares with them: of one tree."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
-    return counts.level(Open(), attributes=False).classes[0]
+    tables = counts.level((Open(),), attributes=False)
+    return (tables.distinct or tables).classes[0]
 
 
 # Rules for leaves.
 
 
 def _ruling(
-    engine: Engine, problem: Problem, level: list[_Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
+    engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
     """Return what the rules say of every node and attribute left, and of the root."""
-    splits = [[tables.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
+    splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
         return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)
 
 
-def _askable(engine: Engine, level: list[_Node]) -> Ruling:
+def _askable(engine: Engine, nodes: list[Node]) -> Ruling:
     """Return which nodes have an attribute left, where nodes of one depth may have different ones."""
-    left = np.array([[bool(node.attributes) for node in level]], dtype=np.uint8)
+    left = np.array([[bool(node.candidates) for node in nodes]], dtype=np.uint8)
     return Ruling((), None, None, engine.constant(left))
 
 
@@ -191,7 +146,7 @@ def _askable(engine: Engine, level: list[_Node]) -> Ruling:
 def _leaves(
     engine: Engine,
     problem: Problem,
-    level: list[_Node],
+    nodes: list[Node],
     tables: LevelCounts,
     inherited: Bits,
     ruling: Ruling,
@@ -207,22 +162,22 @@ def _leaves(
         sides = count_inputs(engine, tables.classes.T, width)
         winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
         (opened,) = engine.reveal(decided)
-    decisions = Decisions.read(opened, problem.classes, np.array([last or not node.attributes for node in level]))
-    for node, leaf, label in zip(level, decisions.leaves, decisions.labels, strict=True):
+    decisions = Decisions.read(opened, problem.classes, np.array([last or not node.candidates for node in nodes]))
+    for node, leaf, label in zip(nodes, decisions.leaves, decisions.labels, strict=True):
         if leaf:
             node.label = int(label)
     open_nodes = np.flatnonzero(~decisions.leaves)
     return open_nodes, winner.take(open_nodes)
 
 
-def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices) -> Bits:
+def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:
     """Return the (secret) majority class of each parent of the first level's nodes, from the sums over its children.
 
     The root has none above it: if nobody has a row, the tree is the first class. An only child needs none.
     """
     width = index_width(problem.classes)
     first = engine.constant(np.zeros((width, int(parents[-1]) + 1), dtype=np.uint8))
-    if len(parents) == 1:
+    if not depth or len(parents) == 1:
         return first
     above = np.zeros((first.batch, problem.classes), dtype=np.int64)
     np.add.at(above, parents, tables.classes)
@@ -236,22 +191,21 @@ def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, p
 
 
 def _splits(
-    engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
+    engine: Engine, problem: Problem, nodes: list[Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
 ) -> None:
     """Choose the attribute of every open node."""
-    candidates = [level[i].attributes for i in open_nodes]
+    candidates = [nodes[i].candidates for i in open_nodes]
     lengths = np.array([len(left) for left in candidates])
     most = int(lengths.max())
     if most == 1:
         chosen = np.zeros(len(candidates), dtype=np.int64)  # nothing to compare
     else:
-        if ruling.scores is None:
-            with engine.session.phase("entropy"):
-                scores = conditional_entropies(
-                    engine, problem, candidates, [table[open_nodes] for table in tables.values]
-                )
+        if ruling.scores is None or problem.criterion != "entropy":
+            scored = conditional_entropies if problem.criterion == "entropy" else impurities
+            with engine.session.phase(problem.criterion):
+                scores = scored(engine, problem, candidates, [table[open_nodes] for table in tables.values])
         else:
-            of_nodes = np.repeat(np.arange(len(level)), [len(node.attributes) for node in level])
+            of_nodes = np.repeat(np.arange(len(nodes)), [len(node.candidates) for node in nodes])
             places = np.flatnonzero(np.isin(of_nodes, open_nodes)).reshape(-1, 1)
             scores = engine.words.total(ruling.scores, places, ruling.scores.width)
         with engine.session.phase("argmin"):
@@ -262,20 +216,4 @@ def _splits(
             (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
         chosen = read_choices(index, lengths)
     for node, left, choice in zip(open_nodes, candidates, chosen, strict=True):
-        level[node].attribute = left[choice]
-
-
-# The next level.
-
-
-def _children(problem: Problem, level: list[_Node]) -> tuple[list[_Node], Indices]:
-    """Return the children of this level's splits, and the number of each one's parent among them."""
-    splits = [node for node in level if node.attribute is not None]
-    for node in splits:
-        assert node.attribute is not None
-        node.children = [
-            _Node(remaining(problem.runs, node.attributes, node.attribute, answer))
-            for answer in range(problem.domains[node.attribute])
-        ]
-    widths = [len(node.children) for node in splits]
-    return [child for node in splits for child in node.children], np.repeat(np.arange(len(splits)), widths)
+        nodes[node].attribute = left[choice]

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.edges import Runs, remaining
+from protocols.grower import Grower
 from protocols.opened import Bounds, index_below
-from protocols.tree import Leaf, Open, Split, Tree
+from protocols.problem import Problem
+from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
@@ -71,28 +72,26 @@ class OpenedLevel:
         return nodes, leaves, len(self.choices or ())
 
 
-def levels(domains: Sequence[int], classes: int, tree: Tree, runs: Runs = ()) -> Iterator[OpenedLevel]:
-    """Yield what a run opens that finds this tree, level by level, as far as the tree is decided."""
-    level = [(tree, tuple(range(len(domains))))] if classes > 1 else []
-    while level and not any(isinstance(node, Open) for node, _ in level):
-        nodes = [node for node, _ in level]
-        labels = [node.label if isinstance(node, Leaf) else 0 for node in nodes]
-        decisions = Decisions(np.array([isinstance(node, Leaf) for node in nodes]), np.array(labels, dtype=np.int64))
-        splits = [(node, rest) for node, rest in level if isinstance(node, Split)]
-        left = max((len(rest) for _, rest in splits), default=0)
-        choices = [rest.index(node.attribute) for node, rest in splits] if splits and left > 1 else None
+def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
+    """Yield what a run opens that finds these trees, level by level, as far as they are decided."""
+    grower = Grower(problem.domains, problem.runs, (Open(),) * len(forest), problem.candidates)
+    ahead: list[Tree] = list(forest)
+    for _ in grower.levels() if problem.classes > 1 else ():
+        if any(isinstance(tree, Open) for tree in ahead):
+            return
+        labels = [tree.label if isinstance(tree, Leaf) else 0 for tree in ahead]
+        decisions = Decisions(np.array([isinstance(tree, Leaf) for tree in ahead]), np.array(labels, dtype=np.int64))
+        splits = [(node, tree) for node, tree in zip(grower.nodes, ahead, strict=True) if isinstance(tree, Split)]
+        left = max((len(node.candidates) for node, _ in splits), default=0)
+        choices = [node.candidates.index(tree.attribute) for node, tree in splits] if splits and left > 1 else None
         yield OpenedLevel(decisions, choices, left)
-        level = [
-            (child, remaining(runs, rest, node.attribute, answer))
-            for node, rest in splits
-            for answer, child in enumerate(node.children)
-        ]
+        for node, tree in splits:
+            node.attribute = tree.attribute
+        ahead = [child for _, tree in splits for child in tree.children]
 
 
-def opened(
-    domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None, runs: Runs = ()
-) -> dict[str, int]:
-    """Count the values of each kind that are opened for a tree, or for its level at `depth`."""
-    counts = [level.counts() for level in levels(domains, classes, tree, runs)]
+def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
+    """Count the values of each kind that are opened for trees, or for their level at `depth`."""
+    counts = [level.counts() for level in levels(problem, forest)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
 
+from protocols import reciprocal
 from protocols.edges import Runs
 from protocols.precision import Precision, count_width, derive
 from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
+
+Prune = Literal["mdl", "chi2", "pessimistic"]  # see `protocols.pruning`
+Criterion = Literal["entropy", "gini"]
 
 
 @dataclass(frozen=True)
@@ -23,13 +31,33 @@ class Problem:
     max_depth: int | None = None
     rules: Rules = NO_RULES
     runs: Runs = ()  # of questions that ask one ordered column by its edges
+    prune: Prune | None = None
+    criterion: Criterion = "entropy"  # of the class once the attribute is known: the least is best
+    trees: int = 1
+    drawn: int | None = None  # attributes that a node chooses from, drawn anew for each; None: all that it has left
+    seed: int = 0  # public, of these draws
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
             raise InputError("ID3 needs at least one class, one value per attribute and room for one row")
         if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
             raise InputError("the minimum of rows and the maximum depth cannot be negative")
+        if self.trees < 1 or (self.drawn is not None and self.drawn < 1):
+            raise InputError("a forest needs one tree, and a node one attribute to choose from")
+        if self.trees > 1 and self.rules.close:
+            raise InputError("t compares leaves with all rows, and every tree has rows of its own: leave t out")
         self.rules.check(self.classes, self.max_rows)
+
+    def check(self) -> None:
+        """`InputError` if what attributes are compared by does not fit 64-bit words."""
+        if self.criterion == "gini":
+            self.fractions()
+        if "entropy" in (self.criterion, self.rules.diversity) or self.prune in ("mdl", "chi2"):
+            self.precision()
+
+    def fractions(self, prices: Prices = GARBLED) -> reciprocal.Parameters:
+        """Derive the parameters of 1 / n in the same way: see `protocols.gini`."""
+        return reciprocal.derive(Fraction(self.delta) / 4, 2 * self.max_rows, prices)
 
     def precision(self, prices: Prices = GARBLED) -> Precision:
         """Derive the logarithm's parameters for counts up to the size of the union, cheapest at those prices."""
@@ -39,3 +67,15 @@ class Problem:
     def count_width(self) -> int:
         """Bits of a count of the union."""
         return count_width(2 * self.max_rows)
+
+    def candidates(self, tree: int, depth: int, place: int, left: Sequence[int]) -> tuple[int, ...]:
+        """Return what a node chooses from, of the attributes left: all, or a public draw.
+
+        It is node number `place` among those of its tree that are open at this depth.
+        """
+        if self.drawn is None or self.drawn >= len(left):
+            return tuple(left)
+        text = f"smc forest {self.seed} {tree} {depth} {place}".encode()
+        words = hashlib.shake_256(text).digest(8 * len(left))
+        keys = [(words[8 * i : 8 * i + 8], attribute) for i, attribute in enumerate(left)]
+        return tuple(sorted(attribute for _, attribute in sorted(keys)[: self.drawn]))

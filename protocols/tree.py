@@ -37,6 +37,7 @@ class Split:
 
 
 Tree = Open | Leaf | Split
+Forest = tuple[Tree, ...]
 
 
 def open_depth(tree: Tree) -> int | None:

@@ -37,8 +37,10 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("README.md", "docs/choosing.md", "docs/security.md", "docs/tutorial.md", "examples/README.md"),
     "Questions": (
         "docs/release.md",
+        "docs/boosting.md",
         "docs/clusters.md",
         "docs/regression.md",
+        "docs/studies.md",
         "docs/synthesis.md",
         "docs/publish.md",
         "docs/local.md",

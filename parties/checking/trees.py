@@ -17,8 +17,8 @@ from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
 from protocols.counts import Indices, LevelCounts
 from protocols.release.tree import private_tree
-from protocols.release.tree_problem import Forest, Problem
-from protocols.tree import Leaf, Split, Tree
+from protocols.release.tree_problem import Problem
+from protocols.tree import Forest, Leaf, Split, Tree
 from smc.engines import Engine
 
 EVEN = 3  # rows of each class in the leaf that is even
@@ -52,7 +52,7 @@ class _Copies:
         self._own = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `protocols.release.tree.ForestCounts`: the roots, or the children of those that are split."""
+        """See `protocols.counts.ForestCounts`: the roots, or the children of those that are split."""
         classes = [lines for tree in forest if not isinstance(tree, Leaf) for lines in self._lines(tree)]
         values = (np.array([self._own] * len(classes)),) if attributes else ()
         return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)

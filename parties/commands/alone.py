@@ -16,7 +16,8 @@ from parties.commands.options import FILE, check_proposal, json_option, proposal
 from parties.commands.own_table import TABLE, chosen
 from parties.commands.rows import tell_left_out
 from parties.models import linear
-from parties.models.linear import LinearModel, Slope
+from parties.models.boosted import BoostedModel
+from parties.models.linear import LinearModel
 from parties.models.load import Classifier, load_model
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
@@ -127,7 +128,9 @@ def _bounded(text: str) -> tuple[str, range]:
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data raw.csv --config party.toml --score")
 @click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
-@click.option("--model", "model_file", type=FILE, help="A model of `smc release naive-bayes` or `smc regress`.")
+@click.option(
+    "--model", "model_file", type=FILE, help="A model of `smc release naive-bayes`, `smc regress` or `smc boost`."
+)
 @click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")
 @click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
 @TABLE
@@ -152,17 +155,17 @@ def predict(
             raise click.UsageError("give --tree or --model, and the rows: --data or --config")
         if (tree_file is None) == (model_file is None):
             raise InputError("give --tree or --model, one of the two")
-        model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())
+        model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
     actual = rows.values.get(model.target)
-    if isinstance(model, LinearModel) and model.classes is None:
+    if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
         _show_numbers(labels, model, actual, only_score, as_json)
         return
     score = prediction.score(labels, actual) if actual is not None else None
     calibration: list[Predicted] = []
     if actual is not None and (only_score or as_json):
-        scores = model.scores(rows) if isinstance(model, LinearModel) else None
+        scores = model.scores(rows) if isinstance(model, LinearModel | BoostedModel) else None
         calibration = prediction.calibration(labels, actual, scores)
     if only_score and (score is None or score.accuracy is None):
         raise InputError(f"--score: the rows have no column {quoted(model.target)} with classes to compare with")
@@ -183,8 +186,20 @@ def predict(
         screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
 
 
+def _tree(path: Path) -> TreeFile:
+    """Read a tree's file. `InputError` names the flag that a model is given by, if it is one."""
+    try:
+        return TreeFile.load(path)
+    except InputError as error:
+        try:
+            load_model(path)
+        except InputError:
+            raise error from None
+        raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
+
+
 def _show_numbers(
-    numbers: list[str], model: LinearModel, actual: list[str] | None, only_score: bool, as_json: bool
+    numbers: list[str], model: LinearModel | BoostedModel, actual: list[str] | None, only_score: bool, as_json: bool
 ) -> None:
     """Show what a model of numbers says, and how far it is from rows whose number is known."""
     score = None if actual is None else linear.score(numbers, actual)
@@ -224,8 +239,8 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
     if table.is_chosen:
         tell_left_out(table)
     columns = dict.fromkeys(_columns(model))
-    numbers = [name for name in columns if isinstance(model, LinearModel) and isinstance(model.columns[name], Slope)]
-    of_numbers = [model.target] if isinstance(model, LinearModel) and model.classes is None else []
+    numbers = list(model.numeric) if isinstance(model, LinearModel | BoostedModel) else []
+    of_numbers = [model.target] if isinstance(model, LinearModel | BoostedModel) and model.classes is None else []
     agreed = schema.load(table.schema_file).numeric([*numbers, *of_numbers])
     if lacking := [name for name in columns if name not in agreed.attributes]:
         raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")

@@ -16,6 +16,8 @@ from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from parties.node.prediction import Prediction
+
 NAMES = 14  # columns of a sheet for the names of entries
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
@@ -57,7 +59,7 @@ def advance(progress: Progress) -> str:
     return f"{volume}, {progress.rounds:,} rounds{left}"
 
 
-def volume_of(cost: PredictedCost) -> str:
+def volume_of(cost: PredictedCost | Prediction) -> str:
     """Return the bytes that a job will take, and the most that it can, if that is known."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     return f"{console.size(cost.bytes)} both ways{most}"
@@ -160,7 +162,8 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
         table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
-        state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
+        waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
+        state = waits or ("for the peer's consent" if job.state == "waiting" else job.state)
         table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),

@@ -18,7 +18,8 @@ from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
-from parties.commands.rows import TABLE, choose, opened, paths, place
+from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
+from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,17 +43,24 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
 @click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
 @TABLE
+@CONFIG
 @proposal_option
 @json_option
-def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
-    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""
-    from parties.alone.publish.planning import propose
+def plan_command(source: str, table: str | None, config_file: Path | None, out: Path, as_json: bool) -> None:
+    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
 
-    files.check_outputs({"--out": out}, paths(source))
+    With --config the file is read as smc prepare described it, and the plan says how it is spelled.
+    """
+    from parties.alone.publish.planning import propose
+    from parties.sources import open_rows
+
+    files.check_outputs({"--out": out}, [*paths(source), config_file])
     check_proposal(out)
-    with opened(source, table) as rows, console.progress("reading") as status:
+    where = chosen(source, table, config_file)
+    with open_rows(where) as rows, console.progress("reading") as status:
         proposal = propose(rows, _from(out, source), table, status.doing)
-    files.write_text(out, proposal.text)
+    spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True))
+    files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
@@ -180,6 +188,8 @@ def apply_command(
     choose(source, config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
+    if source.party_table is None:  # later rows come as the first ones did
+        source = source.model_copy(update={"format": recoding.format})
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
         report = apply(recoding, source, target, max_suppressed, register, escape_formulas)
         log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)

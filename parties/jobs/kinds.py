@@ -102,7 +102,10 @@ BUILT_IN |= _in_files()
 GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [release.sum] in party.toml
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
+    "survive": "Learn how long the rows of both parties survive, or whether arms differ.",
+    "evaluate": "Judge scores and models on the rows of both parties, or whether tables differ.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
+    "test": "Ask whether a difference or a dependence is more than chance.",
 }
 
 

@@ -67,6 +67,11 @@ class LinearModel:
             return cls(target, None, start, parsed, (float(bounds[0]), float(bounds[1])))  # type: ignore[arg-type]
         return cls(target, (classes[0], classes[1]), start, parsed)
 
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns whose cells are numbers."""
+        return tuple(name for name, column in self.columns.items() if isinstance(column, Slope))
+
     def predict(self, rows: Columns) -> list[str]:
         """Return the class of every row, or its number; only columns of the model are needed.
 

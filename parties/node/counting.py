@@ -33,7 +33,8 @@ def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
     both = (fits, bool(theirs)) if session.party == 0 else (bool(theirs), fits)
     if lacking := [str(party) for party, enough in enumerate(both) if not enough]:
         where = f"the table of party {' and that of party '.join(lacking)}"
+        opens = f"{bits:,} {'bit' if bits == 1 else 'bits'} of exact answers"
         raise PastBitsError(
-            f"stopped before {step.words or 'it began'}, which opens up to {bits:,} bit{'s' * (bits > 1)} of exact answers: {where} has "
-            "fewer left (bits in its budget); ask for less, or with noise"
+            f"stopped before {step.words or 'it began'}, which opens up to {opens}: {where} has fewer left (bits in its "
+            "budget); ask for less, or with noise"
         )

@@ -8,12 +8,17 @@ with importing("parties.notebook"):
     from parties.notebook.anonymiser import Anonymiser
     from parties.notebook.binning import bin_labels, equal_width
     from parties.notebook.blurred import BlurredTreeClassifier
+    from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
     from parties.notebook.estimator import JointID3Classifier
+    from parties.notebook.forest import JointForestClassifier
     from parties.notebook.pseudonymiser import Pseudonymiser
 
 __all__ = [
     "Anonymiser",
     "BlurredTreeClassifier",
+    "JointBoostClassifier",
+    "JointBoostRegressor",
+    "JointForestClassifier",
     "JointID3Classifier",
     "Preparer",
     "Pseudonymiser",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
 from parties.jobs.running import Report
+from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
 DEFAULTS = Id3Settings()
-PARAMETERS = ("epsilon", "k", "l", "t", "splits", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
+ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
 
 
 class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
@@ -51,10 +52,10 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
     `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
-    `epsilon`, `k`, `l`, `t`, `splits`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for `smc
-    id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of a party, unless of
-    none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way
-    to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
+    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `prune`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
+    `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of
+    a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table.
+    `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
     writes `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_`
@@ -63,6 +64,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     (None otherwise).
     """
 
+    _kind: ClassVar[type[Id3 | Forest]] = Id3
+    _named: ClassVar[tuple[str, ...]] = ("epsilon", "t", *ALIKE)
     classes_: NDArray[Any]
     attributes_: tuple[str, ...]
     schema_: Schema | None
@@ -75,10 +78,12 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         target: str | None = None,
         *,
         epsilon: float | None = DEFAULTS.epsilon,
+        criterion: str = DEFAULTS.criterion,
         k: int | None = DEFAULTS.k,
         l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
         t: float = DEFAULTS.t,
         splits: str = DEFAULTS.splits,
+        prune: str = DEFAULTS.prune,
         plain: bool = DEFAULTS.plain,
         tolerance: float = DEFAULTS.tolerance,
         min_rows: int = DEFAULTS.min_rows,
@@ -91,10 +96,12 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         self.schema = schema
         self.target = target
         self.epsilon = epsilon
+        self.criterion = criterion
         self.k = k
         self.l = l
         self.t = t
         self.splits = splits
+        self.prune = prune
         self.plain = plain
         self.tolerance = tolerance
         self.min_rows = min_rows
@@ -140,7 +147,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             return self._fit_at_node(cast("Operator", self.peer), {**settings, **typed}, job, deadline)
         if typed or job is not None:
             raise InputError(f"{', '.join(typed) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
-        return self._fit_rows(X, y, validated(Id3Settings, settings))
+        return self._fit_rows(X, y, validated(self._kind.Settings, settings))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, [rows], in the type of `classes_`.
@@ -149,12 +156,16 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         on a row's path are looked at. `NotFittedError` before fit.
         """
         check_is_fitted(self)
-        tree = compiled(self.tree_)
-        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=tree.domains)
-        columns = self._binned(columns)
+        trees = [compiled(tree) for tree in self.tree_file_.trees]
+        domains = {name: values for tree in trees for name, values in tree.domains.items()}
+        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains)
+        cells = {column.name: column for column in self._binned(columns)}
         names = [categories.spell(name) for name in self.classes_.tolist()]
-        classes = self.classes_[[names.index(label) for label in tree.labels]]
-        return classes[tree.predict({column.name: column for column in columns}, rows)]
+        votes: NDArray[np.int64] = np.zeros((rows, len(names)), dtype=np.int64)
+        for tree in trees:
+            places_of_labels = np.array([names.index(label) for label in tree.labels])
+            votes[np.arange(rows), places_of_labels[tree.predict(cells, rows)]] += 1
+        return self.classes_[votes.argmax(axis=1)]
 
     @property
     def tree_(self) -> Node:
@@ -163,11 +174,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that are given, numpy's numbers as Python's."""
-        values = {name: getattr(self, name) for name in PARAMETERS}
+        values = {name: getattr(self, name) for name in self._named}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
-    def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
+    def _fit_rows(self, X: Any, y: Any, settings: Any) -> JointID3Classifier:
         """Learn alone or with the peer."""
         link, schema = self._link(), self._agreed()
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
@@ -178,12 +189,12 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             if schema is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")
             rows, agreed, target = X, schema, schema.choose_target(self.target)
-            task = Id3.of(settings, agreed, target)
+            task = self._kind.of(settings, agreed, target)
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         else:
             agreed, target, columns, labels = self._read(X, y, schema)
-            task = Id3.of(settings, agreed, target)
+            task = self._kind.of(settings, agreed, target)
             rows = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
         task.check()
@@ -208,10 +219,12 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             fields["target"] = self.target
         if "columns" in fields:
             fields["columns"] = list(fields["columns"])
+        if self._kind is not Id3:
+            fields["protocol"] = self._kind.name
         submitted = node.submit(fields) if job is None else node.job(job)
         view, result = fitting.at_node(node, submitted, deadline)
         tree_file = TreeFile.parse(result.tree)
-        if tree_file.others:
+        if tree_file.others and self._kind is Id3:
             raise InputError(
                 f"job {view.id} has brought {len(tree_file.trees)} trees that vote: smc predict classifies by them"
             )
@@ -220,7 +233,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             agreed = agreed.only(view.columns)
             if agreed.digest() != tree_file.schema_digest:
                 raise InputError(f"job {view.id} was made for another schema than the one given")
-        leaves = {place.node.label for place in places(tree_file.tree) if isinstance(place.node, Leaf)}
+        every = [place.node for tree in tree_file.trees for place in places(tree)]
+        leaves = {node.label for node in every if isinstance(node, Leaf)}
         classes = sorted(leaves) if agreed is None else agreed.attributes[tree_file.target]
         self.tree_file_, self.classes_ = tree_file, np.array(classes, dtype=object)
         self.attributes_ = tuple(name for name in view.columns if name != view.target)

@@ -15,6 +15,7 @@ from parties.models.trees.drawing import draw_svg
 from parties.models.trees.onnx import to_onnx
 from parties.models.trees.text import to_dot, to_text
 from parties.notebook.binning import bin_labels
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -48,6 +49,8 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
     gets the empty text.
     """
     fitted = _fitted(classifier)
+    if fitted.tree_file_.others:
+        raise InputError("trees that vote have no ONNX model yet: smc predict classifies by them")
     about = {"target": fitted.tree_file_.target, "schema_digest": fitted.tree_file_.schema_digest}
     if fitted.edges_:
         about["bins"] = json.dumps(fitted.edges_)

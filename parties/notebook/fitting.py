@@ -27,19 +27,22 @@ NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads o
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
-class _Log(console.StatusLine):
+class Log(console.StatusLine):
     """A console that tells the log instead of the terminal."""
 
     def __init__(self) -> None:
         super().__init__(None)
 
     def doing(self, what: str) -> None:
+        """Tell it to whoever debugs."""
         log.debug(what)
 
     def say(self, what: str) -> None:
+        """Tell it."""
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:
+        """Tell once that it takes long."""
         if not done:
             log.warning(what)  # it takes long: whoever has set up no log sees it as well
 
@@ -75,7 +78,7 @@ def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, R
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

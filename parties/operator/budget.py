@@ -81,7 +81,9 @@ class Exposure(View):
     @property
     def words(self) -> str:
         """The same in a phrase."""
-        most = "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
+        most = (
+            "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
+        )
         left = "" if self.left is None else f"; {self.left:,} are left here: it stops before a step that takes more"
         return f"{most}, {self.opened:,} so far{left}"
 

@@ -14,23 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from protocols.counts import Counts, Indices, LevelCounts, RowCounts, Rows
+from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Tree
 from smc.errors import InputError
 
 DEALT = 1 << 24  # rows that are dealt in memory, at most
-
-
-class Unpartitioned:
-    """All rows for one tree."""
-
-    def __init__(self, counts: Counts) -> None:
-        self._counts = counts
-
-    def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.release.tree.ForestCounts.level`."""
-        (tree,) = forest
-        return self._counts.level(tree, attributes)
 
 
 class Partitioned:
@@ -45,7 +33,7 @@ class Partitioned:
         self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]
 
     def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
-        """See `protocols.release.tree.ForestCounts.level`."""
+        """See `protocols.counts.ForestCounts.level`."""
         found = [part.level(tree, attributes) for part, tree in zip(self._parts, forest, strict=True)]
         values = tuple(np.concatenate(tables) for tables in zip(*(level.values for level in found), strict=True))
         return LevelCounts(np.concatenate([level.classes for level in found]), values)

@@ -36,64 +36,46 @@ after the choice, in a round trip more: with it, all n nodes would pay for what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
-from protocols.counts import Indices, LevelCounts
-from protocols.edges import padded, remaining
+from protocols.counts import ForestCounts, Indices, LevelCounts
+from protocols.edges import padded
+from protocols.grower import Grower, OnLevel
 from protocols.majority import count_inputs
 from protocols.opened import index_below
 from protocols.release.choice import noisy_argmax
 from protocols.release.geometric import OneSidedGeometric
-from protocols.release.tree_problem import Forest, Problem
-from protocols.tree import Leaf, Open, Split, Tree, decided_levels
+from protocols.release.tree_problem import Problem
+from protocols.tree import Forest, Leaf
 from smc.circuit import Builder, Form, Integer, Netlist, argmax
 from smc.engines import Bits, Engine
-
-
-class ForestCounts(Protocol):
-    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
-
-    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """Where a run is: about to decide the open nodes of the forest, which lie at `depth`."""
-
-    depth: int
-    nodes: int
-    forest: Forest
 
 
 def private_tree(
     engine: Engine,
     problem: Problem,
     counts: ForestCounts,
-    progress: Callable[[Level], None] | None = None,
+    progress: OnLevel | None = None,
     start: Forest | None = None,
 ) -> Forest:
     """Return the joint trees. Each party passes its own source of counts; both pass the same `start`.
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
     """
-    forest = problem.beginning if start is None else start
+    grower = Grower(problem.domains, problem.runs, problem.beginning if start is None else start)
     if problem.classes == 1:
         return (Leaf(0),) * problem.trees
-    while lefts := attributes_left(problem, forest):
-        depth, left = decided(forest), max(map(len, lefts))
-        if progress is not None:
-            progress(Level(depth, len(lefts), forest))
-        last = depth == problem.max_depth or not left
+    for level in grower.levels(progress):
+        lefts = [node.attributes for node in grower.nodes]
+        left = max(map(len, lefts))
+        last = level.depth == problem.max_depth or not left
         chooses = not last and problem.candidates(left) > 1
-        own = counts.level(forest, chooses)
+        own = counts.level(level.trees, chooses)
         own.check(len(lefts), problem.classes, problem.max_rows)
-        with engine.session.phase(f"level {depth}"):
+        with engine.session.phase(f"level {level.depth}"):
             asking = np.array([node for node, questions in enumerate(lefts) if questions and not last], dtype=np.int64)
             choices, stops = np.zeros(len(lefts), dtype=np.int64), np.full(len(lefts), True)
             if chooses:
@@ -101,9 +83,12 @@ def private_tree(
                 choices[asking] = _choices(engine, problem, [lefts[node] for node in asking], tables)
             stops[asking] = choices[asking] == left
             labels = iter(_labels(engine, problem, own.classes[stops]))
-        found = zip(lefts, choices, stops, strict=True)
-        forest = _grown(problem, forest, ((None, int(next(labels))) if s else (a[c], 0) for a, c, s in found))
-    return forest
+        for node, choice, leaf in zip(grower.nodes, choices, stops, strict=True):
+            if leaf:
+                node.label = int(next(labels))
+            else:
+                node.attribute = node.attributes[choice]
+    return grower.trees
 
 
 # The attribute of each node, or that it is a leaf.
@@ -209,38 +194,3 @@ def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
             indices += engine.run(netlist, *inputs, engine.random(law.bits * problem.classes, len(part)))
         (opened,) = engine.reveal(Bits.join(indices))
     return index_below(opened, problem.classes, "a leaf's class")
-
-
-# The trees.
-
-
-def decided(forest: Forest) -> int:
-    """Return how many levels are decided: the depth of the open nodes, if there are any."""
-    return max(map(decided_levels, forest))
-
-
-def attributes_left(problem: Problem, forest: Forest) -> list[tuple[int, ...]]:
-    """Yield the attributes that each open node has left, tree by tree."""
-
-    def below(tree: Tree, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if isinstance(tree, Open):
-            yield left
-        elif isinstance(tree, Split):
-            for answer, child in enumerate(tree.children):
-                yield from below(child, remaining(problem.runs, left, tree.attribute, answer))
-
-    return [left for tree in forest for left in below(tree, tuple(range(len(problem.domains))))]
-
-
-def _grown(problem: Problem, forest: Forest, found: Iterator[tuple[int | None, int]]) -> Forest:
-    """Return the forest with its open nodes decided: an attribute, or None and a class, for each in order."""
-
-    def grow(tree: Tree) -> Tree:
-        if isinstance(tree, Split):
-            return Split(tree.attribute, tuple(map(grow, tree.children)))
-        if isinstance(tree, Leaf):
-            return tree
-        attribute, label = next(found)
-        return Leaf(label) if attribute is None else Split(attribute, (Open(),) * problem.domains[attribute])
-
-    return tuple(map(grow, forest))

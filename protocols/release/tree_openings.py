@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from protocols.counts import LevelCounts
+from protocols.counts import NoRows
 from protocols.edges import remaining
 from protocols.openings import index_width
 from protocols.release.tree import private_tree
-from protocols.release.tree_problem import Forest, Problem
-from protocols.tree import Leaf, Open, Split, Tree, walk
+from protocols.release.tree_problem import Problem
+from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.counting import Answers, CountingEngine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
@@ -95,20 +93,6 @@ def at_most(engine: CountingEngine, problem: Problem, splits: int) -> None:
     _count(engine, alike, (bits for level in found for bits in level.bits(alike)))
 
 
-class _NoRows:
-    """A source of counts without rows."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-
-    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """See `ForestCounts.level`."""
-        nodes = sum(isinstance(node, Open) for tree in forest for node, _ in walk(tree))
-        shapes = self._problem.domains if attributes else ()
-        tables = tuple(np.zeros((nodes, size, self._problem.classes), dtype=np.int64) for size in shapes)
-        return LevelCounts(np.zeros((nodes, self._problem.classes), dtype=np.int64), tables)
-
-
 def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
     engine.answers = answers
-    private_tree(engine, problem, _NoRows(problem))
+    private_tree(engine, problem, NoRows(problem.domains, problem.classes))

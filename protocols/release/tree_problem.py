@@ -12,10 +12,9 @@ from protocols.release.choice import choice_law
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.promise import LEAST_EPSILON
 from protocols.release.quality import QUALITIES, Quality
-from protocols.tree import Open, Tree
+from protocols.tree import Forest, Open
 from smc.errors import InputError
 
-Forest = tuple[Tree, ...]
 Measure = Literal["max", "gini", "entropy"]
 
 

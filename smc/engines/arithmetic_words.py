@@ -39,6 +39,11 @@ class ArithmeticWords(Words):
         self._transfers = transfers
 
     @override
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
+        """See `Words.input`. Local: own integers are shares."""
+        return Word(summands.astype(np.uint64), width)
+
+    @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
         """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
         plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]

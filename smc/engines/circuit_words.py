@@ -13,6 +13,7 @@ from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, 
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine
 from smc.engines.words import Choice, Groups, Word, Words
+from smc.primitives import bits as bitpack
 from smc.recipes import CIRCUITS
 
 Table = tuple[int, ...]
@@ -75,6 +76,11 @@ class CircuitWords(Words):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    @override
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
+        sides = self._engine.both(bitpack.from_integers(summands.astype(np.uint64), width))
+        return Word(sides if self._engine.form == "depth" else (self._sum(sides, (), width),), width)
 
     @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:

@@ -47,6 +47,10 @@ class Words(ABC):
     prices: Prices
 
     @abstractmethod
+    def input(self, summands: NDArray[np.int64], width: int) -> Word:
+        """Return the sums of both parties' own integers, int64[batch] each, which must fit the width."""
+
+    @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
         """Select the entry that the one-hot bits point at (0 if none) from each public table of each choice."""
 

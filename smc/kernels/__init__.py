@@ -35,3 +35,6 @@ lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", 
 lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u64[]", "u64[,]")
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")
+
+add_slopes = Kernel("histogram", "add_slopes", "u8[,]", "i32[]", "i64[,]", "i64[,,,]")
+move_rows = Kernel("histogram", "move_rows", "u8[,]", "i32[]", "i32[,]")

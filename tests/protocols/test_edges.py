@@ -165,7 +165,7 @@ def test_costs_are_foreseen_and_nothing_else_is_opened(profile: Profile, rules: 
         assert public(exact.costs[party]) == real
         for name, value in public(bound.costs[party]).items():
             assert value >= real[name]
-    found = opened(problem.domains, problem.classes, tree, runs=problem.runs)
+    found = opened(problem, (tree,))
     assert found[KINDS[0]] == sum(1 for _ in walk(tree))
 
 

@@ -11,7 +11,7 @@ from parties.jobs import kinds
 from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
-from tests.support.specified import SCHEMA
+from tests.support.specified import CLASSIFIER, SCHEMA
 
 COLUMNS = list(SCHEMA.attributes)
 
@@ -39,6 +39,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "id3": {},
     "id3 with rules": {"k": 5, "l": 2, "against": "peer"},
     "id3 against the public": {"k": 5, "t": 0.4, "against": "public"},
+    "forest": {"trees": 2},
     "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
     "millionaires": {"of": "rows"},
     "majority": {},
@@ -54,6 +55,21 @@ TABLE: dict[str, dict[str, Any]] = {
     "release top exact": {"exact": True, "column": "hours", "first": 2},
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
+    "evaluate report": {"epsilon": 1.0, "classifier": CLASSIFIER},
+    "evaluate auc": {"classifier": CLASSIFIER, "at_least": 0.6},
+    "evaluate better": {"classifier": CLASSIFIER, "than": "hours"},
+    "evaluate drift": {"columns": ("hours", "rain")},
+    "survive curve": {"epsilon": 1.0, "time": "hours", "event": "play", "arm": "wind"},
+    "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
+    "quantile": {"epsilon": 1.0, "column": "hours"},
+    "quantile exact": {"exact": True, "column": "hours"},
+    "rank": {"target": "play", "first": 2},
+    "rules": {"columns": ("wind", "rain"), "support": 0.2, "k": 1},
+    "scorecard": {"epsilon": 1.0, "target": "play"},
+    "test chi2": {"columns": ("rain", "play")},
+    "test proportions": {"target": "play", "by": "wind"},
+    "test trend": {"epsilon": 1.0, "target": "play", "by": "hours"},
+    "test welch": {"column": "hours", "by": "wind"},
     "release naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
     "variance": {"column": "hours", "above": 1.25},
     "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},
@@ -65,6 +81,8 @@ TABLE: dict[str, dict[str, Any]] = {
         "method": "in-process",
         "iterations": 2,
     },
+    "boost": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "rounds": 1, "depth": 1},
+    "boost exact": {"exact": True, "target": "play", "columns": ("wind", "hours"), "rounds": 2, "depth": 1},
     "regress joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
     | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01},
     "regress joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}

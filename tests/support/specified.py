@@ -18,6 +18,9 @@ SCHEMA = Schema(
     {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
     "play",
 )
+CLASSIFIER = (
+    '{"target": "play", "classes": {"yes": 3, "no": 2}, "columns": {"wind": {"weak": [2, 1], "strong": [1, 1]}}}'
+)
 
 
 def made(inputs: Callable[[dict[str, Any]], Inputs], **job: Any) -> Proposal:

@@ -116,6 +116,11 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> Ta
             unfit[name] = "another column's name differs only in case: rename one"
     names = [name for name in rows.types if name and name not in unfit]
     if target is not None and target not in names:
+        if len(rows.types) == 1:
+            only = quoted(next(iter(rows.types)))
+            raise InputError(
+                f"{label}: there is no column {quoted(target)}, and {only} is the only one: is it a table?"
+            )
         raise InputError(f"{label}: there is no column {quoted(target)}{instead(target, names)}")
     if not names:
         raise InputError(f"{label}: there is no column that could be an attribute")

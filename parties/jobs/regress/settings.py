@@ -11,7 +11,7 @@ from parties.alone.regression.features import Features
 from parties.alone.regression.losses import Loss, LossName, loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import LocalPath
-from parties.jobs.release.settings import Delta, Epsilon, neighbours
+from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
 from parties.jobs.settings import BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
@@ -22,7 +22,6 @@ from smc.errors import InputError
 Method: TypeAlias = Literal["gradient", "output", "choice", "least-squares", "ridge"]
 SQUARES: tuple[Method, ...] = ("least-squares", "ridge")  # whose target is a column of numbers
 MOST_STEPS = 1_000
-SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 
 
 class RegressSettings(BooleanSettings, TabularSettings):
@@ -139,11 +138,6 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
     more["regularisation"] = settings.regularisation or min(max(float(f"{0.2 / ratio:.1g}"), LEAST_LAMBDA), 1.0)
     return settings.model_copy(update=more)
-
-
-def default_delta(max_rows: int) -> float:
-    """Return the greatest power of ten that is at most a thousandth of one over all rows."""
-    return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 
 def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:

@@ -61,6 +61,13 @@ class Noise:
 
         return discrete_gaussian(self.scale**2, security)
 
+    @property
+    def variance(self) -> float:
+        """The variance of one sample, of noise without a maximum."""
+        if self.family == "discrete Gaussian":
+            return float(self.scale) ** 2
+        return 1 / (2 * math.sinh(1 / (2 * float(self.scale))) ** 2)
+
     def reach(self, terms: int = 1, confidence: float = CONFIDENCE) -> int:
         """Return the least r such that the sum of so many samples is in [-r, r] with that probability or more."""
         coarseness = max(1.0, float(self.scale) / FINE)

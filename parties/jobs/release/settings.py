@@ -17,6 +17,7 @@ from smc.errors import InputError
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Where = Annotated[str, Field(max_length=20_000)]
+SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
@@ -109,6 +110,11 @@ def check_privacy(settings: Any) -> None:
     if is_exact:
         raise InputError("exact: without noise there is no delta: give one or the other")
     check_delta(delta, 2 * settings.max_rows)
+
+
+def default_delta(max_rows: int) -> float:
+    """Return the greatest power of ten that is at most a thousandth of one over all rows."""
+    return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 
 def check_columns(settings: Any, schema: Schema) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.console import size
+from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError, OnStep, State, Step
 from parties.jobs.sentences import nothing_else_of_rows
@@ -20,13 +21,15 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
-    from protocols.tree import Tree
+    from protocols.grower import Level, OnLevel
+    from protocols.tree import Forest
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
 STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tables
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
+MOST_WEIGHT = 1_000
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
@@ -35,17 +38,20 @@ class ExactTree(JointTree):
 
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
+        "criterion",
         "min_rows",
         "max_depth",
         "max_rows",
         "most_bytes",
         "splits",
+        "prune",
+        "weights",
         "plain",
         *leaf_rules.KEYS,
     )
 
     @override
-    def completed(self) -> Id3Settings:
+    def completed(self) -> Any:
         """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
@@ -66,29 +72,65 @@ class ExactTree(JointTree):
             domains=self.questions.domains,
             runs=self.questions.runs,
             classes=self.classes,
-            max_rows=self.settings.max_rows,
+            max_rows=self.settings.max_rows * max(self.weights),
             delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
+            criterion=self.settings.criterion,
+            prune=None if self.settings.prune == "off" else self.settings.prune,
         )
+
+    @property
+    def single(self) -> id3.Problem:
+        """The problem of one tree whose nodes choose from all attributes."""
+        return self.problem
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """How often a row of each class counts. `InputError` for what says none."""
+        classes = self.schema.attributes[self.target]
+        weights = dict.fromkeys(map(str, classes), 1)
+        for text in self.settings.weights or ():
+            label, _, times = text.rpartition(":")
+            if label not in weights:
+                raise InputError(f"weights: {quoted(text)} must be CLASS:TIMES, of {listed([*weights])}")
+            if not (times.isascii() and times.isdigit() and 1 <= int(times[:5]) <= MOST_WEIGHT):
+                raise InputError(f"weights: {quoted(text)} must count rows 1 to {MOST_WEIGHT:,} times")
+            weights[label] = int(times)
+        return tuple(weights.values())
+
+    @override
+    def by_questions(self, source: Any) -> Any:
+        """See `JointTree.by_questions`: rows as often as their class says."""
+        from protocols.class_weights import Weighted
+
+        counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
+        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
 
     @override
     def check(self) -> None:
         """See `JointTree.check`: also if tolerance and bound do not fit the word size."""
+        self.check_noise()
+        self.check_depth()
+        self.problem.check()
+
+    def check_noise(self) -> None:
+        """`InputError` for a setting that means something with epsilon only."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
-        self.check_depth()
-        self.problem.precision()
+        if max(self.weights) > 1 and self.settings.support_epsilon is not None:
+            raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
 
     @property
     @override
     def question(self) -> str:
         rules = " under rules for its leaves" if self.problem.rules.any else ""
-        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}"
+        pruned = f", pruned while it grows ({self.settings.prune})" if self.problem.prune else ""
+        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}{pruned}"
 
     @override
     def reveals(self, peer: str) -> list[str]:
@@ -103,7 +145,7 @@ class ExactTree(JointTree):
         """See `Kind.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
-        return opened(self.problem.domains, self.problem.classes, state, step, self.problem.runs)
+        return opened(self.problem, (state,), step)
 
     @override
     def bits(self, step: Step) -> int:
@@ -119,7 +161,8 @@ class ExactTree(JointTree):
     def bits_at_most(self) -> int:
         from protocols import cost_model
 
-        return ExactTree.bits(self, self.step(0, cost_model.most_nodes(self.problem), None))
+        nodes = self.problem.trees * cost_model.most_nodes(self.single)
+        return ExactTree.bits(self, self.step(0, nodes, None))
 
     # What it costs, and how it is run.
 
@@ -127,10 +170,11 @@ class ExactTree(JointTree):
     def scored(self) -> int:
         """The number of nodes, at most, of which every attribute is scored for each node that is split.
 
-        Rules that sum up both parties' rows do so for leaves too.
+        Rules that sum up both parties' rows do so for leaves too, and so does pruning.
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
+        computed |= self.problem.prune is not None
         return max(self.questions.domains, default=1) if computed else 1
 
     @override
@@ -163,9 +207,9 @@ class ExactTree(JointTree):
         from protocols import cost_model
 
         largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
-        if cost_model.counted_cells(self.problem, largest) * self.scored > LARGEST_COUNTED:
+        if cost_model.counted_cells(self.single, largest) * self.scored > LARGEST_COUNTED:
             return None
-        return cost_model.most_bytes(self.problem, profile, largest)
+        return cost_model.most_bytes(self.single, profile, largest)
 
     @override
     def with_result(self, state: State) -> Program:
@@ -176,22 +220,27 @@ class ExactTree(JointTree):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
-        from protocols import id3
-
         total = engine.session.meter.total
         before = total.bytes_sent + total.bytes_received
 
-        def on_level(level: id3.Level) -> None:
+        def on_level(level: Level) -> None:
             self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
-            on_step(self.step(level.depth, level.nodes, self.reached(level.tree)))
+            on_step(self.step(level.depth, level.nodes, self.reached(level.trees)))
+
+        return self.grown(engine, data, start, on_level)
+
+    def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
+        """Run the protocol, see `run`."""
+        from protocols import id3
 
         return id3.id3(engine, self.problem, data, on_level, start)
 
-    def reached(self, tree: Tree) -> State:
-        """Return the state with this tree, which may have open nodes."""
+    def reached(self, trees: Forest) -> State:
+        """Return the state with these trees, which may have open nodes."""
+        (tree,) = trees
         return tree
 
-    def _stop_if_larger(self, spent: int, level: id3.Level) -> None:
+    def _stop_if_larger(self, spent: int, level: Level) -> None:
         """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
 
         What they have cost follows from the tree so far, which is opened, and the bound is public: so to stop tells
@@ -208,7 +257,7 @@ class ExactTree(JointTree):
         where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
         more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
         problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, self.reached(level.tree), spent)
+        raise LargerThanForecastError(problem, self.reached(level.trees), spent)
 
     @cached_property
     def forecast(self) -> int | None:

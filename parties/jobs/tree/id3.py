@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from typing_extensions import override
 
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
-from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
 
 
@@ -16,7 +17,7 @@ class Id3(JointTree):
 
     @classmethod
     @override
-    def of(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
+    def of(cls, settings: Any, schema: Schema, target: str) -> JointTree:
         if settings.epsilon is not None:
             return PrivateTree(settings, schema, target)
         if settings.support_epsilon is None:

@@ -18,7 +18,7 @@ from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
-from parties.jobs.tree.settings import Id3Extra, Id3Settings
+from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
 from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, type_of
 from smc.errors import InputError
@@ -37,7 +37,7 @@ class JointTree(BySchema):
 
     name = "id3"
     title = "Decision tree"
-    Settings = Id3Settings
+    Settings: ClassVar[type[ExactSettings]] = Id3Settings
     Extra = Id3Extra
     example = "--data mine.csv --schema schema.toml --target play --out tree.json --config party.toml"
     estimate_example = "--schema schema.toml --max-rows 2000 "
@@ -46,22 +46,22 @@ class JointTree(BySchema):
     integers = True
     phases = True
     page = "tree"
-    settings: Id3Settings
+    settings: Any  # of `Settings`
     target = ""  # of a task, the class column
     specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
 
-    def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
+    def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
         super().__init__(settings, schema)
         self.target = target
         self.settings = self.completed()
 
     @classmethod
-    def of(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
+    def of(cls, settings: Any, schema: Schema, target: str) -> JointTree:
         """Return the task of these settings."""
         return cls(settings, schema, target)
 
     @classmethod
-    def checked(cls, settings: Id3Settings, schema: Schema, target: str) -> JointTree:
+    def checked(cls, settings: Any, schema: Schema, target: str) -> JointTree:
         """Return the task of these settings. `InputError` if they do not go together."""
         task = cls.of(settings, schema, target)
         task.check()
@@ -71,11 +71,11 @@ class JointTree(BySchema):
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
         """See `Kind.proposed`: some of the table's columns, and its public bound unless the job has another."""
-        assert isinstance(settings, Id3Settings)
+        assert isinstance(settings, ExactSettings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
         fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
-        settled = merge(Id3Settings(), {"max_rows": table.max_rows, **fields})
+        settled = merge(cls.Settings(), {"max_rows": table.max_rows, **fields})
         return cls.checked(settled, _of_columns(settings, schema, target), target)
 
     @classmethod
@@ -86,7 +86,7 @@ class JointTree(BySchema):
         if not isinstance(target, str) or target not in schema.attributes:
             raise ValueError("the target is not an attribute of the schema")
         fields = {name: value for name, value in specification.items() if name in cls._in_specifications()}
-        return cls.checked(merge(Id3Settings(), fields), schema, target)
+        return cls.checked(merge(cls.Settings(), fields), schema, target)
 
     @classmethod
     @override
@@ -98,7 +98,7 @@ class JointTree(BySchema):
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTree, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
-        assert isinstance(settings, Id3Settings)
+        assert isinstance(settings, ExactSettings)
         task = cls.planned(settings)
         counts, ignored = task.rows_in_file(task.schema, task.target)
         remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
@@ -109,7 +109,7 @@ class JointTree(BySchema):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
         if task.spends:
             remarks.append(KEPT_BY_NODES)
-        if settings.epsilon is None and leaf_rules.may_speak_of_one(task.settings):
+        if "epsilon" not in task.specified and leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
         return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
 
@@ -137,13 +137,13 @@ class JointTree(BySchema):
                 lines.append(f"{what} of your rows: is it known only after the outcome?")
         return lines
 
-    @staticmethod
-    def _in_specifications() -> set[str]:
+    @classmethod
+    def _in_specifications(cls) -> set[str]:
         """Return the names of the parameters that a specification has under their own names."""
-        return {parameter.key for parameter in public_parameters(Id3Settings)} - set(BY_SCHEMA)
+        return {parameter.key for parameter in public_parameters(cls.Settings)} - set(BY_SCHEMA)
 
     @abstractmethod
-    def completed(self) -> Id3Settings:
+    def completed(self) -> Any:
         """Return the settings with what was left open chosen, from public numbers only."""
 
     @abstractmethod
@@ -297,7 +297,7 @@ class JointTree(BySchema):
         return (*super().files(), *result.FILES)
 
 
-def _of_columns(settings: Id3Settings, schema: Schema, target: str) -> Schema:
+def _of_columns(settings: ExactSettings, schema: Schema, target: str) -> Schema:
     """Return the schema of the columns that the settings name alone. `InputError` if they are none to predict from."""
     columns = settings.columns
     if columns is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parties.jobs.tree.settings import Id3Settings
+from parties.jobs.tree.settings import ExactSettings, Id3Settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 KEYS = ("k", "l", "diversity", "t", "distance", "against")
 
 
-def rules_of(settings: Id3Settings) -> Rules:
+def rules_of(settings: ExactSettings) -> Rules:
     """Return the protocol's rules. `InputError` if they do not go together."""
     from protocols.rules import Rules
 
@@ -31,12 +31,12 @@ def refuse(settings: Id3Settings) -> None:
             raise InputError(f"{name} is a rule of the exact tree's leaves: leave it out, or leave out epsilon")
 
 
-def may_speak_of_one(settings: Id3Settings) -> bool:
+def may_speak_of_one(settings: ExactSettings) -> bool:
     """Return whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
     return settings.k in (None, 1) and settings.l <= 1
 
 
-def promises(settings: Id3Settings, peer: str) -> list[str]:
+def promises(settings: ExactSettings, peer: str) -> list[str]:
     """Return what the rules keep from whom, a sentence each; or what having none shows."""
     rules = rules_of(settings)
     if rules.against == "peer":

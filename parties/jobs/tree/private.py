@@ -13,16 +13,15 @@ from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import changed
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.joint import JointTree
-from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
+from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.inputs import Inputs
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
-    from protocols.release import tree
+    from protocols.grower import Level
     from protocols.release.tree_problem import Problem
     from smc.counting import Program
     from smc.engines import Engine
@@ -31,7 +30,7 @@ MOST_NODES = 1 << 20  # of a level, where every node is split
 TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
-class PrivateTree(JointTree):
+class PrivateTree(SeveralTrees):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
@@ -72,7 +71,7 @@ class PrivateTree(JointTree):
         )
 
     @override
-    def completed(self) -> Id3Settings:
+    def completed(self) -> Any:
         """See `JointTree.completed`: a depth, if none is given."""
         from protocols.release.defaults import chosen
 
@@ -96,6 +95,11 @@ class PrivateTree(JointTree):
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
+        for name in ("prune", "weights"):
+            if getattr(self.settings, name) != getattr(Id3Settings(), name):
+                raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.criterion != Id3Settings().criterion:
+            raise InputError("criterion is the exact tree's: leave it out, or say quality")
         leaf_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
@@ -146,7 +150,8 @@ class PrivateTree(JointTree):
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """See `JointTree.own_rows`: for several trees, the rows are dealt."""
-        from protocols.release.partition_rows import Partitioned, Unpartitioned
+        from protocols.counts import Unpartitioned
+        from protocols.release.partition_rows import Partitioned
 
         if self.settings.trees == 1:
             return self.by_questions(Unpartitioned(source))
@@ -154,11 +159,11 @@ class PrivateTree(JointTree):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is a `protocols.release.tree.ForestCounts`."""
+        """See `Kind.run`; `data` is a `protocols.counts.ForestCounts`."""
         from protocols.release import tree
 
-        def on_level(level: tree.Level) -> None:
-            on_step(self.step(level.depth, level.nodes, level.forest))
+        def on_level(level: Level) -> None:
+            on_step(self.step(level.depth, level.nodes, level.trees))
 
         return tree.private_tree(engine, self.problem, data, on_level, start)
 
@@ -190,50 +195,13 @@ class PrivateTree(JointTree):
         logarithms = candidates * max(self.questions.domains, default=1) * (self.classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
-    @property
-    @override
-    def beginning(self) -> State:
-        return self.problem.beginning
-
-    @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: as many as the deepest tree has."""
-        from protocols.release.tree import decided
-
-        return decided(state)
-
-    @override
-    def is_done(self, state: State) -> bool:
-        from protocols.tree import open_depth
-
-        return all(open_depth(tree) is None for tree in state)
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        from protocols.tree import cut
-
-        return tuple(cut(tree, min(steps, self.steps(state))) for tree in state)
-
-    @override
-    def encode(self, state: State) -> Any:
-        """See `Kind.encode`: a list of trees, null for the beginning."""
-        from protocols.tree import encode
-
-        return None if state == self.beginning else [encode(tree) for tree in state]
-
-    @override
-    def decode(self, value: Any) -> State:
-        from protocols.tree import decode
-
-        return self.beginning if value is None else tuple(map(decode, value))
-
     @override
     def tree_file(self, state: State) -> TreeFile:
         from parties.models.trees.tree import Noise, TreeFile
 
         settings = self.settings
         assert settings.epsilon is not None
-        first, *others = (named(tree, self.schema, self.target, self.questions) for tree in state)
+        first, *others = self.named(state)
         noise = Noise(settings.epsilon, settings.adjacency, settings.quality, settings.at_most)
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
@@ -241,4 +209,4 @@ class PrivateTree(JointTree):
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is None or len(tree_file.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
-        return tuple(indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)
+        return self.indexed(tree_file)

@@ -9,17 +9,26 @@ from pydantic import Field, model_validator
 from parties.base.settings import Count, LocalPath
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
-from parties.jobs.settings import output, own_file, public
+from parties.jobs.settings import AnyEngine, AnyField, output, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import RowBound, TabularSettings, of_people, row_bound
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
 from parties.sources.settings import AtMost
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
 
 
-class Id3Settings(TabularSettings):
-    """`smc id3`."""
+Criterion = Literal["entropy", "gini"]
+
+
+def criterion(default: Criterion, when: str = "") -> AnyField:
+    """Return the field `criterion`."""
+    words = "How attributes compare: by the entropy of the class once they are known, or by its Gini impurity"
+    return public(default, "Criterion", when + words)
+
+
+class ExactSettings(TabularSettings):
+    """Those that exact trees have, one or a forest."""
 
     target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
@@ -30,6 +39,7 @@ class Id3Settings(TabularSettings):
         "Tolerance",
         "Attributes whose conditional entropy is so near the best are as good: the delta of ID3-delta",
     )
+    criterion: Criterion = criterion("entropy")
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
     max_depth: Count | None = public(
         None,
@@ -44,6 +54,14 @@ class Id3Settings(TabularSettings):
         "multiway",
         "Splits of ordered columns",
         "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
+    )
+    prune: Literal["off", "mdl", "chi2", "pessimistic"] = public(
+        "off",
+        "Pruning",
+        "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors",
+    )
+    weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
+        None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
     )
     most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
         None,
@@ -64,6 +82,18 @@ class Id3Settings(TabularSettings):
     against: models.Against = models.against(
         "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
     )
+
+    @model_validator(mode="after")
+    def _plain_has_no_rules(self) -> ExactSettings:
+        rules = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
+        if self.plain and rules:
+            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {rules[0]}")
+        return self
+
+
+class Id3Settings(ExactSettings):
+    """`smc id3`."""
+
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
     )
@@ -91,12 +121,27 @@ class Id3Settings(TabularSettings):
     rules: LocalPath | None = output("Write the tree as rules in words, one a leaf.")
     svg: LocalPath | None = output("Draw the tree.")
 
-    @model_validator(mode="after")
-    def _plain_has_no_rules(self) -> Id3Settings:
-        rules = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
-        if self.plain and rules:
-            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {rules[0]}")
-        return self
+
+class ForestSettings(ExactSettings):
+    """`smc forest`."""
+
+    trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
+        100, "Trees", "So many trees, each of rows drawn anew by each party in secret, that vote"
+    )
+    attributes: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = public(
+        None,
+        "Attributes a node",
+        "Each node chooses from so many of the questions that it has left, drawn anew for each",
+        none="the square root of all, rounded up",
+    )
+    seed: Count = public(0, "Seed", "Public, of these draws: another seed, another forest")
+    criterion: Criterion = criterion("gini")
+    engine: AnyEngine = public("lean", "Engine", "How it is computed; auto measures the link and chooses")
+    t: Literal[1] = 1  # every tree has rows of its own: no leaf is compared with all
+    distance: Literal["variational"] = "variational"
+    out: LocalPath | None = output("Write the trees as JSON.")
+    rules: LocalPath | None = output("Write the trees as rules in words, one a leaf.")
+    svg: LocalPath | None = output("Draw the first tree.")
 
 
 class Id3Extra(Extra):

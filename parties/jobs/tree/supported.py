@@ -22,7 +22,7 @@ from parties.jobs.tree.result import indexed, indexed_counts, named
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
-    from protocols.tree import Tree
+    from protocols.tree import Forest, Tree
     from smc.counting import CountingEngine, Program
     from smc.engines import Engine, Profile
 
@@ -142,7 +142,8 @@ class SupportedTree(ExactTree):
         return program
 
     @override
-    def reached(self, tree: Tree) -> State:
+    def reached(self, trees: Forest) -> State:
+        (tree,) = trees
         return Supported(tree)
 
     @override

@@ -28,6 +28,8 @@ from tests.support.workers import Noted, breaks_at, peace
 
 SCHEMA = Schema({"age": ("young", "old"), "visits": ("0", "1", "3"), "outcome": ("good", "bad")}, "outcome")
 ROWS = [f"{age},{visits},{outcome}" for age in ("young", "old") for visits in "013" for outcome in ("good", "bad")]
+CLASSIFIER = """{"target": "outcome", "classes": {"good": 3, "bad": 2},
+    "columns": {"age": {"young": [2, 1], "old": [1, 1]}}}"""
 FORMS: dict[str, list[dict[str, Any]]] = {
     "id3": [{"max_depth": 2, "trees": 2, "stop": "off", "quality": "max"}],
     "release count": [{"where": "age = old; visits = 1", "delta": 1e-9}],
@@ -38,6 +40,14 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
     "release edges": [{"numeric": ["visits"]}],
+    "evaluate report": [{"classifier": CLASSIFIER, "target_value": "bad", "bins": 4}],
+    "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
+    "quantile": [{"column": "visits"}],
+    "scorecard": [{"columns": ["age"], "target": "outcome"}],
+    "test chi2": [{"columns": ["age", "outcome"]}],
+    "test proportions": [{"target": "outcome", "by": "sex"}],
+    "test trend": [{"target": "outcome", "by": "age"}],
+    "test welch": [{"column": "visits", "by": "sex"}],
     "release triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
     "release naive-bayes": [{"columns": ["age"]}],
     "release marginals": [{"sets": "age; age,outcome"}],

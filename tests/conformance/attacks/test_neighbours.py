@@ -22,6 +22,7 @@ from parties.link.identity import Identity, create
 from parties.node.proposal import Proposal
 from parties.tables.schema import Schema
 from tests.support.outcomes import Outcome, inputs, outcome, proposed
+from tests.support.specified import CLASSIFIER
 
 SCHEMA = Schema(
     {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
@@ -46,12 +47,30 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],
+    "evaluate report": [{"classifier": CLASSIFIER, "bins": 4, **NOISY}],
+    "evaluate auc": [
+        {"target": "play", "scores": "hours", "at_least": 0.6},
+        {"classifier": CLASSIFIER, "at_least": 0.6},
+    ],
+    "evaluate better": [{"classifier": CLASSIFIER, "than": "hours"}],
+    "evaluate drift": [{"columns": ["hours", "rain"]}],
+    "survive curve": [{"time": "hours", "event": "play", "arm": "wind", **NOISY}],
+    "survive compare": [{"time": "hours", "event": "play", "arm": "wind"}],
+    "quantile": [{"column": "hours", **NOISY}],
+    "scorecard": [{"columns": ["wind"], "target": "play", **NOISY}],
+    "test chi2": [{"columns": ["rain", "play"]}],
+    "test proportions": [{"target": "play", "by": "wind"}],
+    "test trend": [{"target": "play", "by": "hours", **NOISY}],
+    "test welch": [{"column": "hours", "by": "wind"}],
+    "rank": [{"target": "play", "first": 2}],
+    "rules": [{"columns": ["wind", "rain", "play"], "support": 0.2, "ot": "extension"}],
     "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISY},
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", **NOISY},
     ],
+    "boost": [{"rounds": 1, "depth": 2, "exact": True}, {"rounds": 2, "depth": 1, **NOISY}],
     "regress joint": [
         {"numeric": ["hours"], "steps": 2, **NOISY},
         {"method": "output", "lambda": 1e-5, **NOISY},

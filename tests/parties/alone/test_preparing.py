@@ -207,6 +207,7 @@ def test_first_and_last_days_are_not_told(tmp_path: Path) -> None:
         ("a,b\n1,2\n1\n", [], "x.csv"),
         ("a,a\n1,2\n", [], "stands twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
+        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only one: is it a table?"),
         ("a,b\n1,x\n2,x\n", ["--target", "b"], "cannot be the target: it has one value only"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
         ("a\nx\n", [], "no column is left"),

@@ -39,8 +39,21 @@ ASKED: dict[str, dict[str, Any]] = {
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "release edges": {"numeric": ("visits",)},
+    "evaluate report": {
+        "classifier": '{"target": "outcome", "classes": {"good": 3, "bad": 2}, "columns": {"sex": {"male": [2, 1], '
+        '"female": [1, 1]}}}',
+        "target_value": "bad",
+    },
+    "survive curve": {"time": "visits", "event": "outcome", "event_value": "bad"},
+    "quantile": {"column": "visits"},
+    "scorecard": {"delta": 1e-6},
+    "test chi2": {"columns": ("age", "outcome")},
+    "test proportions": {"target": "outcome", "by": "sex"},
+    "test trend": {"target": "outcome", "by": "age"},
+    "test welch": {"column": "visits", "by": "sex"},
     "cluster": {"columns": ("visits",), "bounds": ("-1:4",), "k": 2, "method": "in-process", "iterations": 3},
     "regress joint": {"target": "outcome", "delta": 1e-6},
+    "boost": {"target": "outcome", "delta": 1e-6, "rounds": 2},
     "synthesise": {"delta": 1e-6, "columns": ("age", "sex")},
     "publish joint-table": {"by": "age", "across": "sex"},
     "id3": {"target": "outcome", "max_depth": 2},
@@ -79,6 +92,8 @@ def noises(task: Any) -> list[Fraction]:
             return [task.method.noise.scale * Fraction(task.method.unit)]
         case "regress joint":
             return [task.method.noise.scale]
+        case "boost":
+            return [task.noise.scale]
         case "synthesise":
             work, epsilon = task.work, Fraction(1, 10)
             return [work.sigma(work.rho / 4), Fraction(2 * work.moved) / epsilon]
@@ -121,7 +136,9 @@ def test_noise_grows_with_the_rows_of_a_person(name: str, said: dict[str, Any], 
     by_person = task_of(name, **said, **fixed, adjacency=adjacency, at_most=at_most)
     for of_person, of_row in zip(noises(by_person), noises(by_row), strict=True):
         # What is rounded, of sums once however many rows of a person are in them, does not grow.
-        assert float(of_person / of_row) == pytest.approx(at_most, rel=0.02 if name == "regress joint" else 2e-5)
+        assert float(of_person / of_row) == pytest.approx(
+            at_most, rel=0.02 if name in ("regress joint", "boost") else 2e-5
+        )
     charged = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_person.spends]
     known = [(loss.measure, float(loss.amount), loss.times, loss.delta) for loss in by_row.spends]
     for one, other in zip(charged, known, strict=True):

@@ -23,7 +23,7 @@ from parties.node.settings import NodeFile, PeerSettings
 from parties.node.statement import Statement
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
-from tests.support.specified import SCHEMA, made
+from tests.support.specified import CLASSIFIER, SCHEMA, made
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 
@@ -55,20 +55,22 @@ EPSILON = st.sampled_from([0.01, 0.5, 1.0, 3.25])
 
 
 def noisy(
-    optional: dict[str, st.SearchStrategy[Any]] | None = None, exact: bool = True, **always: Any
+    optional: dict[str, st.SearchStrategy[Any]] | None = None, without: tuple[str, ...] = (), **always: Any
 ) -> st.SearchStrategy[dict[str, Any]]:
     """A question about the table with an epsilon, or without noise."""
-    some = {**PRIVACY, **(optional or {})}
+    some = {name: one for name, one in {**PRIVACY, **(optional or {})}.items() if name not in without}
     with_noise = EPSILON.flatmap(lambda epsilon: fields(some, table="days", epsilon=epsilon, **always))
-    without = {name: one for name, one in some.items() if name != "delta"}
-    return with_noise | fields(without, table="days", exact=True, **always)
+    plain = {name: one for name, one in some.items() if name != "delta"}
+    return with_noise | fields(plain, table="days", exact=True, **always)
 
 
+ELSEWHERE = {"where": st.sampled_from(["rain in [no, much]", "rain = no"])}  # times, targets are not restricted
 PUBLIC = {
     "id3": fields(
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
             "tolerance": st.floats(0.001, 1),
+            "criterion": st.sampled_from(["entropy", "gini"]),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
@@ -79,6 +81,19 @@ PUBLIC = {
         table="days",
     )
     | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
+    "forest": fields(
+        {
+            "trees": st.integers(1, 1000),
+            "attributes": st.integers(1, 9),
+            "seed": st.integers(0, 10**6),
+            "criterion": st.sampled_from(["entropy", "gini"]),
+            "prune": st.sampled_from(["off", "mdl", "chi2", "pessimistic"]),
+            "max_depth": st.integers(0, 200),
+            "max_rows": st.integers(5, 100_000),
+            "k": st.sampled_from([1, 5]),
+        },
+        table="days",
+    ),
     "millionaires": AMOUNT,
     "equality": AMOUNT,
     "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")
@@ -104,6 +119,36 @@ PUBLIC = {
         column="hours",
     ),
     "release edges": noisy({"parts": st.integers(2, 9), "groups": st.integers(2, 9)}, numeric=("hours",)),
+    "evaluate report": noisy(
+        {"bins": st.integers(2, 9), "cutoff": st.sampled_from([0.25, 0.5]), **ELSEWHERE}, classifier=CLASSIFIER
+    ),
+    "evaluate auc": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, at_least=0.6),
+    "evaluate better": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, than="hours"),
+    "evaluate drift": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("hours", "rain")),
+    "survive curve": noisy(
+        {"event_value": st.sampled_from(["yes", "no"]), **ELSEWHERE}, time="hours", event="play", arm="wind"
+    ),
+    "survive compare": fields(
+        {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
+        table="days",
+        time="hours",
+        event="play",
+        arm="wind",
+    ),
+    "quantile": noisy({"at": st.sampled_from([0.25, 0.9]), "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
+    "rules": fields({"support": st.sampled_from([0.2, 0.5]), "lift": st.sampled_from([0.0, 1.5])}, table="days"),
+    "rank": fields(
+        {"measure": st.sampled_from(["mi", "gini"]), "first": st.integers(1, 9)}, table="days", target="play"
+    ),
+    "scorecard": noisy(
+        {"good": st.sampled_from(["yes", "no"]), "where": st.sampled_from(["rain in [no, much]"])}, target="play"
+    ),
+    "test chi2": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("rain", "play")),
+    "test proportions": fields({"value": st.sampled_from(["yes", "no"])}, table="days", target="play", by="wind"),
+    "test trend": fields(
+        {"alternative": st.sampled_from(["less", "greater"])}, table="days", target="play", by="hours"
+    ),
+    "test welch": fields({"epsilon": st.sampled_from([0.5, 2.0])}, table="days", column="hours", by="wind"),
     "release naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
@@ -125,6 +170,19 @@ PUBLIC = {
         bounds=("-1.5:2",),
         k=3,
         method="in-process",
+    ),
+    "boost": noisy(
+        {
+            "rounds": st.integers(1, 9),
+            "depth": st.integers(1, 3),
+            "bins": st.integers(2, 9),
+            "objective": st.just("logistic"),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        },
+        without=("where",),
+        target="play",
+        columns=("wind", "hours"),
+        numeric=("hours",),
     ),
     "regress joint": st.sampled_from(["gradient", "output"]).flatmap(
         lambda method: fields(
@@ -241,12 +299,24 @@ def test_the_peer_reads_the_same_task(
     assert theirs.reveals("bob") == ours.reveals("bob")
     told = theirs.parameters()
     for key, value in {**what, **how}.items():
-        if key in told and key != "circuit":
+        if key in told and key not in ("circuit", "classifier"):
             assert told[key] == (meaning(name, key, value)), key
     defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
     if name == "publish joint-table" and what["epsilon"]:
         defaults["against"] = "public"  # noise decides by the rows of both
-    from_table = {"classes", "target", "circuit", "max_rows", "columns", "k", "max_depth"}
+    from_table = {
+        "classes",
+        "target",
+        "circuit",
+        "max_rows",
+        "columns",
+        "k",
+        "max_depth",
+        "attributes",
+        "objective",
+        "rate",
+        "delta",
+    }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
 
@@ -267,7 +337,8 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
         table = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100, **budget}
         file = NodeFile.model_validate({"tables": {"days": table}})
         asked = request(proposal, 1, "peer", file, peer, Surroundings(0, 0, datetime.now(UTC), None))
-        past = bool(budget) and "table" in job and "epsilon" not in job
+        opens_splits = name == "boost"  # without noise, whatever its leaves have
+        past = bool(budget) and "table" in job and ("epsilon" not in job or opens_splits)
         assert asked.past_budget == past
         assert decide([anything], asked).effect == ("deny" if past or "exact" in job else "permit")
         assert decide([], asked).effect == ("deny" if past or "exact" in job else "ask")

@@ -10,7 +10,7 @@ import pytest
 from parties.jobs.kind import Inputs
 from parties.node.proposal import read_job
 from smc.errors import InputError
-from tests.support.specified import SCHEMA, changed, made, refusal
+from tests.support.specified import CLASSIFIER, SCHEMA, changed, made, refusal
 
 GOOD: dict[str, dict[str, Any]] = {
     "id3": {"table": "days"},
@@ -26,8 +26,23 @@ GOOD: dict[str, dict[str, Any]] = {
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
+    "evaluate report": {"table": "days", "classifier": CLASSIFIER, "epsilon": 1},
+    "evaluate auc": {"table": "days", "classifier": CLASSIFIER, "at_least": 0.6},
+    "evaluate better": {"table": "days", "classifier": CLASSIFIER, "than": "hours"},
+    "evaluate drift": {"table": "days", "columns": ["hours", "rain"]},
+    "survive curve": {"table": "days", "time": "hours", "event": "play", "epsilon": 1},
+    "survive compare": {"table": "days", "time": "hours", "event": "play", "arm": "wind"},
+    "quantile": {"table": "days", "column": "hours", "epsilon": 1},
+    "rank": {"table": "days", "target": "play"},
+    "rules": {"table": "days", "columns": ["wind", "rain"]},
+    "scorecard": {"table": "days", "target": "play", "epsilon": 1},
+    "test chi2": {"table": "days", "columns": ["rain", "play"]},
+    "test proportions": {"table": "days", "target": "play", "by": "wind"},
+    "test trend": {"table": "days", "target": "play", "by": "hours"},
+    "test welch": {"table": "days", "column": "hours", "by": "wind"},
     "release naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
+    "boost": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "release marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
     "release triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
@@ -54,7 +69,12 @@ WRONG = [
     *(("id3", {"plain": True, **rule}, "plain") for rule in ({"k": 5}, {"l": 2}, {"t": 0.5})),
     *(("id3", {"against": value}, "against") for value in ("nobody", 1, None)),
     *((name, {"engine": value}, "engine") for name in GOOD for value in ("clear", "YAO", 1, None, ["yao"])),
-    *((name, {"engine": value}, "engine") for name in GOOD if name != "id3" for value in ("mixed", "lean")),
+    *(
+        (name, {"engine": value}, "engine")
+        for name in GOOD
+        if name not in ("id3", "boost")
+        for value in ("mixed", "lean")
+    ),
     *((name, {"ot": "none"}, "ot") for name in GOOD),
     *((name, {"garbling": 2}, "garbling") for name in GOOD),
     *((name, {"form": "tree"}, "form") for name in GOOD),

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.counts import Indices, LevelCounts, RowCounts
+from protocols.counts import Indices, LevelCounts, RowCounts, Unpartitioned
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
-from protocols.release.partition_rows import Partitioned, Unpartitioned, partition_rows
-from protocols.release.tree import decided, private_tree
+from protocols.release.partition_rows import Partitioned, partition_rows
+from protocols.release.tree import private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
-from protocols.release.tree_problem import Forest, Problem
-from protocols.tree import Leaf, Open, Split, Tree, cut, walk
+from protocols.release.tree_problem import Problem
+from protocols.tree import Forest, Leaf, Open, Split, Tree, cut, decided_levels, walk
 from smc.circuit import evaluate
 from smc.counting import forecast
 from smc.engines import Engine, Profile, engine_of, make_engine
@@ -341,7 +341,7 @@ def test_costs_are_foreseen(profile: Profile, made: Problem) -> None:
     found = opened(made, forest)
     nodes = [node for tree in forest for node, _ in walk(tree)]
     assert found[KINDS[1]] == (sum(isinstance(node, Leaf) for node in nodes) if made.classes > 1 else 0)
-    steps = [opened(made, forest, step) for step in range(decided(forest) if made.classes > 1 else 0)]
+    steps = [opened(made, forest, step) for step in range(max(map(decided_levels, forest)) if made.classes > 1 else 0)]
     assert found == {kind: sum(step[kind] for step in steps) for kind in KINDS}
 
 
@@ -350,7 +350,7 @@ def test_a_level_that_is_computed_again_draws_the_same_noise(trees: int) -> None
     made = problem((2, 3, 2), 2, trees=trees, max_depth=3, stop=False)
     rows = table(made, 80, 9)
     whole, _ = joint(made, rows, "mixed")
-    levels = decided(whole)
+    levels = max(map(decided_levels, whole))
     assert levels > 2
     for depth in range(levels + 1):
         start = tuple(cut(tree, depth) for tree in whole)

@@ -40,6 +40,8 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
         {"max_depth": 3},
         {"max_rows": 10},
         {"splits": "binary"},
+        {"prune": "mdl"},
+        {"weights": ("yes:3",)},
         {"engine": "yao"},
         {"ot": "trapdoor"},
     ],
@@ -112,6 +114,8 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
     [
         ({"quality": "gini"}, "quality is for a tree with noise: give epsilon"),
         ({"trees": 3}, "trees is for a tree with noise"),
+        ({"epsilon": 1.0, "weights": ("yes:2",)}, "weights is the exact tree's: leave it out, or leave out epsilon"),
+        ({"epsilon": 1.0, "prune": "chi2"}, "prune is the exact tree's: leave it out, or leave out epsilon"),
         ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules: leave it out, or leave out epsilon"),
         (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
         (NOISY | {"tolerance": 0.5}, "tolerance is the exact tree's"),

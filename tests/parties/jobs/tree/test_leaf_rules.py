@@ -37,7 +37,7 @@ def test_every_rule_enters_the_job(change: dict[str, Any]) -> None:
     assert job_digest(task(**change).specification()) != job_digest(task().specification())
 
 
-@pytest.mark.parametrize("given", [{}, ALL, {"l": 2}, {"t": 1}])
+@pytest.mark.parametrize("given", [{}, ALL, {"l": 2}, {"t": 1}, {"prune": "mdl"}])
 def test_the_peer_reads_the_same(given: dict[str, Any]) -> None:
     """Also of whole numbers, as JSON has them."""
     said = task(**given).specification()

@@ -1,0 +1,126 @@
+"""What a tree can ask of columns: whether a number or ordered value is below an edge, whether a category is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.arrays import Numbers
+from parties.base.text import quoted
+from parties.jobs.kind import Document
+from parties.jobs.release.values import read
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from parties.tables.types import NumberType, OrderedType, type_of
+from smc.errors import InputError
+
+MOST_BINS = 256
+MOST_SPLITS = 4096  # candidates of a node
+
+Bins = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to predict from: the bin of each of its categories, and what a result says of these bins.
+
+    `edges`: bin i >= 1 begins at this number. Else `values` are those of the bins, in their order if that counts.
+    """
+
+    name: str
+    bins: tuple[int, ...]
+    edges: tuple[float, ...] | None = None
+    values: tuple[str, ...] = ()
+    ordered: bool = True
+
+    @property
+    def size(self) -> int:
+        """The number of bins."""
+        return len(self.values) if self.edges is None else len(self.edges) + 1
+
+    @property
+    def cuts(self) -> range:
+        """The bins that can be asked for: below which, or which by itself. Of two values one is enough."""
+        return range(1, self.size) if self.ordered or self.size == 2 else range(self.size)
+
+    @property
+    def document(self) -> Document:
+        """What a model file says of it."""
+        if self.edges is not None:
+            return {"edges": list(self.edges), **({"values": list(self.values)} if self.values else {})}
+        return {"values": list(self.values), "ordered": self.ordered}
+
+    @classmethod
+    def of(cls, name: str, categories: Sequence[str], numeric: bool, bins: int) -> Column:
+        """Return a column of the schema. `InputError` if it has too many values."""
+        kind = type_of(categories)
+        present = [category for category in categories if category != MISSING or not isinstance(kind, OrderedType)]
+        if isinstance(kind, NumberType) and not numeric:
+            edges = tuple(float(edge) for edge in kind.cuts.numbers)
+            places = tuple(0 if category == MISSING else present.index(category) for category in categories)
+            return cls(name, _few(name, places), edges, tuple(present))
+        if numeric:
+            known = read(name, tuple(categories), "a number", "numeric")
+            size = -(-len(known.ordered) // bins)
+            starts = [number for number, _ in known.ordered[size::size]]
+            at = [0 if n is None else sum(n >= start for start in starts) for n in known.numbers]
+            return cls(name, tuple(at), tuple(map(float, starts)))
+        if isinstance(kind, OrderedType):  # a missing value is before all others
+            values = (*([MISSING] if MISSING in categories else []), *present)
+            return cls(name, _few(name, tuple(map(values.index, categories))), values=values)
+        return cls(name, _few(name, tuple(range(len(categories)))), values=tuple(categories), ordered=False)
+
+
+def _few(name: str, places: tuple[int, ...]) -> tuple[int, ...]:
+    if max(places, default=0) >= MOST_BINS:
+        raise InputError(
+            f"columns: {quoted(name)} has {len(places):,} values, at most {MOST_BINS} are asked: group them in the "
+            "schema, give it edges, or leave it out"
+        )
+    return places
+
+
+@dataclass(frozen=True)
+class Features:
+    """All columns, and the candidates that every node has: column by column, each with its cuts in order."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, names: Sequence[str], numeric: Sequence[str], bins: int) -> Features:
+        """Return those of the schema. `InputError` if they make too many candidates, or none."""
+        features = cls(tuple(Column.of(name, schema.attributes[name], name in numeric, bins) for name in names))
+        if not 1 <= len(features.candidates) <= MOST_SPLITS:
+            raise InputError(
+                f"columns: they make {len(features.candidates):,} splits to compare, not 1 to {MOST_SPLITS:,}: "
+                "take other columns, or bins"
+            )
+        return features
+
+    @cached_property
+    def candidates(self) -> tuple[tuple[int, int], ...]:
+        """The column and bin of each."""
+        return tuple((place, cut) for place, column in enumerate(self.columns) for cut in column.cuts)
+
+    @property
+    def size(self) -> int:
+        """The most bins of a column."""
+        return max(column.size for column in self.columns)
+
+    def codes(self, lines: Numbers) -> Bins:
+        """Return the bins of rows, from int64[rows, columns] of category indices."""
+        tables = [np.array(column.bins, dtype=np.uint8) for column in self.columns]
+        return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
+
+    def left(self, sums: Numbers) -> Numbers:
+        """Return what goes to the first child of each candidate, int64[nodes, candidates, 2], from sums by bin."""
+        below = sums.cumsum(axis=2)
+        parts = [
+            below[:, place, :-1][:, : column.size - 1] if column.ordered else sums[:, place, list(column.cuts)]
+            for place, column in enumerate(self.columns)
+        ]
+        return np.concatenate(parts, axis=1)

@@ -1,0 +1,71 @@
+"""The settings of gradient-boosted trees."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from parties.base.settings import LocalPath
+from parties.jobs.release.settings import Delta, Epsilon, neighbours
+from parties.jobs.settings import output, public
+from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
+from parties.sources.settings import AtMost
+
+Amount = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
+class BoostSettings(TabularSettings):
+    """`smc boost`."""
+
+    target: Name | None = public(
+        None, "Target", "Classes, or a column of numbers to regress on", none="target in the schema", column=True
+    )
+    columns: Columns | None = public(
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
+    )
+    numeric: Columns | None = public(
+        None,
+        "Columns of numbers",
+        "Lists of numbers in the schema that are asked by edges, or regressed on",
+        none="those that the schema types as numbers",
+        column=True,
+    )
+    objective: Literal["auto", "logistic", "softmax", "squared"] = public(
+        "auto", "Objective", "What trees lower; auto: squared for a target of numbers, else by the number of classes"
+    )
+    rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
+        50, "Rounds", "Trees, each corrects those before; of several classes a tree for each"
+    )
+    depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of a tree")
+    bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
+        32, "Bins", "A column's numbers in so many ranges at most, where the schema gives no edges"
+    )
+    rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        0.3, "Rate", "What part of its best weight a leaf gets; 1 for a single tree", left_out="0.3; 1 with rounds 1"
+    )
+    regularisation: Amount = public(1.0, "Lambda", "Added to a leaf's curvature: pulls its weight to 0", alias="lambda")
+    gamma: Amount = public(0.0, "Gamma", "A split's gain must be greater")
+    min_child_weight: Annotated[float, Field(strict=True, ge=1, le=1_000_000, allow_inf_nan=False)] = public(
+        5.0,
+        "Least curvature",
+        "Of each child, of both parties' rows: a row counts 1 with squares, at most a quarter with two classes",
+    )
+    epsilon: Epsilon | None = public(
+        None,
+        "Leaves' epsilon",
+        "Differential privacy of the leaves' weights, in all rounds; which splits are best is told without noise",
+        unless="exact",
+    )
+    delta: Delta | None = public(
+        None, "Delta", "The chance that epsilon does not hold", none="a thousandth of one over all rows, or less"
+    )
+    adjacency: Adjacency = neighbours()
+    exact: Annotated[bool, Field(strict=True)] = public(
+        False, "Exact", "No noise, in the place of epsilon: this tells each party the other's sums in every leaf"
+    )
+    max_rows: RowBound = row_bound()
+    at_most: AtMost | None = of_people()
+    svg: LocalPath | None = output("Draw which columns the trees ask.")
+    xgboost: LocalPath | None = output("Write the model as XGBoost's JSON.")

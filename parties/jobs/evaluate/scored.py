@@ -1,0 +1,204 @@
+"""Rows by bin of a score and by label: the score is a column of the schema, or what a public model says of a row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base import files
+from parties.base.arrays import Counts
+from parties.base.settings import LocalPath
+from parties.base.text import quoted
+from parties.jobs.evaluate import models
+from parties.jobs.kind import Document
+from parties.jobs.release.kind import Release
+from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
+from parties.jobs.settings import BooleanSettings, own_file, public
+from parties.jobs.tabular_settings import Name, TabularSettings
+from parties.models.linear import LinearModel
+from parties.models.trees.tree import TreeFile
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+Own = TypeVar("Own", bound="Scoring")
+MOST_MODEL = 200_000  # letters of a model in a job
+
+
+class TargetSettings(BooleanSettings, TabularSettings):
+    """What is judged, and against which labels."""
+
+    target: Name | None = public(
+        None, "Target", "The column that scores should tell: two values", none="the model's", column=True
+    )
+    target_value: Name | None = public(
+        None, "Value that is meant", "The value of the target that high scores stand for", none="yes"
+    )
+    scores: Name | None = public(None, "Scores", "The column of scores", none="those of the model", column=True)
+    model_file: LocalPath | None = own_file("Model", "The model whose scores are judged: its JSON file.", alias="model")
+    classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
+        None, "Classifier", "The model whose scores are judged, as text", none="scores are a column", node=True
+    )
+    bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
+        20, "Bins", "Of a model's scores, equally wide; those of a column are in the schema"
+    )
+
+
+@lru_cache(maxsize=16)
+def _model(text: str) -> models.Model:
+    return models.read(text)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How own rows are counted: by group (if there are groups), label and bin."""
+
+    target: str
+    positive: str
+    edges: tuple[Fraction, ...]
+    words: str  # what the scores are, a phrase
+    groups: tuple[str, ...]
+    task: Scoring
+    column: str | None
+    by: str | None
+    places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # of groups, of labels, of bins of a column
+
+    def count(self, rows: Any) -> Counts:
+        """Return how many own rows are in each cell, int64[groups, 2, bins], in one pass."""
+        schema, where = self.task.schema, self.task.where
+        order = [*schema.features(self.task.target), self.task.target]
+        groups, labels = (_rank(places) for places in self.places[:2])
+        bins = _rank(self.places[2])
+        shape = (max(1, len(self.groups)), 2, len(self.edges) - 1)
+        counts: Counts = np.zeros(shape, dtype=np.int64)
+        wanted = {
+            name: np.array([value in set(where.values(name, schema)) for value in schema.attributes[name]])
+            for name in where.columns
+        }
+        for lines in rows.batches():
+            codes = {name: lines[:, place] for place, name in enumerate(order)}
+            label = labels[codes[self.target]]
+            group = np.zeros(len(lines), dtype=np.int64) if self.by is None else groups[codes[self.by]]
+            if self.column is not None:
+                bin_ = bins[codes[self.column]]
+            else:
+                model = self.task.model
+                assert model is not None
+                values = models.scores(model, schema, self.positive, codes, len(lines))
+                bin_ = np.minimum((values * shape[2]).astype(np.int64), shape[2] - 1)
+            meant = (label >= 0) & (group >= 0) & (bin_ >= 0)
+            for name, known in wanted.items():
+                meant &= known[codes[name]]
+            np.add.at(counts, (group[meant], label[meant], bin_[meant]), lines[meant, -1])
+        return counts
+
+
+def _rank(places: Sequence[int]) -> Any:
+    """Return a table from category numbers to places in the list, -1 for the others."""
+    ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
+    ranks[list(places)] = np.arange(len(places))
+    return ranks
+
+
+class Scoring(Release):
+    """A question about scores of rows."""
+
+    @classmethod
+    @override
+    def planned(cls: type[Own], settings: Any) -> Own:
+        """See `Kind.planned`: the model is a file, too."""
+        if settings.model_file is not None:
+            text = files.read_text(settings.model_file)
+            if len(text) > MOST_MODEL:
+                raise InputError(f"{settings.model_file}: a model of more than {MOST_MODEL:,} letters is not judged")
+            settings = settings.model_copy(update={"model_file": None, "classifier": text})
+        return super().planned(settings)
+
+    @classmethod
+    @override
+    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+        """See `Release.canonical`: columns that a model takes as numbers are numbers."""
+        if (settings.scores is None) == (settings.classifier is None):
+            raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
+        if settings.classifier is not None:
+            model = _model(settings.classifier)
+            target = settings.target or model.target
+            if target != model.target:
+                raise InputError(f"target: the model's is {quoted(model.target)}, not {quoted(target)}")
+            for name in (target, *models.columns(model)):
+                if name not in schema.attributes:
+                    raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
+            settings = settings.model_copy(update={"target": target})
+            schema = schema.numeric(models.numbers(model))
+        return super().canonical(settings, schema)
+
+    @classmethod
+    @override
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`: the model's columns, too."""
+        columns = super().named(settings)
+        if settings.classifier is None:
+            return columns
+        return tuple(dict.fromkeys([*columns, *models.columns(_model(settings.classifier))]))
+
+    @property
+    def model(self) -> models.Model | None:
+        """The model that is judged, if scores are no column."""
+        return None if self.settings.classifier is None else _model(self.settings.classifier)
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return models.numbers(self.model) if self.model is not None else ()
+
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
+    @override
+    def parameters(self) -> Document:
+        """See `Kind.parameters`: the model by what it is."""
+        values = super().parameters()
+        return {**values, "classifier": None if self.model is None else self.words_of_model}
+
+    @property
+    def words_of_model(self) -> str:
+        """The model in a phrase, with its digest."""
+        digest = hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
+        what = {TreeFile: "tree", LinearModel: "linear model"}.get(type(self.model), "naive Bayes model")
+        return f"a {what} (SHA-256 {digest}...)"
+
+    def scored(self, column: str | None, by: str | None = None) -> Scored:
+        """Return how rows are counted by a column of scores, or by the model's; `InputError` if that makes no sense."""
+        target = self.settings.target
+        if target is None:
+            raise InputError(f"{self.name}.target: is missing: name the column that the scores should tell")
+        names = [name for name in (target, column, by) if name]
+        if len(set(names)) < len(names):
+            raise InputError("target, scores and groups: name each column once")
+        values = self.schema.attributes[target]
+        if target in self.where.columns:
+            raise InputError("where: the target is not restricted: who is judged has either value")
+        labels = two_values("target", target, values, self.settings.target_value, "a target")
+        positive = values[labels[1]]
+        places: tuple[int, ...] = ()
+        if column is not None:
+            places, edges, _ = ordered_bins("scores", column, self.schema.attributes[column])
+            words = f"the scores in {column}"
+        else:
+            assert self.model is not None
+            models.check(self.model, self.schema, positive)
+            edges = tuple(Fraction(i, self.settings.bins) for i in range(self.settings.bins + 1))
+            words = f"the scores of {self.words_of_model}"
+        groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
+        of_groups = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
+        return Scored(target, positive, edges, words, groups, self, column, by, (of_groups, labels, places))

@@ -1,0 +1,1 @@
+"""Questions that rows are asked in studies: tests, an order of columns, quantiles, a scorecard."""

@@ -1,0 +1,143 @@
+"""A quantile of a column of numbers over the rows of both parties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.base.settings import required
+from parties.jobs.kind import Document, Step
+from parties.jobs.release import presenting
+from parties.jobs.release.kind import Release
+from parties.jobs.release.question import Question, plain
+from parties.jobs.release.reading import marginals
+from parties.jobs.release.settings import ReleaseSettings
+from parties.jobs.release.values import read
+from parties.jobs.settings import public
+from parties.jobs.spending import exact
+from parties.jobs.tabular_settings import Name
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows
+    from smc.engines import Engine
+
+MOST_PLACES = 4096  # that noise chooses from: an argmax of all in a circuit
+
+
+class QuantileSettings(ReleaseSettings):
+    """`smc quantile`."""
+
+    column: Name | None = public(None, "Column of numbers", "The column; its numbers are public", column=True)
+    at: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = public(
+        0.5, "Share", "The share of rows below: 0.5 for the median, 0.9 for the ninth decile"
+    )
+    round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
+        None, "Rounded to", "Steps of the answer, such as 5 for ages: it is a range then", none="every number"
+    )
+
+
+class Quantile(Release):
+    """Below which number lies a share of the rows of both parties? Both learn one of the column's public numbers.
+
+    With epsilon it is chosen with noise: the nearer to the quantile, the more likely. Exact it is one that rows have,
+    so it tells of somebody: rounded it tells less. No number of rows is opened. Missing values do not count.
+    """
+
+    name, title, noun, Settings = "quantile", "Quantile", "quantile", QuantileSettings
+    example = "--data mine.csv --schema schema.toml --column age --at 0.5 --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --column age --epsilon 1 "
+
+    @property
+    @override
+    def streamed(self) -> bool:
+        return True
+
+    @override
+    def ask(self) -> Question:
+        column = required(self.settings.column, "quantile.column")
+        self.cells(column)  # refused if its numbers are too many
+        ordered = read(column, self.where.values(column, self.schema), "a quantile").ordered
+        ranges = self._ranges([number for number, _ in ordered])
+        place_of = np.repeat(np.arange(len(ranges)), [count for _, _, count in ranges])
+        positions = [place for _, place in ordered]
+        share, bound = exact(self.settings.at), self.settings.max_rows
+        if share.denominator > 1000:
+            raise InputError(f"at: three digits are enough, not {self.settings.at}")
+
+        def count(rows: Rows) -> Numbers:
+            """Return how many own rows are in each range, int64[ranges]."""
+            (table,) = marginals(rows, self.schema, column, self.where, [(column,)])
+            return np.bincount(place_of, weights=table[positions], minlength=len(ranges)).astype(np.int64)
+
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            least, greatest, _ = ranges[state[0]]
+            bounds = {} if self.settings.round_to is None else {"low": plain(least), "high": plain(greatest)}
+            return {"column": column, "at": self.settings.at, "value": plain(greatest), **bounds}
+
+        learnt = f"the quantile of {self.settings.at:g} of {column} over the rows of both tables{self.where.words()}"
+        about: dict[str, Any] = {"subject": column, "target": column}
+        if self.exact:
+
+            def found(engine: Engine, numbers: Numbers) -> list[int]:
+                from protocols.quantile import quantile
+
+                summed = numbers.cumsum()
+                return [quantile(engine, lambda at: summed[at], int(summed[-1]), len(ranges), share, bound)]
+
+            opens = "choice without noise"
+            return Question(learnt, len(ranges), count, found, show, opens=opens, **about)
+        if len(ranges) > MOST_PLACES:
+            many = f"noise chooses from {MOST_PLACES:,} numbers at most, not {len(ranges):,}"
+            raise InputError(f"column: {many}: give round_to")
+        weights = (share.denominator - share.numerator, share.numerator)
+        noise = self.noisy_max(max(weights) * (1 + self.replaced))
+        assert noise is not None
+        law = noise.law(len(ranges))
+
+        def chosen(engine: Engine, numbers: Numbers) -> list[int]:
+            from protocols.release.median import noisy_median
+
+            below = (numbers.cumsum() - numbers)[:, None]
+            above = numbers.sum() - below - numbers[:, None]
+            return noisy_median(engine, below, above, bound.bit_length(), law, weights).tolist()
+
+        opens = "choice with noise"
+        return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
+
+    def _ranges(self, numbers: Sequence[Fraction]) -> list[tuple[Fraction, Fraction, int]]:
+        """Return the least and greatest number of each range, and how many there are in it; by size."""
+        if self.settings.round_to is None:
+            return [(number, number, 1) for number in numbers]
+        step = exact(self.settings.round_to)
+        ranges: dict[int, list[Fraction]] = {}
+        for number in numbers:
+            ranges.setdefault(math.floor(number / step), []).append(number)
+        return [(of_range[0], of_range[-1], len(of_range)) for of_range in ranges.values()]
+
+    @property
+    @override
+    def told_exactly(self) -> str:
+        return "a range that some row is in" if self.settings.round_to else "a number that some row has"
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: which range it is."""
+        return (step.size - 1).bit_length() if self.exact else 0
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        value = presenting.amount(document["value"])
+        if "low" in document:
+            value = f"{presenting.amount(document['low'])} to {value}"
+        line = f"{presenting.shown(document['column'])} at {document['at']:g}: {value}"
+        about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
+        return "\n".join([line, *map(presenting.shown, about)]) + "\n"

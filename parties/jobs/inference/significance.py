@@ -1,0 +1,145 @@
+"""What significance tests have in common: a level, a verdict that is one bit, or a p-value of numbers with noise."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import override
+
+from parties.jobs.kind import Document, Step
+from parties.jobs.release import presenting
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import Noise
+from parties.jobs.release.question import Part, Question, sums
+from parties.jobs.release.settings import DecisionSettings, Epsilon, neighbours
+from parties.jobs.settings import AnyField, public
+from parties.jobs.spending import Adjacency
+
+Alternative = Literal["two-sided", "greater", "less"]
+Reals = NDArray[np.float64]
+SIMULATED = 1999  # tables of the null hypothesis for a p-value
+
+
+class SignificanceSettings(DecisionSettings):
+    """Those of every test."""
+
+    level: Annotated[float, Field(strict=True, ge=1e-9, le=0.5)] = public(
+        0.05, "Level", "The chance that a difference is claimed where there is none"
+    )
+    epsilon: Epsilon | None = public(
+        None,
+        "Epsilon",
+        "With it both learn a p-value of numbers with noise, not yes or no only",
+        none="yes or no only",
+    )
+    adjacency: Adjacency = neighbours()
+
+
+def alternative(words: str) -> AnyField:
+    """Return the field `alternative`."""
+    return public("two-sided", "Alternative", f"What else could be: {words}; two-sided is either")
+
+
+class Significance(Release):
+    """A test: does a statistic of both parties' rows exceed what chance brings? Both learn yes or no.
+
+    With epsilon both learn what the statistic is made of, with noise, and a p-value that counts the noise in.
+    """
+
+    noun = "test"
+
+    @property
+    def sign(self) -> int:
+        """The sign that a difference must have, 0 for any."""
+        return {"greater": 1, "less": -1}.get(getattr(self.settings, "alternative", ""), 0)
+
+    @property
+    def tail(self) -> float:
+        """The level of the two-sided quantile that decides."""
+        level: float = self.settings.level
+        return level if self.sign == 0 else 2 * level
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: the verdict."""
+        del step
+        return 0 if self.spends else 1
+
+    @override
+    def document(self, state: Any) -> Document:
+        return {"test": self.name.removeprefix("test "), **super().document(state)}
+
+    def answer(self, differ: bool, **more: Any) -> dict[str, Any]:
+        """Return the verdict as a result has it."""
+        kind = {"alternative": self.settings.alternative} if hasattr(self.settings, "alternative") else {}
+        return {"differ": differ, "level": self.settings.level, **kind, **more}
+
+    def decided(
+        self, learnt: str, numbers: int, count: Callable[[Any], Any], decide: Callable[..., Any], **about: Any
+    ) -> Question:
+        """Return the question whose answer is one bit."""
+        return Question(
+            learnt, numbers, count, lambda engine, table: [int(decide(engine, table))],
+            lambda state: self.answer(bool(state[0])), opens="decision", **about,
+        )  # fmt: skip
+
+    def simulated(
+        self,
+        learnt: str,
+        parts: Sequence[Part],
+        count: Callable[[Any], Any],
+        measure: Callable[[Reals], Reals],
+        null: Callable[[np.random.Generator, NDArray[np.int64]], Reals],
+        **about: Any,
+    ) -> Question:
+        """Return the question whose answer is noisy numbers and their p-value.
+
+        `measure` is the statistic of float64[tables, numbers], greater where they speak more against the null
+        hypothesis; `null` draws so many without noise as it says, in the likeness of what was opened.
+        """
+
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            opened = np.array(state, dtype=np.int64)
+            seed = hashlib.sha256(opened.astype("<i8").tobytes()).digest()
+            rng = np.random.default_rng(int.from_bytes(seed[:8], "little"))  # both draw the same
+            noisy = null(rng, opened) + _noises(rng, parts)
+            statistic = float(measure(opened[None].astype(np.float64))[0])
+            p = (1 + int((measure(noisy) >= statistic).sum())) / (SIMULATED + 1)
+            return self.answer(p <= self.settings.level, statistic=statistic, p=p, simulated=SIMULATED)
+
+        return sums(learnt, parts, count, show, **about)
+
+    @abstractmethod
+    def ask(self) -> Question:
+        """See `Release.ask`."""
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        differ = "yes" if document["differ"] else "no"
+        line = f"{differ}, at level {document['level']:g}"
+        if document.get("alternative", "two-sided") != "two-sided":
+            line += f" ({document['alternative']})"
+        lines = [line]
+        if "p" in document:
+            lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")
+        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+
+
+def _noises(rng: np.random.Generator, parts: Sequence[Part]) -> Reals:
+    """Draw noise of each part's law, float64[SIMULATED, numbers]."""
+    return np.concatenate([_drawn(rng, part.noise, part.numbers) for part in parts], axis=1)
+
+
+def _drawn(rng: np.random.Generator, noise: Noise | None, numbers: int) -> Reals:
+    assert noise is not None
+    shape, scale = (SIMULATED, numbers), float(noise.scale)
+    chance = -np.expm1(-1 / scale)
+    drawn = rng.geometric(chance, shape).astype(np.float64) - rng.geometric(chance, shape)
+    return np.asarray(drawn)

@@ -1,0 +1,1 @@
+"""Association rules of both parties' rows."""

@@ -1,0 +1,81 @@
+"""Times of survival by a schema: bins of a column, whether the event came, and arms; own rows counted by all three.
+
+A row whose time, event or arm is missing is not meant. An event is a flag, or a column of two values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from parties.base.arrays import Counts
+from parties.base.settings import required
+from parties.base.text import listed, quoted
+from parties.jobs.release.kind import Release
+from parties.jobs.release.ordered import ordered_bins, two_values
+from parties.jobs.release.reading import Cells
+from parties.jobs.settings import AnyField, BooleanSettings, public
+from parties.jobs.tabular_settings import Name, TabularSettings
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+MOST_ARMS = 16
+
+
+def arm_column(none: str = "") -> AnyField:
+    """Return the field `arm`."""
+    return public(None, "Arm", "The column whose values are the groups that are compared", none=none, column=True)
+
+
+class TimesSettings(BooleanSettings, TabularSettings):
+    """The columns that say when, and whether the event came."""
+
+    time: Name | None = public(
+        None, "Time", "The column of times to the event, or to the end of follow-up", column=True
+    )
+    event: Name | None = public(None, "Event", "The column that says whether the event came", column=True)
+    event_value: Name | None = public(
+        None, "Value of an event", "Its value where the event came; rows with the other one are censored", none="yes"
+    )
+
+
+@dataclass(frozen=True)
+class Times:
+    """Where the counts of arms, events and bins stand among those of the schema's values."""
+
+    cells: Cells
+    arms: tuple[str, ...]  # their values; one empty word if rows are not told apart
+    bins: tuple[str, ...]  # of time, in order
+    edges: tuple[Fraction, ...]  # where each bin begins, and the last one ends
+    unit: str  # of the edges: the column, or "bins" where its values are no numbers
+    places: tuple[tuple[int, ...], ...]  # of the counts: of arms, of events (censored first), of bins
+
+    def count(self, rows: Any) -> Counts:
+        """Return how many own rows are in each arm, censored or not, in each bin: int64[arms, 2, bins]."""
+        counts = self.cells.count(rows, self.cells.by[-1])
+        return counts.reshape(-1, *counts.shape[-2:])[np.ix_(*self.places)]
+
+
+def times(task: Release) -> Times:
+    """Return what the settings of a task say of its cells: of arm (if there is one), event and time, in this order."""
+    settings = task.settings
+    time, event = required(settings.time, f"{task.name}.time"), required(settings.event, f"{task.name}.event")
+    columns = [name for name in (settings.arm, event, time) if name]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"time, event and arm: name each column once, not {listed(columns)}")
+    cells = task.cells(*columns)
+    if time in cells.where.columns:
+        raise InputError("where: the column of time is not restricted: who is at risk follows from all times")
+    *arm_values, event_values, _ = cells.domains
+    values = cells.schema.attributes[time]
+    order, edges, unit = ordered_bins("time", time, values)
+    arms = [i for i, value in enumerate(arm_values[0]) if value != MISSING] if arm_values else [0]
+    names = tuple(arm_values[0][i] for i in arms) if arm_values else ("",)
+    if not 1 <= len(names) <= MOST_ARMS:
+        raise InputError(f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared")
+    happened = two_values("event", event, event_values, settings.event_value, "an event")
+    bins = tuple(values[place] for place in order)
+    return Times(cells, names, bins, edges, unit, (tuple(arms), happened, order))

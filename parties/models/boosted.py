@@ -1,0 +1,293 @@
+"""Boosted trees as a result: what their leaves add up to says a row's class or number; and as XGBoost's JSON.
+
+A split sends a row to `then` if its cell is below an edge, or is a value, else to `otherwise`. A missing number, and
+where a column's values are ordered a missing value, is below every edge.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.tables.delimited import MISSING, Columns
+from smc.errors import InputError
+
+Node: TypeAlias = Mapping[str, Any]
+Document: TypeAlias = Mapping[str, Any]
+Margins = NDArray[np.float64]
+MOST_LEVELS = 64
+OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squared": "reg:squarederror"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that trees ask: where its bins begin, or their values; both if ranges of numbers have names."""
+
+    edges: tuple[float, ...] | None
+    values: Mapping[str, int]
+    ordered: bool
+
+    def code(self, text: str, where: str) -> int:
+        """Return the bin of a cell. `InputError` for one that the model does not know."""
+        if text in self.values:
+            return self.values[text]
+        if self.edges is None:
+            hint, known = did_you_mean(text, self.values), listed(self.values)
+            raise InputError(f"{where}: the model does not know {quoted(text)}{hint}; known: {known}")
+        if text == MISSING:
+            return 0
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise InputError(f"{where}: {quoted(text)} is no number, and the model takes this column as numbers")
+        return bisect_right(self.edges, number)
+
+    @cached_property
+    def places(self) -> Mapping[float, int]:
+        """The bin that begins at each edge."""
+        return {edge: place for place, edge in enumerate(self.edges or (), 1)}
+
+
+@dataclass(frozen=True)
+class BoostedModel:
+    """Trees, round by round and in it a tree a class (one for two classes, or for numbers)."""
+
+    target: str
+    classes: tuple[str, ...] | None
+    columns: Mapping[str, Column]
+    base: float
+    rounds: Sequence[Sequence[Node]]
+    bounds: tuple[float, float] | None = None
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, Any]) -> BoostedModel:
+        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
+        target, classes, columns, trees = (fields.get(name) for name in ("target", "classes", "columns", "trees"))
+        if not isinstance(target, str) or not isinstance(columns, dict) or not isinstance(trees, list):
+            raise ValueError("it has no target, no columns or no trees")
+        bounds = [fields.get(name) for name in ("least", "greatest")]
+        if classes is None:
+            if not all(map(_is_number, bounds)):
+                raise ValueError("it has neither classes nor bounds")
+        elif not isinstance(classes, list) or len(classes) < 2 or not all(isinstance(name, str) for name in classes):
+            raise ValueError("classes: must be two names or more")
+        base, width = fields.get("base"), 1 if classes is None or len(classes) == 2 else len(classes)
+        if fields.get("objective") == "softmax" and classes is not None:
+            width = len(classes)
+        if not _is_number(base):
+            raise ValueError("base: must be a number")
+        parsed = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
+        for tree in trees:
+            if not isinstance(tree, list) or len(tree) != width:
+                raise ValueError(f"trees: each round must have {width}")
+            for node in tree:
+                _check(node, parsed)
+        limits = None if classes is not None else (float(bounds[0]), float(bounds[1]))  # type: ignore[arg-type]
+        return cls(target, None if classes is None else tuple(classes), parsed, float(base), trees, limits)  # type: ignore[arg-type]
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns whose cells are numbers, each by itself."""
+        return tuple(name for name, column in self.columns.items() if column.edges is not None and not column.values)
+
+    def predict(self, rows: Columns) -> list[str]:
+        """Return the class of every row, or its number; only columns of the model are needed.
+
+        `InputError` if a column is missing, or names the line of a value that the model does not know.
+        """
+        margins = self.margins(rows)
+        if self.bounds is not None:
+            return [f"{min(max(score, self.bounds[0]), self.bounds[1]):.6g}" for score in margins[0].tolist()]
+        assert self.classes is not None
+        best = (margins[0] > 0).astype(np.int64) if len(margins) == 1 else margins.argmax(axis=0)
+        return [self.classes[place] for place in best.tolist()]
+
+    def scores(self, rows: Columns) -> list[float] | None:
+        """Return the score of every row, above 0 for the second class; None unless there are two."""
+        margins = self.margins(rows)
+        return margins[0].tolist() if len(margins) == 1 else None
+
+    def margins(self, rows: Columns) -> Margins:
+        """Return what the leaves add up to, float64[trees a round, rows]."""
+        rows.require(list(self.columns))
+        codes = {name: self._codes(rows, name, column) for name, column in self.columns.items()}
+        number = len(rows.lines)
+        margins = np.full((len(self.rounds[0]) if self.rounds else 1, number), self.base)
+        for trees in self.rounds:
+            for place, tree in enumerate(trees):
+                for leaf, inside in self._leaves(tree, codes, np.arange(number)):
+                    margins[place, inside] += leaf
+        return margins
+
+    def _codes(self, rows: Columns, name: str, column: Column) -> NDArray[np.int64]:
+        known: dict[str, int] = {}
+        for row, text in enumerate(rows.values[name]):
+            if text not in known:
+                known[text] = column.code(text, rows.where(row, name))
+        return np.array([known[text] for text in rows.values[name]], dtype=np.int64)
+
+    def _leaves(
+        self, node: Node, codes: Mapping[str, NDArray[np.int64]], rows: NDArray[np.int64]
+    ) -> Iterator[tuple[float, NDArray[np.int64]]]:
+        if "leaf" in node:
+            yield float(node["leaf"]), rows
+            return
+        column, of_rows = self.columns[node["column"]], codes[node["column"]][rows]
+        goes = of_rows == column.values[node["is"]] if "is" in node else of_rows < _place(column, node["below"])
+        yield from self._leaves(node["then"], codes, rows[goes])
+        yield from self._leaves(node["otherwise"], codes, rows[~goes])
+
+
+def _place(column: Column, below: Any) -> int:
+    return column.places[float(below)] if column.edges is not None else column.values[below]
+
+
+def _column(where: str, fields: Any) -> Column:
+    known = fields if isinstance(fields, dict) else {}
+    edges, values = known.get("edges"), known.get("values", [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{where}.values: must be texts")
+    if edges is not None and (not isinstance(edges, list) or not all(map(_is_number, edges)) or edges != sorted(edges)):
+        raise ValueError(f"{where}.edges: must be numbers that rise")
+    if edges is None and not values:
+        raise ValueError(f"{where}: must have edges or values")
+    places = {value: place for place, value in enumerate(values)}
+    return Column(None if edges is None else tuple(map(float, edges)), places, known.get("ordered") is not False)
+
+
+def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
+    """Raise ValueError unless this is a tree that asks these columns."""
+    if not isinstance(node, dict) or level > MOST_LEVELS:
+        raise ValueError("trees: a node must be an object, and trees of bounded depth")
+    if "leaf" in node:
+        if not _is_number(node["leaf"]):
+            raise ValueError("trees: a leaf must be a number")
+        return
+    column = columns.get(node.get("column", ""))
+    if column is None:
+        raise ValueError("trees: a node asks for a column that is not there")
+    try:
+        asks = node["is"] in column.values if "is" in node else _place(column, node["below"]) > 0
+    except (KeyError, TypeError, ValueError):
+        asks = False
+    if not asks:
+        raise ValueError(f"trees: a node asks {quoted(str(node.get('column')))} for what it has not")
+    _check(node.get("then"), columns, level + 1)
+    _check(node.get("otherwise"), columns, level + 1)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# XGBoost.
+
+
+def xgboost_features(document: Document) -> list[tuple[str, str | None]]:
+    """Return the features of `xgboost_text`, in order: a column, and the value that it is 1 for, else 0.
+
+    Without a value the feature is the number itself, or the place of an ordered value in its list.
+    """
+    features: list[tuple[str, str | None]] = []
+    for name, column in document["columns"].items():
+        by_value = "edges" not in column and not column["ordered"]
+        features += [(name, value) for value in column["values"]] if by_value else [(name, None)]
+    return features
+
+
+def xgboost_text(document: Document) -> str:
+    """Return the model as XGBoost reads it (`Booster.load_model`, JSON); its features are `xgboost_features`."""
+    features = xgboost_features(document)
+    place = {feature: number for number, feature in enumerate(features)}
+    width = len(document["trees"][0]) if document["trees"] else 1
+    trees = [
+        _xgboost_tree(tree, number, document, place)
+        for number, tree in enumerate(tree for trees in document["trees"] for tree in trees)
+    ]
+    names = [name if value is None else f"{name}={value}" for name, value in features]
+    for mark in "[]<":  # which XGBoost allows in no name
+        names = [name.replace(mark, "_") for name in names]
+    objective, is_logistic = OBJECTIVES[document["objective"]], document["objective"] == "logistic"
+    base = 1 / (1 + math.exp(-document["base"])) if is_logistic else document["base"]
+    about: dict[str, Any] = {"name": objective}
+    if document["objective"] == "softmax":
+        about["softmax_multiclass_param"] = {"num_class": str(width)}
+    else:
+        about["reg_loss_param"] = {"scale_pos_weight": "1"}
+    learner = {
+        "attributes": {},
+        "feature_names": names,
+        "feature_types": ["float"] * len(names),
+        "gradient_booster": {
+            "name": "gbtree",
+            "model": {
+                "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
+                "iteration_indptr": list(range(0, len(trees) + 1, width)),
+                "tree_info": [number % width for number in range(len(trees))],
+                "trees": trees,
+            },
+        },
+        "learner_model_param": {
+            "base_score": f"{base:.9E}",
+            "boost_from_average": "0",
+            "num_class": str(width if width > 1 else 0),
+            "num_feature": str(len(names)),
+            "num_target": "1",
+        },
+        "objective": about,
+    }
+    return json.dumps({"learner": learner, "version": [2, 0, 0]}, ensure_ascii=False) + "\n"
+
+
+def _xgboost_tree(
+    root: Node, number: int, document: Document, place: Mapping[tuple[str, str | None], int]
+) -> dict[str, Any]:
+    """Return a tree as parallel lists. A value's feature is 1 for it and sends it right, so there `then` is right."""
+    nodes, parents = [root], [2**31 - 1]
+    left: list[int] = []
+    right: list[int] = []
+    conditions: list[float] = []
+    indices: list[int] = []
+    for at, node in enumerate(nodes):  # grows while it is read
+        if "leaf" in node:
+            left.append(-1)
+            right.append(-1)
+            conditions.append(node["leaf"])
+            indices.append(0)
+            continue
+        children = [node["then"], node["otherwise"]]
+        column = document["columns"][node["column"]]
+        if "is" in node:
+            children, condition, feature = children[::-1], 0.5, (node["column"], node["is"])
+        else:
+            by_order = "edges" not in column
+            condition = column["values"].index(node["below"]) - 0.5 if by_order else node["below"]
+            feature = (node["column"], None)
+        left.append(len(nodes))
+        right.append(len(nodes) + 1)
+        nodes += children
+        parents += [at, at]
+        conditions.append(condition)
+        indices.append(place[feature])
+    count = len(nodes)
+    return {
+        "base_weights": [0.0] * count, "categories": [], "categories_nodes": [], "categories_segments": [],
+        "categories_sizes": [], "default_left": [1] * count, "id": number, "left_children": left,
+        "loss_changes": [0.0] * count, "parents": parents, "right_children": right,
+        "split_conditions": conditions, "split_indices": indices, "split_type": [0] * count,
+        "sum_hessian": [0.0] * count,
+        "tree_param": {
+            "num_deleted": "0", "num_feature": str(len(place)), "num_nodes": str(count), "size_leaf_vector": "1"
+        },
+    }  # fmt: skip

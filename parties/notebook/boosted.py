@@ -1,0 +1,259 @@
+"""Boosted trees as scikit-learn knows them, whose training data may be another organisation's as well.
+
+    JointBoostClassifier("schema.toml", exact=True).fit(X, y)                     alone: one's own rows only
+    JointBoostRegressor("schema.toml", epsilon=1, peer="party.toml").fit(X, y)    with the peer: both parties' rows
+    JointBoostClassifier(epsilon=1, peer=node).fit(table="patients")              by one's node
+
+What is learnt, and what that leaks, is that of `smc boost`; alone, the same program runs on the clear engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from parties.base.settings import validated
+from parties.jobs.boost.boost import Boost
+from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.running import Connection, Report
+from parties.link.settings import LinkSettings
+from parties.models.boosted import BoostedModel, Margins, xgboost_text
+from parties.notebook import fitting
+from parties.party_file import load
+from parties.tables import categories
+from parties.tables import schema as schemas
+from parties.tables.delimited import MISSING, Columns
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, NumberType, exactly
+from protocols.counts import RowCounts
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+
+if TYPE_CHECKING:
+    from parties.operator.interface import Operator
+
+DEFAULTS = BoostSettings()
+PARAMETERS = (
+    "target", "rounds", "depth", "bins", "rate", "gamma", "min_child_weight", "epsilon", "delta", "exact", "max_rows",
+)  # fmt: skip
+Own = TypeVar("Own", bound="_JointBoost")
+
+
+class _JointBoost(BaseEstimator):  # type: ignore[misc]
+    """What the classifier and the regressor share.
+
+    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc boost`,
+    the same for both parties. `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's
+    own node, a `NodeClient`.
+
+    After `fit`: `model_`; `document_`, the content of model.json; `cost_`, what the conversation cost (None alone);
+    `job_`, the node's job (None otherwise).
+    """
+
+    _squared = False
+
+    def __init__(
+        self,
+        schema: Schema | Path | str | None = None,
+        target: str | None = None,
+        *,
+        rounds: int = DEFAULTS.rounds,
+        depth: int = DEFAULTS.depth,
+        bins: int = DEFAULTS.bins,
+        rate: float | None = None,
+        reg_lambda: float = DEFAULTS.regularisation,
+        gamma: float = DEFAULTS.gamma,
+        min_child_weight: float = DEFAULTS.min_child_weight,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        exact: bool = False,
+        max_rows: int | None = None,
+        peer: LinkSettings | Path | str | Operator | None = None,
+    ) -> None:
+        self.schema = schema
+        self.target = target
+        self.rounds = rounds
+        self.depth = depth
+        self.bins = bins
+        self.rate = rate
+        self.reg_lambda = reg_lambda
+        self.gamma = gamma
+        self.min_child_weight = min_child_weight
+        self.epsilon = epsilon
+        self.delta = delta
+        self.exact = exact
+        self.max_rows = max_rows
+        self.peer = peer
+
+    def fit(
+        self: Own,
+        X: Any = None,
+        y: Any = None,
+        *,
+        table: str | None = None,
+        peer_table: str | None = None,
+        purpose: str | None = None,
+        job: str | None = None,
+        deadline: float | None = None,
+    ) -> Own:
+        """Learn the trees; returns the estimator itself.
+
+        Alone or with the peer: X is a data frame with the schema's columns, or an array of them in the schema's order,
+        y the classes or numbers. At a node: `table` is its name for the rows, `job` one that was submitted before.
+
+        `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
+        is not there or wants another job.
+        """
+        settings = {name: value for name in PARAMETERS if (value := getattr(self, name)) is not None}
+        settings |= {"lambda": float(self.reg_lambda)} | ({"objective": "squared"} if self._squared else {})
+        self.cost_: Report | None = None
+        self.job_: str | None = None
+        if hasattr(self.peer, "submit"):
+            if X is not None or y is not None or (table is None) == (job is None):
+                raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
+            node = cast("Operator", self.peer)
+            fields = {"protocol": "boost", "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
+            fields = {name: value for name, value in fields.items() if value is not None}
+            view, result = fitting.at_node(node, node.submit(fields) if job is None else node.job(job), deadline)
+            self.job_ = view.id
+            return self._take(result.document)
+        if X is None or y is None:
+            raise InputError("X and y are missing: the rows, and their classes or numbers")
+        if self.schema is None:
+            raise InputError("schema is missing: bins and classes are public, `smc schema` proposes one")
+        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        task = Boost.canonical(validated(BoostSettings, settings), agreed)
+        counts = _rows(task, X, y)
+        if self.peer is None:
+            state = _alone(task, counts)
+        else:
+            link = self.peer if isinstance(self.peer, LinkSettings) else load(Path(cast("str", self.peer))).link
+            state, self.cost_ = Connection(link).run_task(task, task.own_rows(counts), fitting.Log())
+        return self._take(task.document(state))
+
+    def to_xgboost(self, path: Path | str) -> None:
+        """Write the model as XGBoost reads it."""
+        check_is_fitted(self)
+        Path(path).write_text(xgboost_text(self.document_), encoding="utf-8")
+
+    def _take(self: Own, document: dict[str, Any]) -> Own:
+        self.document_, self.model_ = document, BoostedModel.parse(document)
+        self.n_features_in_ = len(self.model_.columns)
+        if self.model_.classes is not None:
+            self.classes_ = np.array(self.model_.classes, dtype=object)
+        return self
+
+    def _margins(self, X: Any) -> Margins:
+        check_is_fitted(self)
+        columns = _columns(X, tuple(self.model_.columns))
+        cells = {column.name: [categories.spell(cell) for cell in column.cells] for column in columns}
+        return self.model_.margins(Columns(Path("X"), cells, range(len(columns[0].cells)), unit="row"))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_clone__(self: Own) -> Own:
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: it predicts, but it does not carry the way to one's node.
+        state = super().__getstate__()
+        return {**state, "peer": None} if hasattr(self.peer, "submit") else state
+
+
+class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]
+    """Boosted trees that tell classes apart; see `smc boost`. After `fit` also `classes_`, in the schema's order."""
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the chance of every class, float64[rows, classes]."""
+        margins = self._margins(X)
+        if len(margins) == 1:
+            margins = np.concatenate([np.zeros_like(margins), margins])
+        powers = np.exp(margins - margins.max(axis=0))
+        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
+        return chances
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class JointBoostRegressor(RegressorMixin, _JointBoost):  # type: ignore[misc]
+    """Boosted trees for a number, or with `rounds=1` a regression tree; see `smc boost`."""
+
+    _squared = True
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the number of every row, within the schema's bounds."""
+        margins = self._margins(X)[0]
+        assert self.model_.bounds is not None
+        return np.clip(margins, *self.model_.bounds)
+
+
+def _columns(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
+    table = categories.frame(X)
+    if table is not None:
+        return categories.frame_columns(categories.select(table, names), names, names)
+    cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2 or cells.shape[1] != len(names):
+        raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
+    return categories.array_columns(cells, names, names)
+
+
+def _rows(task: Boost, X: Any, y: Any) -> RowCounts:
+    """Return rows in memory, as the schema counts them."""
+    features = task.schema.features(task.target)
+    columns = _columns(X, features)
+    target = categories.column(task.target, np.asarray(y).tolist())
+    if len(target.cells) != len(columns[0].cells):
+        raise InputError(f"X has {len(columns[0].cells)} rows, y {len(target.cells)}")
+    if len(target.cells) > task.settings.max_rows:
+        raise InputError(f"{len(target.cells)} rows are more than the agreed bound of {task.settings.max_rows}")
+    codes = [_codes(column, task.schema.attributes[column.name]) for column in [*columns, target]]
+    domains = [len(task.schema.attributes[name]) for name in (*features, task.target)]
+    return RowCounts(domains[:-1], domains[-1], np.stack(codes[:-1], axis=1), codes[-1])
+
+
+def _codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the category of every cell: of numbers the range, or the nearest one, as a table's are read."""
+    kind = values.column if isinstance(values, Domain) else None
+    if not isinstance(kind, NumberType):
+        return column.schema_codes(values).astype(np.int64)
+    texts = [categories.spell(cell) for cell in column.cells]
+    try:
+        numbers = np.array([np.nan if text == MISSING else float(text) for text in texts])
+    except ValueError:
+        return column.schema_codes(values).astype(np.int64)  # which names the cell
+    if np.isnan(numbers).any() and not kind.missing:
+        return column.schema_codes(values).astype(np.int64)
+    cuts = kind.cuts
+    if cuts.grid is None:
+        codes = np.searchsorted(np.array(cuts.numbers, dtype=float), numbers, side="right")
+    else:
+        low, step = (float(exactly(number)) for number in cuts.grid)
+        nearest = np.rint((np.nan_to_num(numbers, nan=low) - low) / step)
+        codes = np.clip(nearest, 0, len(cuts.labels) - 1).astype(np.int64)
+    return np.where(np.isnan(numbers), len(values) - 1, codes).astype(np.int64)
+
+
+def _alone(task: Boost, counts: RowCounts) -> Any:
+    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
+    schema = task.schema
+    domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
+    nothing = np.zeros((0, len(domains)), dtype=np.int64)
+    nobody = RowCounts(domains, len(schema.attributes[task.target]), nothing, nothing[:, 0])
+    profile = Profile("clear")
+
+    def program(session: Any) -> Any:
+        rows = task.own_rows((counts, nobody)[session.party])
+        return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
+
+    return run_local(program, timeout=fitting.NEVER, kernels=profile.kernels)[0]

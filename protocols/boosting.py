@@ -1,0 +1,252 @@
+"""The best split of each node of a gradient-boosted tree, from private sums of slopes.
+
+Ideal functionality. Inputs: from each party, for n nodes and c candidate splits each, its own sums of the slopes g and
+curvatures h of the node's rows, and of those that go left; public `Gains`. Output to both: for each node the candidate
+of greatest gain, or that none is feasible: both children must have curvature `least` at least, and the gain must be
+above `gamma`. The gain is by how much the best two leaves lower the objective against the same weight in both,
+
+    G_L^2 / H_L + G_R^2 / H_R - G^2 / (H_L + H_R) = (G_L S - G H_L)^2 / (S H_L H_R),    S = H_L + H_R,
+
+with lambda in H_L and in H_R. (XGBoost counts lambda once in the last term: the order of a node's candidates is the
+same.) The right-hand side has no difference of almost equal numbers. Of equal candidates the first is chosen. Leakage:
+n, c, `Gains`.
+
+Numbers. Sums come as integers in units of 2^-20 a row and are rounded to units of 2^-`point`, the finest of which
+(rows + 2 lambda) 2^point is below 2^WIDTH: that moves a sum by half a unit a party. G_L S - G H_L is exact. The gain's
+logarithm to base 2 is 2 log |G_L S - G H_L| - log H_L - log H_R - log S, each from the leading bit's place, the next
+`KEPT` bits f, and a table of log(1 + f) - f by the first `TABLE` of these. So a chosen split's gain is at least
+`ORDER` of the best one's, of the rounded sums.
+
+Cost of a level: 2 WIDTH + 1 factor bits, about 750 ANDs a candidate; log2(c) + 1 bits opened a node.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.opened import index_below
+from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, decode, parity, select, total
+from smc.engines import Bits, Engine
+from smc.engines.words import Word
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+WIDTH = 31  # bits of a sum over both parties, without its sign
+FINE = 20  # bits behind the point of a row's slope, and of own sums
+KEPT, TABLE = 10, 6  # bits of a mantissa, and those of them that its logarithm's table is asked by
+SCORE = 8 + KEPT  # bits of a gain's logarithm; 0 is that of a split that is not feasible
+OFFSET = 128  # so that no gain's logarithm is negative
+GROUP_BITS = 3  # candidates meet in groups of 2^3
+
+
+CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEPT
+    round((math.log2(1 + f) - f) * (1 << KEPT)) for f in ((2 * cell + 1) / (2 << TABLE) for cell in range(1 << TABLE))
+]
+
+
+def _worst() -> float:
+    """Return how far a logarithm is off at most: at the ends of every cell, for all that the kept bits stand for."""
+    unit, off = 2.0**-KEPT, 0.0
+    for first in range(1 << KEPT):
+        value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
+        off = max(off, *(abs(math.log2(1 + f) - value) for f in (first * unit, (first + 1) * unit)))
+    return off
+
+
+ORDER = 2 ** (-2 * 4 * _worst())  # of four logarithms for each of two candidates
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What both agree on: the bound on a party's rows, whose slopes and curvatures are at most 1, and the rules."""
+
+    max_rows: int
+    regularisation: float = 1.0  # lambda
+    least: float = 1.0  # curvature of a child
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense, or does not fit."""
+        if self.point < 0:
+            raise InputError(f"max_rows: sums of so many rows do not fit {WIDTH} bits: lower it, or lambda")
+        if self.least <= 0 and self.regularisation <= 0:
+            raise InputError("min_child_weight: must be above 0 where lambda is 0")
+
+    @property
+    def point(self) -> int:
+        """Bits behind the point of the sums that are compared."""
+        most = 2 * self.max_rows + math.ceil(2 * self.regularisation) + 1
+        return min(WIDTH - most.bit_length(), FINE)
+
+    def units(self, amount: float) -> int:
+        """Return an amount of curvature in the units of sums."""
+        return math.ceil(amount * (1 << self.point))
+
+    def rounded(self, sums: Indices) -> Indices:
+        """Return own sums in units of 2^-FINE in those of 2^-point."""
+        shift = FINE - self.point
+        return sums if not shift else (sums + (1 << (shift - 1))) >> shift
+
+    @property
+    def sill(self) -> int:
+        """What the gain's logarithm must be above, times S, in units of 2^-KEPT; see `_winners`."""
+        return 0 if self.gamma <= 0 else round((math.log2(self.gamma) + self.point) * (1 << KEPT))
+
+
+def log2(x: Integer) -> tuple[Integer, Integer]:
+    """Return the leading zeros of x > 0, and the logarithm of its mantissa from 1 to 2 in units of 2^-KEPT."""
+    zeros, steps = [], max(len(x) - 1, 1).bit_length()
+    for step in reversed(range(steps)):
+        empty = ~any_of(x.wires[-(1 << step) :])
+        x = select(empty, x << (1 << step), x)
+        x = x[max(0, len(x) - KEPT - (1 << step)) :]  # what can still come to the top
+        zeros.append(empty)
+    mantissa = x[:-1]
+    cells, width = decode(mantissa[KEPT - TABLE :]), max(CORRECTION).bit_length()
+    zero = Integer.constant(x.graph, 0, 1).wires[0]
+    chosen = [[cell for cell, entry in zip(cells, CORRECTION, strict=True) if entry >> bit & 1] for bit in range(width)]
+    more = Integer(x.graph, [parity(wires) if wires else zero for wires in chosen])
+    return Integer(x.graph, zeros[::-1]), total([mantissa, more], KEPT + 1)
+
+
+@lru_cache(maxsize=16)
+def _score_netlist(least: int, form: Form) -> Netlist:
+    """Build a circuit: G_L S - G H_L, both sides of H_L and of H_R in; the gain's logarithm, times S, out."""
+    builder = Builder(form)
+    moved = builder.input(2 * WIDTH)
+    sides = [builder.input(WIDTH) for _ in range(4)]
+    left, right = (total(sides[i : i + 2], WIDTH) for i in (0, 2))
+    sign = moved.wires[-1]
+    size = Integer(builder.graph, [wire ^ sign for wire in moved.wires[:-1]])  # off by a unit if negative
+    plus, minus = [builder.constant(OFFSET << KEPT, SCORE)], []
+    zeros, log = log2(size)
+    plus.append(concatenate(builder.constant(0, 1), log))
+    minus.append(concatenate(builder.constant(0, KEPT + 1), zeros))
+    for curvature in (left, right):
+        zeros, log = log2(curvature)
+        plus.append(concatenate(builder.constant(0, KEPT), zeros))
+        minus.append(log)
+    score = total(plus, SCORE, minus)
+    feasible = any_of(size.wires) & (left >= least) & (right >= least)
+    builder.output([wire & feasible for wire in score.wires])
+    return builder.build()
+
+
+@lru_cache(maxsize=16)
+def _duel_netlist(known: int, form: Form) -> Netlist:
+    """Build a circuit: 2^GROUP_BITS scores, each with `known` bits of its index, in; the first best, with more, out."""
+    builder = Builder(form)
+    row = [
+        (player[known:], player[:known]) for player in (builder.input(known + SCORE) for _ in range(1 << GROUP_BITS))
+    ]
+    while len(row) > 1:
+        winners = []
+        for (score, index), (other, other_index) in zip(row[::2], row[1::2], strict=True):
+            beaten = score < other
+            place = (
+                concatenate(select(beaten, other_index, index), beaten)
+                if len(index)
+                else Integer(builder.graph, [beaten])
+            )
+            winners.append((select(beaten, other, score), place))
+        row = winners
+    score, index = row[0]
+    builder.output([*index.wires, *score.wires])
+    return builder.build()
+
+
+@lru_cache(maxsize=16)
+def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
+    """Build a circuit: a winner, and S, in; whether it is a split, and so many bits of its index, out."""
+    builder = Builder(form)
+    winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
+    index, score = winner[:index_bits], winner[index_bits:]
+    splits = any_of(score.wires)
+    if bounded:
+        zeros, log = log2(whole)
+        # By the places of the leading bits: of G_L S - G H_L, twice, of H_L and H_R, and of S.
+        known = (2 * (2 * WIDTH - 2) - 2 * (WIDTH - 1) - OFFSET - WIDTH) << KEPT
+        width = SCORE + 4
+        gain = total(
+            [score, concatenate(builder.constant(0, KEPT), zeros), builder.constant(known % (1 << width), width)],
+            width,
+            [log, builder.constant(sill % (1 << width), width)],
+        )
+        splits = splits & ~gain.wires[-1] & any_of(gain.wires)
+    builder.output([splits, *(wire & splits for wire in index.wires[:opened])])
+    return builder.build()
+
+
+def best_splits(
+    engine: Engine, gains: Gains, slopes: Indices, curvatures: Indices, left_slopes: Indices, left_curvatures: Indices
+) -> Indices:
+    """Return the best candidate of each node, int64[nodes], -1 for none.
+
+    Each party passes its own sums, in units of 2^-FINE: of nodes int64[nodes], of what goes left int64[nodes, c].
+    """
+    nodes, candidates = left_slopes.shape
+    session, first = engine.session, engine.party == 0
+    penalty = gains.units(gains.regularisation) if first else 0
+    with session.phase("gains"):
+        units = [gains.rounded(sums) for sums in (slopes, curvatures, left_slopes, left_curvatures)]
+        whole, bits_of_sums = _node_bits(engine, units[0], units[1] + 2 * penalty)
+        left, below = units[2].reshape(-1), units[3].reshape(-1) + penalty
+        right = np.repeat(units[1], candidates) + 2 * penalty - below
+        size = max(1, engine.comfortable // (6 * WIDTH))
+        node_of = np.repeat(np.arange(nodes), candidates)
+        parts = []
+        for start in range(0, len(node_of), size):
+            some = slice(start, start + size)
+            moved = _moved(engine, whole.take(node_of[some]), bits_of_sums.take(node_of[some]), left[some], below[some])
+            sides = engine.both(
+                np.concatenate([bitpack.from_integers(number[some], WIDTH) for number in (below, right)])
+            )
+            inputs = [side[place : place + WIDTH] for place in (0, WIDTH) for side in sides]
+            least = gains.units(gains.least + gains.regularisation)
+            parts += engine.run(_score_netlist(least, engine.form), engine.words.bits(moved), *inputs)
+        scores = Bits.join(parts)
+    with session.phase("argmax"):
+        players, known, many = scores, 0, candidates
+        while known == 0 or many > 1:
+            groups = -(-many // (1 << GROUP_BITS))
+            nothing = engine.constant(np.zeros((known + SCORE, 1), dtype=np.uint8))
+            padded = Bits.join([players, nothing])
+            place = np.arange(groups << GROUP_BITS)
+            at = np.where(place < many, np.arange(nodes)[:, None] * many + place, nodes * many)
+            at = at.reshape(nodes * groups, 1 << GROUP_BITS)
+            (players,) = engine.run(_duel_netlist(known, engine.form), *(padded.take(column) for column in at.T))
+            known, many = known + GROUP_BITS, groups
+        bits_of_index = (candidates - 1).bit_length()
+        netlist = _winner_netlist(known, bits_of_index, gains.sill, gains.gamma > 0, engine.form)
+        (opened,) = engine.reveal(*engine.run(netlist, players, whole))
+    index = index_below(opened[1:], candidates, "a split")
+    return np.where(opened[0] == 1, index, -1)
+
+
+def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
+    """Return what `best_splits` opens when it chooses so."""
+    index = bitpack.from_integers(np.maximum(chosen, 0), (candidates - 1).bit_length())
+    return np.concatenate([(chosen >= 0).astype(np.uint8)[None], index])
+
+
+def _node_bits(engine: Engine, slopes: Indices, curvatures: Indices) -> tuple[Bits, Bits]:
+    """Return S, in WIDTH + 1 bits, and G + 2^WIDTH, of each node."""
+    words, first = engine.words, engine.party == 0
+    offset = (1 << WIDTH) if first else 0
+    both = words.bits(words.input(np.concatenate([curvatures, slopes + offset]), WIDTH + 1))
+    nodes = len(slopes)
+    return both.take(slice(0, nodes)), both.take(slice(nodes, 2 * nodes))
+
+
+def _moved(engine: Engine, whole: Bits, slopes: Bits, left: Indices, below: Indices) -> Word:
+    """Return G_L S - G H_L, of 2 WIDTH bits."""
+    words, width = engine.words, 2 * WIDTH
+    product = words.multiply(whole, 0, words.input(left, WIDTH + 1), width)
+    other = words.multiply(slopes, 1 << WIDTH, words.input(below, WIDTH + 1), width)
+    return words.subtract(product, other, width)

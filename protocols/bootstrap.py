@@ -1,0 +1,61 @@
+"""Rows for the trees of a forest: as many as there are, drawn with replacement for each by a key of the party's own.
+
+Tree i draws by the PRG of SHAKE-256(key, i), so a run that goes on from a level has the same rows. Neither party learns
+how often the other has drawn a row. Rules for leaves hold for rows that a tree has at all: drawn twice is one row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from protocols.counts import Indices, LevelCounts, RowCounts, Rows
+from protocols.tree import Forest
+from smc.errors import InputError
+
+DRAWN = 1 << 27  # rows of all trees together, at most
+
+
+class Bootstrapped:
+    """A `protocols.counts.ForestCounts`: own rows, drawn anew for each tree. `InputError` for too many rows."""
+
+    def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
+        lines = rows.distinct()
+        if (count := int(lines[:, -1].sum())) * trees > DRAWN:
+            raise InputError(f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn")
+        line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+        self._trees = []
+        for tree in range(trees):
+            times = np.bincount(draw(count, key, tree), minlength=count)
+            repeated, single = (np.bincount(line, n, len(lines)).astype(np.int64) for n in (times, times > 0))
+            drawn = lines[single > 0]
+            self._trees.append(
+                tuple(
+                    RowCounts(domains, classes, drawn[:, :-2], drawn[:, -2], n[single > 0]) for n in (repeated, single)
+                )
+            )
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """See `protocols.counts.ForestCounts.level`."""
+        repeated, distinct = (
+            joined([counts[which].level(tree, attributes) for counts, tree in zip(self._trees, forest, strict=True)])
+            for which in (0, 1)
+        )
+        return LevelCounts(repeated.classes, repeated.values, distinct)
+
+
+def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
+    """Return the counts of all trees' nodes, one tree after the other."""
+    values = tuple(np.concatenate(tables) for tables in zip(*(counts.values for counts in trees), strict=True))
+    return LevelCounts(np.concatenate([counts.classes for counts in trees]), values)
+
+
+def draw(rows: int, key: bytes, tree: int) -> Indices:
+    """Return so many rows' numbers, each drawn from all of them, int64[rows].
+
+    A draw is a 64-bit number modulo the number of rows: no row is likelier than another by more than 2^-37 of that.
+    """
+    words = np.frombuffer(hashlib.shake_256(key + tree.to_bytes(8, "big")).digest(8 * rows), dtype="<u8")
+    return (words % np.uint64(max(1, rows))).astype(np.int64)

@@ -1,0 +1,31 @@
+"""Rows that count more than once in a tree, by public weights of their classes: local, before anything is computed.
+
+The tree is that of the rows repeated as often as the weights say. Rules for leaves hold for the rows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from protocols.counts import LevelCounts
+from protocols.tree import Forest, Tree
+
+
+class Weighted:
+    """A source of counts, of a tree or a forest, whose rows of class c count `weights[c]` times."""
+
+    def __init__(self, source: Any, weights: Sequence[int], max_rows: int) -> None:
+        """Take a `protocols.counts.Counts`, or a `protocols.counts.ForestCounts`, of at most so many rows."""
+        self._source = source
+        self._weights = np.array(weights, dtype=np.int64)
+        self._max_rows = max_rows
+
+    def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
+        """See `Counts.level` and `ForestCounts.level`. `InputError` for more rows than agreed."""
+        tables = self._source.level(trees, attributes)
+        tables.check(len(tables.classes), len(self._weights), self._max_rows)
+        values = tuple(table * self._weights for table in tables.values)
+        return LevelCounts(tables.classes * self._weights, values, tables.distinct or tables)

@@ -1,0 +1,107 @@
+"""Do two tables differ in a column? Pearson's chi-square of homogeneity in the circuit: one bit a column is opened.
+
+Ideal functionality. Inputs: from each party its rows by value, for several columns. Output to both: for each column
+whether chi-square of the table of party by value is above a public quantile. Leakage: the numbers of values, the bound
+on rows, the quantiles. Paper: Pearson (Philosophical Magazine 50, 1900). With x_v rows of party 0, y_v of party 1, X,
+Y in all, n = X + Y,
+
+    chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
+
+so that chi^2 > q means n^2 T > n X^2 + q X Y. One circuit divides for all values of all columns as one batch:
+x / (x + y) is cut to F fraction bits, T is below by less than X e, e = 2^-F. So no table is told to differ
+that does not, but for the 2^-17 by which the quantile is rounded; and one is told to be alike that differs only if
+
+    chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
+
+An empty table differs from none. q is that of as many degrees of freedom as the column has values less one; values that
+no row has make the test cautious.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.fractions import quotient
+from protocols.inputs import both_inputs, checked
+from protocols.opened import index_below
+from smc.circuit import Builder, Form, Integer, Netlist, concatenate
+from smc.engines import Choice, Engine
+from smc.engines.words import MAX_WIDTH
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+QUANTILE_BITS, QUANTILE_WIDTH = 16, 40
+
+
+def check_rows(max_rows: int) -> None:
+    """`InputError` if fractions of so many rows do not fit a word."""
+    if _whole(max_rows) + 1 > MAX_WIDTH:
+        raise InputError("max_rows: fractions of so many rows do not fit 64 bits: at most 16,777,215")
+
+
+def _fraction(max_rows: int) -> int:
+    return max_rows.bit_length() + 1 + 12
+
+
+def _whole(max_rows: int) -> int:
+    return max_rows.bit_length() + 1 + _fraction(max_rows)
+
+
+@lru_cache(maxsize=16)
+def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
+    """Build the circuit of a value: x, y; x floor(2^fraction x / (x + y))."""
+    builder = Builder(form)
+    x, y = builder.input(width), builder.input(width)
+    builder.output(x * quotient(x.extend(width + 1), x.wide_add(y), fraction))
+    return builder.build()
+
+
+@lru_cache(maxsize=16)
+def _test_netlist(width: int, fraction: int, form: Form) -> Netlist:
+    """Build the circuit of a column: X, Y, 2^fraction T, 2^16 q; a bit."""
+    builder = Builder(form)
+    x, y = builder.input(width), builder.input(width)
+    t, quantile = builder.input(width + 1 + fraction), builder.input(QUANTILE_WIDTH)
+    n = x.wide_add(y)
+    zeros = Integer.constant(builder.graph, 0, QUANTILE_BITS)
+    least = concatenate(zeros, n * x * x).wide_add(x * y * quantile)
+    shifted = concatenate(Integer.constant(builder.graph, 0, fraction), least)
+    builder.output([concatenate(zeros, n * n * t) > shifted])
+    return builder.build()
+
+
+def differ(engine: Engine, columns: Sequence[Indices], quantiles: Sequence[float], max_rows: int) -> list[bool]:
+    """Open for each column whether the parties' tables differ in it, from this party's rows by value, int64[values].
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> columns = ([np.array([9, 1]), np.array([5, 5])], [np.array([2, 8]), np.array([5, 5])])
+        >>> run_local(lambda s: differ(make_engine(s, "clear"), columns[s.party], [3.84, 3.84], 50))[0]
+        [True, False]
+    """
+    width, fraction, words, session = max_rows.bit_length(), _fraction(max_rows), engine.words, engine.session
+    sizes, whole = [len(column) for column in columns], _whole(max_rows)
+    totals = np.array([column.sum() for column in columns], dtype=np.int64)
+    inputs = both_inputs(engine, checked(np.concatenate([*columns, totals]), width, "the number of rows"), width)
+    cells = sum(sizes)
+    with session.phase("values"):
+        parts = [side.take(slice(0, cells)) for side in inputs]
+        (products,) = engine.run(_value_netlist(width, fraction, engine.form), *parts)
+    with session.phase("sums"):
+        ((terms,),) = words.select([Choice(products, [[1 << i for i in range(products.width)]])], whole)
+        members = np.full((len(sizes), max(sizes)), -1)
+        ends = np.cumsum(sizes)
+        for row, size, end in zip(members, sizes, ends, strict=True):
+            row[:size] = np.arange(end - size, end)
+        sums = words.bits(words.total(terms, members, whole))
+    with session.phase("test"):
+        rounded = np.array([round(quantile * (1 << QUANTILE_BITS)) for quantile in quantiles], dtype=np.uint64)
+        public = engine.constant(bitpack.from_integers(rounded, QUANTILE_WIDTH))
+        rows = [side.take(slice(cells, None)) for side in inputs]
+        (opened,) = engine.reveal(*engine.run(_test_netlist(width, fraction, engine.form), *rows, sums, public))
+    return [bool(bit) for bit in index_below(opened, 2, "whether tables differ")]

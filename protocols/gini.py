@@ -1,0 +1,44 @@
+"""Secret impurities of candidate attributes after Gini, and what they are wrong by at most.
+
+|T| G(class | attribute) = sum_v (n(v) - sum_c n(v, c)^2 / n(v)). The rows of a node are the same for all its
+candidates, so minus the sum of squares is what is compared. That is wrong by at most 2 |T| e (`protocols.reciprocal`):
+two attributes compare wrongly only if their impurities differ by less than 4 e, so e <= delta / 4 keeps ID3-delta's
+promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from protocols import reciprocal
+from protocols.counts import Indices
+from protocols.entropies import BATCH, groups
+from protocols.problem import Problem
+from smc.engines import Engine, Word
+
+
+def impurities(
+    engine: Engine, problem: Problem, candidates: Sequence[Sequence[int]], tables: Sequence[Indices]
+) -> Word:
+    """Return |T| (G(class | attribute) - 1) of each candidate, secret, node by node, attribute by attribute.
+
+    From this party's n(v, c), int64[nodes, values, classes] for each attribute.
+    """
+    counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1
+    parts = [[counts[i] for i in part] for part in np.split(np.arange(len(counts)), cuts)]
+    return engine.words.join([_impurities(engine, problem, part) for part in parts])
+
+
+def _impurities(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> Word:
+    """Return those of some candidates, from this party's int64[values, classes] of each."""
+    words = engine.words
+    needed = problem.fractions(words.prices)
+    lines, sizes = np.concatenate(list(counts)), np.array([len(table) for table in counts])
+    squares = reciprocal.squares(engine, needed, lines)
+    first = groups(np.cumsum(sizes) - sizes, sizes)
+    each = np.concatenate([np.where(first < 0, -1, first + c * len(lines)) for c in range(lines.shape[1])], axis=1)
+    none = words.total(squares, np.full((len(counts), 1), -1), needed.sum_width)
+    return words.subtract(none, words.total(squares, each, needed.sum_width), needed.sum_width)

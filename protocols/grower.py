@@ -1,0 +1,142 @@
+"""Trees that grow together, level by level: what is open, whose children that are, and states to go on from.
+
+The open nodes of all trees lie at one depth. They are numbered tree by tree and left to right, the order in which every
+count, circuit and message of a level lists them. A caller decides a level as it likes, by a source of counts that it
+asks one question a level:
+
+    grower = Grower(domains, runs, start)
+    for level in grower.levels(progress):
+        ...                                  # counts in the open nodes of `level.trees`, in the order of `grower.nodes`
+        for node in grower.nodes:
+            node.label = ...                 # a leaf; or else
+            node.attribute = ...             # a split
+
+All of it is public and local: nothing here is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.edges import Runs, remaining
+from protocols.tree import Forest, Leaf, Open, Split, Tree, open_depth
+
+
+@dataclass(frozen=True)
+class Level:
+    """A step of a run: about to decide the open nodes of `trees`, which lie at `depth`."""
+
+    depth: int
+    nodes: int
+    trees: Forest
+
+    @property
+    def tree(self) -> Tree:
+        """The only tree."""
+        (tree,) = self.trees
+        return tree
+
+
+OnLevel = Callable[[Level], None]
+# Of a tree, a depth, a node's place among the tree's open ones, and the attributes left: those that it chooses from.
+Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
+
+
+@dataclass
+class Node:
+    """A node while its tree grows; `attribute` or `label` is set once it is decided."""
+
+    attributes: tuple[int, ...]  # left to split by
+    tree: int = 0
+    candidates: tuple[int, ...] = ()  # what it chooses from, of those: all, unless the grower draws
+    label: int | None = None
+    attribute: int | None = None
+    children: list[Node] = field(default_factory=list)
+
+    def frozen(self) -> Tree:
+        """Return the tree below, as it stands."""
+        if self.label is not None:
+            return Leaf(self.label)
+        if self.attribute is not None:
+            return Split(self.attribute, tuple(child.frozen() for child in self.children))
+        return Open()
+
+
+class Grower:
+    """The trees: `nodes` are the open ones, `depth` is theirs, and `parents` int64[nodes] numbers each one's parent.
+
+    Parents are the splits of the level above, in their order; roots stand for parents of their own. ValueError for
+    trees to start from whose open nodes do not lie at one depth.
+    """
+
+    def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
+        self._domains = domains
+        self._runs = runs
+        self._draw = draw
+        depths = {depth for tree in start if (depth := open_depth(tree)) is not None}
+        if len(depths) > 1:
+            raise ValueError(f"the trees have open nodes at the depths {sorted(depths)}")
+        self.depth = depths.pop() if depths else 0
+        self.nodes: list[Node] = []
+        parents: list[int] = []
+
+        def thaw(tree: Tree, attributes: tuple[int, ...], number: int) -> Node:
+            node = Node(attributes, number)
+            if isinstance(tree, Open):
+                self.nodes.append(node)
+                if not self.depth:
+                    parents.append(len(parents))
+            elif isinstance(tree, Leaf):
+                node.label = tree.label
+            else:
+                node.attribute = tree.attribute
+                node.children = [
+                    thaw(child, remaining(runs, attributes, tree.attribute, answer), number)
+                    for answer, child in enumerate(tree.children)
+                ]
+                if isinstance(tree.children[0], Open):  # then all are
+                    parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
+            return node
+
+        self._roots = [thaw(tree, tuple(range(len(domains))), number) for number, tree in enumerate(start)]
+        self.parents: Indices = np.array(parents, dtype=np.int64)
+
+    @property
+    def trees(self) -> Forest:
+        """The trees, as they stand."""
+        return tuple(root.frozen() for root in self._roots)
+
+    def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
+        """Yield every level to decide while nodes are open. `progress` is told of each before it begins."""
+        while self.nodes:
+            self._offer()
+            level = Level(self.depth, len(self.nodes), self.trees)
+            if progress is not None:
+                progress(level)
+            yield level
+            self._descend()
+
+    def _offer(self) -> None:
+        """Say what each node chooses from."""
+        tree = place = -1
+        for node in self.nodes:
+            tree, place = node.tree, place + 1 if node.tree == tree else 0
+            draw = self._draw
+            node.candidates = node.attributes if draw is None else draw(tree, self.depth, place, node.attributes)
+
+    def _descend(self) -> None:
+        """Go on to the children of this level's splits."""
+        splits = [node for node in self.nodes if node.attribute is not None]
+        for node in splits:
+            assert node.attribute is not None
+            node.children = [
+                Node(remaining(self._runs, node.attributes, node.attribute, answer), node.tree)
+                for answer in range(self._domains[node.attribute])
+            ]
+        self.nodes = [child for node in splits for child in node.children]
+        self.parents = np.repeat(np.arange(len(splits)), [len(node.children) for node in splits])
+        self.depth += 1

@@ -1,0 +1,232 @@
+"""Which splits are worth their leaves, decided in secret before anything is opened: pruning while a tree grows.
+
+Ideal functionality. Inputs: both parties' counts by value and class of every open node and attribute left. Output,
+secret: for each whether the split gains more than a public penalty. A node without a split that does is a leaf, and
+only splits that do are compared. Leakage: how many nodes and attributes there are, how many values these have, bound,
+classes, and the tree above.
+
+A node of n rows is split by one of a attributes left, of v values:
+
+* `mdl`, the minimum description length (Quinlan, Rivest 1989; Rissanen 1996). The gain is n (H(class) - H(class |
+  attribute)): the nats that telling the classes of the rows takes less. The penalty is ln a, to name the attribute,
+  and v C(m / v) - C(m) for the distributions of the classes, C(m) being the logarithm of the parametric complexity of a
+  multinomial of m rows (Kontkanen, Myllymaki 2007). How many rows a node has is secret: m is the bound on all rows,
+  divided by the numbers of values of the attributes asked above, and so public.
+* `chi2`. The gain is the same; twice of it is the likelihood-ratio statistic of the table of values and classes, which
+  is distributed as chi-square with (v - 1) (classes - 1) degrees of freedom if they are independent. The penalty is
+  half of what it exceeds then with probability `LEVEL` / a: as many attributes are tried (Bonferroni).
+* `pessimistic` (Quinlan 1987). The gain is how many rows more the majorities of the parts get right than that of the
+  node, the penalty half a row for every part but one.
+
+Error. `pessimistic` is exact. The others compare fixed-point numbers: the four sums of x ln x in a gain are of counts
+that add up to n each, so it is wrong by at most 4 n e <= n delta, e being the proven error of a logarithm. A split is
+so judged rightly if gain / n and penalty / n differ by delta, in which ID3-delta takes any entropies for equal.
+Penalties are rounded up to the last bit; correctly rounded arithmetic makes them the same integers for both parties.
+
+Cost of n nodes with a attributes left each. `mdl` and `chi2`: the scores of all n nodes, where a tree that is not
+pruned has them of those it splits; n (classes + 1) x ln x for the nodes; a n comparisons. `pessimistic`: both parties'
+inputs of N bits and about 3 N ANDs for every count of N bits, and no logarithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import gmpy2
+import numpy as np
+
+from protocols.counts import Indices, LevelCounts
+from protocols.entropies import conditional_entropies, entropies, groups
+from protocols.feasibility import Ruling, all_netlist, batches, by_place
+from protocols.majority import count_inputs
+from protocols.problem import Problem
+from protocols.tree import Forest, Open, Split, Tree
+from smc.circuit import Builder, Form, Netlist, maximum, total
+from smc.engines import Bits, Engine, Word
+from smc.engines.words import MAX_WIDTH
+from smc.primitives import bits as bitpack
+
+LEVEL = 0.05  # of the test of a node
+DIGITS = 128  # binary, of penalties: rounded to far fewer
+
+
+def pruned(
+    engine: Engine,
+    problem: Problem,
+    forest: Forest,
+    left: Sequence[tuple[int, ...]],
+    tables: LevelCounts,
+    ruling: Ruling,
+) -> Ruling:
+    """Return the verdict of the rules on the nodes of a level, narrowed to the splits that are worth it.
+
+    The nodes are the open ones of `forest`, the trees so far; each has a line of attributes `left` to choose from.
+    `tables` are this party's counts.
+    """
+    lengths = np.array([len(line) for line in left])
+    scores = ruling.scores
+    with engine.session.phase("pruning"):
+        if problem.prune == "pessimistic":
+            worth = _right_more(engine, problem, left, tables)
+        else:
+            if scores is None:
+                scores = conditional_entropies(engine, problem, left, tables.values)
+            worth = _gains_more(engine, problem, forest, left, tables.classes, scores)
+        verdicts = by_place(engine, worth, lengths)
+        if ruling.feasible:
+            netlist = all_netlist(2, engine.form)
+            (both,) = engine.run(netlist, Bits.join(verdicts), Bits.join(ruling.feasible))
+            verdicts = tuple(both.take(slice(at, at + len(left))) for at in range(0, both.batch, len(left)))
+    return Ruling(verdicts, ruling.root_feasible, scores)
+
+
+# By entropy.
+
+
+@lru_cache(maxsize=32)
+def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
+    """Return whether the first of two signed integers is the greater one."""
+    builder = Builder(form)
+    builder.output(builder.input(width, signed=True) > builder.input(width, signed=True))
+    return builder.build()
+
+
+def _gains_more(
+    engine: Engine, problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]], classes: Indices, scores: Word
+) -> Bits:
+    """Return whether each split gains more than its penalty, [1, splits], from |T| H(class | attribute) of each."""
+    words = engine.words
+    of_nodes = np.repeat(np.arange(len(left)), [len(line) for line in left])
+    alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part, the node
+    of_node = entropies(engine, problem, alone, np.ones(len(alone), dtype=np.int64))
+    width = min(scores.width + 1, MAX_WIDTH)  # one more is of use with hardly more rows than classes
+    of_node = words.total(of_node, of_nodes[:, None], scores.width)
+    scores = words.total(scores, np.arange(len(of_nodes))[:, None], scores.width)  # the root's own may follow
+    gains = words.bits(words.subtract(of_node, scores, width))
+    unit = problem.precision(words.prices).fraction
+    most = (1 << (width - 1)) - 1  # no gain is greater
+    penalties = [min(most, _units(penalty, unit)) for penalty in _penalties(problem, forest, left)]
+    limits = engine.constant(bitpack.from_integers(penalties, width))
+    return engine.run(exceeds_netlist(width, engine.form), gains, limits)[0]
+
+
+def _units(value: gmpy2.mpfr, fraction: int) -> int:
+    with gmpy2.context(precision=DIGITS):
+        return int(gmpy2.ceil(value * gmpy2.exp2(fraction)))
+
+
+def _penalties(problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]]) -> Iterator[gmpy2.mpfr]:
+    """Yield the penalty of every split in nats, node by node, attribute by attribute."""
+    cells_of_nodes = (cells for tree in forest for cells in _cells(problem, tree))
+    for cells, line in zip(cells_of_nodes, left, strict=True):
+        for attribute in line:
+            values = problem.domains[attribute]
+            if problem.prune == "mdl":
+                yield description(values, problem.classes, len(line), max(1, 2 * problem.max_rows // cells))
+            else:
+                yield half_quantile((values - 1) * (problem.classes - 1), len(line))
+
+
+def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
+    """Yield for every open node the product of the numbers of values asked above it."""
+    if isinstance(tree, Open):
+        yield above
+    elif isinstance(tree, Split):
+        for child in tree.children:
+            yield from _cells(problem, child, above * problem.domains[tree.attribute])
+
+
+@lru_cache(maxsize=4096)
+def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.mpfr:
+    """Return what it takes to describe a split by one of so many attributes, in nats: the penalty of `mdl`.
+
+    Example:
+        >>> round(float(description(values=3, classes=2, attributes=8, rows=1500)), 2)
+        8.25
+    """
+    with gmpy2.context(precision=DIGITS):
+        parts = values * complexity(classes, max(1, rows // values))
+        return gmpy2.log(attributes) + max(parts - complexity(classes, rows), gmpy2.mpfr(0))
+
+
+@lru_cache(maxsize=4096)
+def complexity(classes: int, rows: int) -> gmpy2.mpfr:
+    """Return the logarithm of the parametric complexity of a multinomial: the price of a distribution of classes.
+
+    That is the sum, over all counts by class that add up to `rows`, of the greatest likelihood that they can have. For
+    two classes by Szpankowski's approximation, off by less than 1 / rows; for c + 2 it is that for c + 1, and rows / c
+    times that for c.
+    """
+    with gmpy2.context(precision=DIGITS):
+        pi, fewer, now = gmpy2.const_pi(), gmpy2.mpfr(1), gmpy2.mpfr(1)
+        if classes > 1:
+            now = gmpy2.sqrt(pi * rows / 2) + gmpy2.mpfr(2) / 3 + gmpy2.sqrt(2 * pi / rows) / 24
+        for number in range(1, classes - 1):
+            fewer, now = now, now + fewer * rows / number
+        return gmpy2.log(now)
+
+
+@lru_cache(maxsize=4096)
+def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
+    """Return half of what chi-square with so many degrees of freedom exceeds with probability `LEVEL` / tests.
+
+    Example:
+        >>> round(float(half_quantile(freedom=1, tests=1)), 4)  # 3.8415 / 2
+        1.9207
+    """
+    with gmpy2.context(precision=DIGITS):
+        if not freedom:
+            return gmpy2.mpfr(0)  # one value, or one class: no gain either
+        shape, wanted = gmpy2.mpfr(freedom) / 2, gmpy2.mpfr(LEVEL) / tests
+        low, high = gmpy2.mpfr(0), gmpy2.mpfr(1)
+        scale = gmpy2.gamma(shape)
+        while gmpy2.gamma_inc(shape, high) > wanted * scale:
+            low, high = high, 2 * high
+        for _ in range(DIGITS // 2):
+            middle = (low + high) / 2
+            low, high = (middle, high) if gmpy2.gamma_inc(shape, middle) > wanted * scale else (low, middle)
+        return high
+
+
+# By errors.
+
+
+@lru_cache(maxsize=32)
+def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
+    """Return the greatest number of rows of a class: counts by class of party 0, of party 1 in."""
+    builder = Builder(form)
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    builder.output(maximum([a + b for a, b in zip(left, right, strict=True)])[0])
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
+    """Return whether the sum of some unsigned integers is greater than that of two more."""
+    builder = Builder(form)
+    terms = [builder.input(width) for _ in range(parts + 2)]
+    wide = width + parts.bit_length() + 1
+    builder.output(total(terms[:parts], wide) > total(terms[parts:], wide))
+    return builder.build()
+
+
+def _right_more(engine: Engine, problem: Problem, left: Sequence[tuple[int, ...]], tables: LevelCounts) -> Bits:
+    """Return whether the parts' majorities get enough rows more right than the node's, [1, splits]."""
+    splits = [tables.values[attribute][node] for node, line in enumerate(left) for attribute in line]
+    each = [*splits, *tables.classes[:, None]]  # the nodes themselves are what nothing splits
+    netlist = most_netlist(problem.classes, problem.count_width, engine.form)
+    right = Bits.join(
+        [
+            engine.run(netlist, *count_inputs(engine, np.concatenate(part).T, problem.count_width))[0]
+            for part in batches(each, problem.classes)
+        ]
+    )
+    lengths = np.array([len(part) for part in splits])
+    starts, of_nodes = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(left)), [len(line) for line in left])
+    none = engine.constant(np.zeros((right.width, 1), dtype=np.uint8))  # what a split with fewer parts has instead
+    parts = [Bits.join([right, none]).take(column) for column in groups(starts, lengths).T]
+    penalties = engine.constant(bitpack.from_integers(((lengths - 1) // 2).tolist(), right.width))
+    netlist = more_netlist(len(parts), right.width, engine.form)
+    return engine.run(netlist, *parts, right.take(lengths.sum() + of_nodes), penalties)[0]

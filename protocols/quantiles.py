@@ -1,0 +1,62 @@
+"""Public quantiles of the chi-square and of Student's distribution, for whole degrees of freedom.
+
+Both distributions have closed forms then (Abramowitz, Stegun, 26.4.4, 26.4.5, 26.7.3, 26.7.4); a quantile is found by
+halving an interval. Both parties compute the same: what decides is rounded up to a fraction of `FRACTION` bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+FRACTION = 16  # bits of a quantile
+MOST_DEGREES = 1 << 12
+
+
+def chi2_tail(x: float, degrees: int) -> float:
+    """Return the chance that a chi-square variable is above x >= 0."""
+    if x <= 0:
+        return 1.0
+    half = x / 2
+    first = math.erfc(math.sqrt(half)) if degrees % 2 else 0.0
+    powers = (i + (0.5 if degrees % 2 else 0) for i in range(degrees // 2))
+    return min(1.0, first + math.fsum(math.exp(p * math.log(half) - half - math.lgamma(p + 1)) for p in powers))
+
+
+def t_tail(t: float, degrees: int) -> float:
+    """Return the chance that the absolute value of Student's variable is above t >= 0."""
+    angle = math.atan2(t, math.sqrt(degrees))
+    cosine, term, terms = math.cos(angle), 1.0, [1.0]
+    odd = degrees % 2
+    for i in range(1, (degrees - odd) // 2):
+        term *= cosine**2 * (2 * i - 1 + odd) / (2 * i + odd)
+        terms.append(term)
+    if not odd:
+        return 1 - math.sin(angle) * math.fsum(terms)
+    rest = math.sin(angle) * cosine * math.fsum(terms) if degrees > 1 else 0.0
+    return 1 - 2 / math.pi * (angle + rest)
+
+
+@lru_cache(maxsize=256)
+def chi2_quantile(level: float, degrees: int) -> Fraction:
+    """Return what a chi-square variable exceeds with the chance `level`."""
+    return _quantile(lambda x: chi2_tail(x, degrees), level)
+
+
+@lru_cache(maxsize=256)
+def t_quantile(level: float, degrees: int) -> Fraction:
+    """Return what the absolute value of Student's variable exceeds with the chance `level`."""
+    return _quantile(lambda x: t_tail(x, degrees), level)
+
+
+def _quantile(tail: Callable[[float], float], level: float) -> Fraction:
+    high = 1.0
+    while tail(high) > level:
+        high *= 2
+    low = 0.0
+    while high - low > 2 ** -(FRACTION + 8) * max(1.0, low):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > level else (low, middle)
+    return Fraction(math.ceil(high * (1 << FRACTION)), 1 << FRACTION)

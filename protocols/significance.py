@@ -1,0 +1,198 @@
+"""Significance tests decided in secret: does a statistic of both parties' rows exceed a public quantile?
+
+Ideal functionality. Inputs: each party's own counts, or sums, of its rows. Output to both: one bit, whether the
+statistic of the sums is above the quantile. Leakage: nothing else; sizes, bounds and the quantile are public. Security
+is that of the engine; no statistic and no sum is opened. The exact statistic of joint counts would tell each party
+something of the other's, and asked twice it would tell more: a bit tells at most a bit.
+
+*Chi-square* of a table n(i, j) with row sums r(i), column sums c(j), N rows in all (Pearson 1900):
+
+    X^2 = N (sum_i (1 / r(i)) sum_j n(i, j)^2 / c(j) - 1),
+
+where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
+less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
+most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said
+not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R - 1)(C - 1) of the
+public domains, so a value that no row has makes the test more careful.
+
+*Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
+A the sum of t over the yes, B and C those of t and t^2 over all rows,
+
+    N (N A - R B)^2 / (R (N - R) (N C - B^2)) > z^2,
+
+in integers, exact. With two groups it is the test of two proportions, which is chi-square of two rows and columns.
+
+*Welch's t* (Welch 1947) of two means, of values that are integers from 0 up: with n, s, q the number of rows, their sum
+and that of their squares, V = n q - s^2, E1 = n2^2 V1 / (n1 - 1), E2 = n1^2 V2 / (n2 - 1),
+
+    t^2 = (n2 s1 - n1 s2)^2 / (E1 + E2),   degrees of freedom  (E1 + E2)^2 / (E1^2 / (n1 - 1) + E2^2 / (n2 - 1)).
+
+E1 and E2 are rounded up, so t^2 is low by a relative 2 / (E1 + E2) at most. For the degrees of freedom their upper
+`DIGITS` bits are used; they are rounded down to one of `DEGREES`, where the quantile is greater. Below two rows in a
+group nothing differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from protocols.quantiles import FRACTION, t_quantile
+from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate, normalise, pick, quotient, total
+from smc.engines import Bits, Engine
+
+ERROR = Fraction(1, 1 << 10)  # of the statistic of a chi-square test
+DIGITS = 32
+DEGREES = (*range(1, 31), 35, 40, 45, 50, 60, 70, 80, 100, 120, 150, 200, 300, 500, 1000)
+
+
+def fraction_bits(rows: int, columns: int, bound: int) -> int:
+    """Return F for a table of so many rows and columns, of at most `bound` rows at each party."""
+    return (2 * bound * rows * (columns + 1) * ERROR.denominator // ERROR.numerator).bit_length()
+
+
+def chi2_exceeds(engine: Engine, table: NDArray[np.int64], critical: Fraction, bound: int) -> bool:
+    """Return whether the chi-square statistic of both tables' sum is above `critical`.
+
+    The table, int64[rows, columns], is this party's. `InputError` if a count is negative or it has more than `bound`
+    rows.
+    """
+    rows, columns = table.shape
+    ratios, everyone = chi2_ratios(engine, table[None], bound)
+    with engine.session.phase("decision"):
+        netlist = _exceeds_netlist(
+            ratios.width, everyone.width, fraction_bits(rows, columns, bound), critical, engine.form
+        )
+        (opened,) = engine.reveal(*engine.run(netlist, ratios, everyone))
+    return bool(opened[0, 0])
+
+
+def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[Bits, Bits]:
+    """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, and its rows.
+
+    Secret, [width, tables] each, from this party's int64[tables, rows, columns]; chi-square is N times the former less
+    1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones.
+    """
+    number, rows, columns = tables.shape
+    width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
+    parts = [tables.ravel(), tables.sum(axis=1).ravel(), tables.sum(axis=2).ravel(), tables.sum(axis=(1, 2))]
+    counts = checked(np.concatenate(parts), width, "the count")
+    with engine.session.phase("counts"):
+        (sums,) = engine.run(_sum_netlist(width, engine.form), *both_inputs(engine, counts, width))
+    cells, by_column, by_row, everyone = np.split(np.arange(counts.size), np.cumsum([part.size for part in parts])[:-1])
+    with engine.session.phase("quotients"):
+        of_column = np.repeat(by_column.reshape(number, 1, columns), rows, axis=1).ravel()
+        netlist = _square_netlist(width + 1, fraction, engine.form)
+        (shares,) = engine.run(netlist, sums.take(cells), sums.take(of_column))
+        netlist = _row_netlist(columns, width + 1, fraction, engine.form)
+        places = np.arange(tables.size).reshape(-1, columns)
+        (ratios,) = engine.run(netlist, *[shares.take(line) for line in places.T], sums.take(by_row))
+        netlist = _total_netlist(rows, fraction + 1, engine.form)
+        lines = np.arange(number * rows).reshape(number, rows)
+        (totals,) = engine.run(netlist, *[ratios.take(line) for line in lines.T])
+    return totals, sums.take(everyone)
+
+
+@lru_cache(maxsize=32)
+def _sum_netlist(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    builder.output(builder.input(width).wide_add(builder.input(width)))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def _square_netlist(width: int, fraction: int, form: Form) -> Netlist:
+    """Build n^2 / c with F fraction bits, from n and c >= n."""
+    builder = Builder(form)
+    count, of_column = builder.input(width), builder.input(width)
+    scaled = concatenate(builder.constant(0, fraction), count * count)
+    builder.output(quotient(scaled, of_column, width + fraction))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def _row_netlist(columns: int, width: int, fraction: int, form: Form) -> Netlist:
+    """Build the sum of a row's shares, which is r(i) at most, by r(i)."""
+    builder = Builder(form)
+    shares = [builder.input(width + fraction) for _ in range(columns)]
+    builder.output(quotient(total(shares, width + fraction), builder.input(width), fraction + 1))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def _total_netlist(terms: int, width: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    builder.output(total([builder.input(width) for _ in range(terms)], width + terms.bit_length()))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def _exceeds_netlist(sum_width: int, width: int, fraction: int, critical: Fraction, form: Form) -> Netlist:
+    """Build N (sum - 1) > critical, from the sum of ratios and N."""
+    builder = Builder(form)
+    summed, everyone = builder.input(sum_width), builder.input(width)
+    least = -(-(critical.numerator << fraction) // critical.denominator)
+    builder.output(everyone * summed > concatenate(builder.constant(0, fraction), everyone).wide_add(least))
+    return builder.build()
+
+
+def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire:
+    """Return whether the trend's statistic is above `squared`; and of this sign, unless it is 0.
+
+    The sums are N, R, A, B, C of the module's first lines.
+    """
+    everyone, yes, of_yes, scores, squares = sums
+    difference = (everyone * of_yes).wide_subtract(yes * scores)
+    variance = (everyone * squares).wide_subtract(scores * scores).as_unsigned()
+    top = everyone * (difference * difference).as_unsigned() * squared.denominator
+    bottom = yes * everyone.wide_subtract(yes).as_unsigned() * variance * squared.numerator
+    return _of_sign(top > bottom, difference, sign)
+
+
+def welch_exceeds(first: Sequence[Integer], second: Sequence[Integer], level: float, sign: int) -> Wire:
+    """Return whether the absolute value of Welch's t is above its two-sided quantile; and of this sign, unless it is 0.
+
+    Of each group the number of rows, the sum, the sum of squares. A positive sign means that the first mean is larger.
+    """
+    (n1, s1, q1), (n2, s2, q2) = first, second
+    first_share, second_share = _share(n1, s1, q1, n2), _share(n2, s2, q2, n1)
+    difference = (n2 * s1).wide_subtract(n1 * s2)
+    chosen = _critical(first_share, second_share, n1, n2, level)
+    exceeds = (difference * difference).as_unsigned() * (1 << FRACTION) > first_share.wide_add(second_share) * chosen
+    return _of_sign(exceeds & (n1 >= 2) & (n2 >= 2), difference, sign)
+
+
+def _share(rows: Integer, added: Integer, squares: Integer, others: Integer) -> Integer:
+    """Return others^2 (rows squares - added^2) / (rows - 1), rounded up."""
+    spread = (rows * squares).wide_subtract(added * added).as_unsigned()
+    top = others * others * spread
+    return quotient(top, (rows - 1), len(top)).wide_add(1)
+
+
+def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: float) -> Integer:
+    """Return the square of the quantile for Welch's degrees of freedom, with `FRACTION` fraction bits."""
+    _, shift = normalise(share | other)
+    width = max(len(share), len(other))
+    tops = [(term.extend(width) << shift)[width - min(DIGITS, width) :] for term in (share, other)]
+    parts = [quotient(top * top, rows - 1, 2 * len(top)) for top, rows in zip(tops, (n1, n2), strict=True)]
+    summed, bottom = tops[0].wide_add(tops[1]), parts[0].wide_add(parts[1])
+    square = summed * summed
+    reached = [square >= bottom * degrees for degrees in DEGREES[1:]]
+    # Each is reached only if those before are: the one-hot place of the last.
+    places = [~reached[0], *(now & ~after for now, after in pairwise(reached)), reached[-1]]
+    squares = [math.ceil(t_quantile(level, degrees) ** 2 * (1 << FRACTION)) for degrees in DEGREES]
+    return pick(places, [Integer.constant(share.graph, value) for value in squares])
+
+
+def _of_sign(exceeds: Wire, difference: Integer, sign: int) -> Wire:
+    """Return the same if the difference has this sign; anyway for 0."""
+    if sign == 0:
+        return exceeds
+    return exceeds & (difference[-1] if sign < 0 else ~difference[-1])

@@ -1,0 +1,53 @@
+"""Linear thresholds: is own_0 + own_1 >= 0, for integers of both parties, a batch of questions at once?
+
+Ideal functionality. Inputs: from each party an integer for each question, its side of a public linear form
+sum_i c_i (n_i^0 + n_i^1) of both parties' counts, which it computes by itself. Output: one bit a question, secret or
+opened to both: whether the form is at least 0. Leakage: the number of questions and the public bound on a side. What
+is opened tells at most a bit each; how questions that follow one another find a count is in docs/security.md.
+
+Cost of n questions of sides of w bits, the sign included: n w input bits from each party, n w ANDs, n bits opened.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.circuit import Builder, Form, Netlist
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+MOST_BITS = 63  # of a side, its sign included
+
+
+@lru_cache(maxsize=64)
+def _netlist(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    left, right = builder.input(width, signed=True), builder.input(width, signed=True)
+    builder.output(~right < left)  # ~x is -x - 1
+    return builder.build()
+
+
+def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
+    """Return whether own_0 + own_1 >= 0, secret bits [1, questions], of this party's int64[questions].
+
+    `InputError` if a side is beyond the public bound, or the bound beyond what fits.
+    """
+    width = bound.bit_length() + 1
+    if width > MOST_BITS:
+        raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
+    if sides.size and max(int(sides.max()), -int(sides.min())) > bound:
+        raise InputError("this party has more rows than agreed")
+    both = engine.both(bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width))
+    return engine.run(_netlist(width, engine.form), *both)[0]
+
+
+def decided(engine: Engine, sides: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:
+    """Return the same, opened to both, uint8[questions]; many questions a part at a time, opened at once."""
+    size = max(1, engine.comfortable // (bound.bit_length() + 1))
+    starts = range(0, max(1, len(sides)), size)
+    (opened,) = engine.reveal(Bits.join([at_least_zero(engine, sides[i : i + size], bound) for i in starts]))
+    return opened[0]

@@ -1,0 +1,130 @@
+"""Quantiles of both parties' rows against sorted values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.jobs import kinds
+from parties.jobs.release.noise import Noise
+from parties.tables.schema import Schema
+from protocols.quantile import PARTS, quantile, rounds
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
+from tests.support.questions import counts, known_noise
+
+SCHEMA = Schema({"age": tuple(map(str, range(40))), "sex": ("m", "f")})
+SHARES = st.fractions(0, 1, max_denominator=20)
+
+
+def of_values(profile: str, sides: Any, places: int, share: Fraction) -> Any:
+    def party(session: Session) -> Any:
+        own = np.sort(np.array(sides[session.party], dtype=np.int64))
+        found = quantile(
+            engine_of(session, Profile(profile)),
+            lambda at: np.searchsorted(own, at, side="right"),
+            len(own), places, share, 1000,
+        )  # fmt: skip
+        return found, [
+            phase for phase in session.meter.total.__dict__ if phase == "rounds"
+        ] and session.meter.total.rounds
+
+    (one, _), (other, _) = run_local(party)
+    assert one == other
+    return one
+
+
+@given(st.data(), st.integers(1, 700), SHARES)
+def test_it_is_the_one_of_the_sorted_union(data: st.DataObject, places: int, share: Fraction) -> None:
+    value = st.integers(0, places - 1)
+    sides = [data.draw(st.lists(value, max_size=12)) for _ in range(2)]
+    union = sorted([*sides[0], *sides[1]])
+    at = of_values("clear", sides, places, share)
+    if not union:
+        assert at == 0  # every place has the share of nothing
+    elif share == 0:
+        assert at == 0
+    else:
+        assert at == union[-(-share.numerator * len(union) // share.denominator) - 1]
+
+
+@pytest.mark.parametrize("profile", ["yao", "gmw"])
+def test_engines_agree(profile: str) -> None:
+    assert of_values(profile, ([3, 900, 17], [20, 21]), 1 << 20, Fraction(1, 2)) == 20
+
+
+def test_rounds_halve_in_sixteenths() -> None:
+    assert [rounds(places) for places in (1, 2, PARTS, PARTS + 1, PARTS**2, PARTS**2 + 1)] == [0, 1, 1, 2, 2, 3]
+
+
+def document(ages: Any, **said: Any) -> Any:
+    task = task_of(**said)
+
+    def party(session: Session) -> Any:
+        rows = [{"age": str(age), "sex": "m"} for age in ages[session.party]]
+        return task.run(
+            engine_of(session, Profile("clear")), task.own_rows(counts(task, rows)), None, lambda step: None
+        )
+
+    one, other = run_local(party)
+    assert one == other
+    return task.document(one)
+
+
+def task_of(**said: Any) -> Any:
+    kind = kinds.find("quantile")
+    return kind.canonical(kind.Settings.model_validate({"max_rows": 500, "column": "age", **said}), SCHEMA)  # type: ignore[attr-defined]
+
+
+def test_rounded_it_is_a_range() -> None:
+    ages = ([1, 7, 13], [12, 30])
+    assert document(ages, exact=True)["value"] == 12
+    assert {"low": 10, "high": 14, "value": 14}.items() <= document(ages, exact=True, round_to=5.0).items()
+    assert document(ages, exact=True, at=1.0)["value"] == 30
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(0, 39), min_size=1, max_size=20),
+    st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(3, 4), Fraction(1)]),
+)
+def test_noise_of_nothing_leaves_a_quantile(ages: list[int], share: Fraction) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noise, "law", known_noise(0))
+        value = document((ages, []), epsilon=1.0, at=float(share))["value"]
+    below, above = sum(age < value for age in ages), sum(age > value for age in ages)
+    exact = Fraction(str(float(share)))
+    worst = min(max((1 - exact) * sum(a < v for a in ages), exact * sum(a > v for a in ages)) for v in range(40))
+    assert max((1 - exact) * below, exact * above) == worst
+
+
+def test_noise_is_of_the_greater_weight() -> None:
+    """One row more raises one of both weighed numbers by 9 at most, where the share is 0.9."""
+    assert [noise.scale for noise in task_of(epsilon=0.5, at=0.9).query.mechanisms] == [18]
+    assert [noise.scale for noise in task_of(epsilon=0.5, at=0.5).query.mechanisms] == [2]
+    assert [noise.scale for noise in task_of(epsilon=0.5, at=0.5, adjacency="replace").query.mechanisms] == [4]
+
+
+def test_cost_is_counted_ahead() -> None:
+    assert forecast(task_of(exact=True).program(None), Profile("yao")).bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({}, "epsilon: is missing"),
+        ({"exact": True, "at": 1 / 3}, "at: three digits"),
+        ({"exact": True, "column": "sex"}, "column: a quantile needs bounds"),
+    ],
+)
+def test_wrong_questions_are_refused(said: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        task_of(**said)

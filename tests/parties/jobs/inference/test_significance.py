@@ -1,0 +1,210 @@
+"""Tests of significance against SciPy and statsmodels: verdicts in circuits, and p-values that count noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from parties.jobs import kinds
+from parties.jobs.release.noise import Noise
+from parties.tables.schema import Schema
+from protocols.quantiles import chi2_quantile, t_quantile
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.questions import counts, known_noise
+
+SCHEMA = Schema(
+    {
+        "arm": ("a", "b"),
+        "dose": ("0", "1", "2.5", "5"),
+        "grade": ("low", "mid", "high"),
+        "visits": tuple(map(str, range(12))),
+        "outcome": ("good", "bad"),
+    },
+    "outcome",
+)
+Rows = NDArray[np.int64]  # category numbers, in the schema's order
+
+
+@cache
+def task_of(name: str, **said: Any) -> Any:
+    kind = kinds.find(f"test {name}")
+    return kind.canonical(kind.Settings.model_validate({"max_rows": 500, **said}), SCHEMA)  # type: ignore[attr-defined]
+
+
+def document(task: Any, sides: Sequence[Rows], profile: str = "clear") -> Any:
+    names = list(SCHEMA.attributes)
+
+    def party(session: Any) -> Any:
+        rows = [
+            {name: SCHEMA.attributes[name][value] for name, value in zip(names, row, strict=True)}
+            for row in sides[session.party].tolist()
+        ]
+        return task.run(
+            engine_of(session, Profile(profile)), task.own_rows(counts(task, rows)), None, lambda step: None
+        )
+
+    one, other = run_local(party)
+    assert one == other
+    return task.document(one)
+
+
+def drawn(seed: int, number: int, effect: float) -> Rows:
+    """Rows of which dose, visits and outcome depend on the arm by so much."""
+    rng = np.random.default_rng(seed)
+    arm = rng.integers(0, 2, number)
+    dose = rng.integers(0, 4, number)
+    visits = np.clip(rng.normal(5 + 3 * effect * arm, 1 + arm).round(), 0, 11).astype(np.int64)
+    outcome = (rng.random(number) < 0.3 + effect * (arm + dose / 2) / 4).astype(np.int64)
+    grade = np.where(rng.random(number) < effect, outcome + 1, rng.integers(0, 3, number))
+    return np.stack([arm, dose, grade, visits, outcome], axis=1)
+
+
+def table(rows: Rows, first: int, second: int, shape: tuple[int, int]) -> Rows:
+    return np.bincount(rows[:, first] * shape[1] + rows[:, second], minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def p_trend(rows: Rows) -> float:
+    """As the linear-by-linear association of R's `prop.trend.test`: N times the squared correlation."""
+    scores = np.array([0, 1, 2.5, 5])[rows[:, 1]]
+    return float(stats.chi2.sf(len(rows) * np.corrcoef(scores, rows[:, 4])[0, 1] ** 2, 1))
+
+
+def p_welch(rows: Rows) -> float:
+    groups = [rows[rows[:, 0] == arm, 3] for arm in (1, 0)]
+    return float(stats.ttest_ind(*groups, equal_var=False).pvalue)
+
+
+def p_chi2(rows: Rows) -> float:
+    return float(stats.chi2_contingency(table(rows, 2, 4, (3, 2)), correction=False).pvalue)
+
+
+def p_proportions(rows: Rows) -> float:
+    from statsmodels.stats.proportion import proportions_ztest
+
+    counted = table(rows, 0, 4, (2, 2))
+    return float(proportions_ztest(counted[:, 1], counted.sum(axis=1))[1])
+
+
+CASES: dict[str, tuple[dict[str, Any], Any]] = {
+    "chi2": ({"columns": ("grade", "outcome")}, p_chi2),
+    "trend": ({"target": "outcome", "by": "dose"}, p_trend),
+    "proportions": ({"target": "outcome", "by": "arm"}, p_proportions),
+    "welch": ({"column": "visits", "by": "arm"}, p_welch),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdicts_turn_where_the_p_value_stands(name: str) -> None:
+    said, p_value = CASES[name]
+    for seed in range(3):
+        rows = drawn(seed, 160, 0.1 * seed)
+        p = p_value(rows)
+        # Student's degrees of freedom are rounded down to those of a table, which moves a p-value by some per cent.
+        near = 1.08 if name == "welch" else 1.001
+        for level, differ in ((p * near, True), (p / near, False)):
+            if 1e-9 <= level <= 0.5:
+                task = task_of(name, level=level, **said)
+                assert document(task, (rows[:50], rows[50:]))["differ"] is differ
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("engine", ["yao", "gmw"])
+def test_every_engine_says_the_same_and_costs_what_was_foreseen(name: str, engine: str) -> None:
+    rows = drawn(3, 160, 0.3)
+    task = task_of(name, engine=engine, **CASES[name][0])
+    assert document(task, (rows[:50], rows[50:]), engine)["differ"] is (CASES[name][1](rows) < 0.05)
+    assert task.opened([1]) == {"decision": 1}
+    assert forecast(task.program(None), Profile(engine)).bytes < 10_000_000
+
+
+def test_alternatives_have_a_direction() -> None:
+    rows = drawn(2, 200, 0.9)
+    for name in ("trend", "proportions", "welch"):
+        verdicts = [
+            document(task_of(name, alternative=which, **CASES[name][0]), (rows[:9], rows[9:]))["differ"]
+            for which in ("greater", "less")
+        ]
+        assert verdicts == [True, False]
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(*(st.integers(0, len(v) - 1) for v in SCHEMA.attributes.values())), max_size=30), st.data())
+def test_any_rows_have_a_verdict(lines: list[tuple[int, ...]], data: Any) -> None:
+    rows = np.array(lines, dtype=np.int64).reshape(-1, 5)
+    cut = data.draw(st.integers(0, len(rows)))
+    task = task_of("chi2", columns=("grade", "outcome"))
+    counted = table(rows, 2, 4, (3, 2)).astype(float)
+    expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(1, len(rows))
+    statistic = ((counted - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
+    critical = stats.chi2.isf(0.05, 2)
+    if abs(statistic - critical) > 2e-3:
+        assert document(task, (rows[:cut], rows[cut:]))["differ"] is bool(statistic > critical)
+    groups = [rows[rows[:, 0] == arm, 3] for arm in (1, 0)]
+    welch = document(task_of("welch", column="visits", by="arm"), (rows[:cut], rows[cut:]))["differ"]
+    if min(map(len, groups)) < 2:
+        assert not welch
+    elif np.ptp(groups[0]) or np.ptp(groups[1]):
+        p = stats.ttest_ind(*groups, equal_var=False).pvalue
+        assert welch is bool(p < 0.05) or 0.05 / 1.1 < p < 0.05
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_noise_a_p_value_is_that_of_the_test(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Noise, "law", known_noise(0))
+    for seed, effect in enumerate((0, 0.08, 0.5)):
+        rows = drawn(seed, 400, effect)
+        answer = document(task_of(name, epsilon=10.0, **CASES[name][0]), (rows[:150], rows[150:]))
+        p = CASES[name][1](rows)
+        assert answer["p"] == pytest.approx(p, abs=0.02 + 0.08 * np.sqrt(p))
+        assert answer["differ"] is (answer["p"] <= 0.05)
+
+
+def test_p_values_count_the_noise() -> None:
+    """Without any dependence a level of 10 % is reached in about 10 %, though the noise is as large as the counts."""
+    task = task_of("chi2", columns=("grade", "outcome"), epsilon=0.1, level=0.1)
+    rng = np.random.default_rng(5)
+    differ = 0
+    for _ in range(300):
+        noise = rng.geometric(1 - np.exp(-0.1), 6) - rng.geometric(1 - np.exp(-0.1), 6)
+        opened = rng.multinomial(300, np.outer([0.3, 0.3, 0.4], [0.6, 0.4]).ravel()) + noise
+        differ += task.document(opened.tolist())["differ"]
+    assert 10 <= differ <= 55  # of 30 expected: five standard deviations
+
+
+@pytest.mark.parametrize("level", [0.5, 0.05, 0.01, 1e-6])
+def test_quantiles_are_those_of_scipy(level: float) -> None:
+    for degrees in (1, 2, 3, 4, 9, 30, 200, 1000):
+        assert float(chi2_quantile(level, degrees)) == pytest.approx(stats.chi2.isf(level, degrees), rel=2e-5, abs=2e-5)
+        assert float(t_quantile(level, degrees)) == pytest.approx(stats.t.isf(level / 2, degrees), rel=2e-5, abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "why"),
+    [
+        ("chi2", {"columns": ("arm",)}, "columns: name two columns, not 1"),
+        ("chi2", {"columns": ("arm", "outcome"), "where": "arm = a"}, "columns: each must have two values at least"),
+        ("proportions", {"target": "outcome", "by": "dose"}, "by: two groups are compared, not 4"),
+        ("trend", {"target": "grade", "by": "dose"}, "value: the outcome has 3 values"),
+        ("trend", {"target": "grade", "value": "x", "by": "dose"}, "value: 'x' is not one of"),
+        ("trend", {"target": "dose", "by": "dose"}, "by: name another column"),
+        ("welch", {"column": "grade", "by": "arm"}, "column: a mean needs bounds"),
+        ("welch", {"column": "visits", "by": "grade"}, "by: two groups are compared, not 3"),
+        ("welch", {"column": "visits"}, "by is missing"),
+    ],
+)
+def test_wrong_questions_are_refused_in_a_line(name: str, said: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError) as error:
+        task_of(name, **said)
+    assert why.split(":")[0] in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,188 @@
+"""Association rules against mlxtend on the union, and against counting by hand."""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlxtend.frequent_patterns import apriori, association_rules
+
+from parties.jobs import kinds
+from parties.jobs.rules.rules import Found, shown
+from parties.tables.schema import Schema
+from protocols import association
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
+from tests.support.places import SHARED
+from tests.support.questions import counts
+
+SCHEMA = Schema({"a": ("0", "1"), "b": ("x", "y", "z"), "c": ("0", "1"), "d": ("0", "1")}, "d")
+Line = dict[str, str]
+LINES = st.lists(
+    st.fixed_dictionaries({name: st.sampled_from(values) for name, values in SCHEMA.attributes.items()}), max_size=14
+)
+
+
+def task_of(schema: Schema = SCHEMA, **said: Any) -> Any:
+    kind = kinds.find("rules")
+    return kind.canonical(kind.Settings.model_validate({"max_rows": 5000, **said}), schema)  # type: ignore[attr-defined]
+
+
+def state_of(task: Any, sides: Any, profile: Profile = Profile("clear")) -> Found:  # noqa: B008 (immutable)
+    def party(session: Session) -> Any:
+        own = task.own_rows(counts(task, sides[session.party]))
+        return task.run(engine_of(session, profile), own, task.beginning, lambda step: None)
+
+    one, other = run_local(party)
+    assert one == other
+    assert task.decode(task.encode(one)) == one
+    return one
+
+
+def by_hand(lines: list[Line], task: Any) -> tuple[set[frozenset[str]], set[tuple[frozenset[str], frozenset[str]]]]:
+    """All frequent sets and rules that hold, by trying every set."""
+    settings_ = task.settings
+    support, confidence, lift = (Fraction(str(getattr(settings_, n))) for n in ("support", "confidence", "lift"))
+    rows = [frozenset(f"{name}={value}" for name, value in line.items()) for line in lines]
+
+    def number(items: frozenset[str]) -> int:
+        return sum(items <= row for row in rows)
+
+    items = [f"{name}={value}" for name, values in task.schema.attributes.items() for value in values]
+    sets = {
+        chosen
+        for size in range(1, settings_.max_length + 1)
+        for chosen in map(frozenset, combinations(items, size))
+        if len({item.split("=")[0] for item in chosen}) == size
+        and number(chosen) >= max(support * len(rows), settings_.k)
+    }
+    rules = {
+        (a, chosen - a)
+        for chosen in sets
+        for size in range(1, len(chosen))
+        for a in map(frozenset, combinations(sorted(chosen), size))
+        if number(chosen) >= confidence * number(a)
+        and number(chosen) * len(rows) >= lift * number(a) * number(chosen - a)
+    }
+    return sets, rules
+
+
+def told(document: Any) -> Any:
+    return (
+        {frozenset(items) for items in document["sets"]},
+        {(frozenset(rule["if"]), frozenset(rule["then"])) for rule in document["rules"]},
+    )
+
+
+@settings(max_examples=60)
+@given(
+    LINES, LINES, st.sampled_from([0.01, 0.3, 0.5, 1.0]), st.sampled_from([0.5, 1.0]), st.sampled_from([0.0, 1.0, 1.2])
+)
+def test_all_sets_and_rules_of_any_rows(
+    one: list[Line], other: list[Line], support: float, confidence: float, lift: float
+) -> None:
+    task = task_of(support=support, confidence=confidence, lift=lift, k=2, show="all")
+    document = task.document(state_of(task, (one, other)))
+    assert told(document) == by_hand([*one, *other], task)
+
+
+@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw", "ferret")], ids=str)
+def test_engines_agree_and_open_what_they_say(profile: Profile) -> None:
+    rng = np.random.default_rng(3)
+    lines = [
+        {"a": str(a), "b": "xyz"[b], "c": str(a if rng.random() < 0.9 else 1 - a), "d": str(rng.integers(0, 2))}
+        for a, b in zip(rng.integers(0, 2, 80), rng.integers(0, 3, 80), strict=True)
+    ]
+    task = task_of(support=0.2, show="all", max_rows=80)
+    bits = 0
+    steps = []
+
+    def party(session: Session) -> Any:
+        own = task.own_rows(counts(task, lines[:30] if session.party else lines[30:]))
+        found = task.run(engine_of(session, profile), own, task.beginning, steps.append)
+        return found, session.meter.total.bits_opened
+
+    (state, bits), _ = run_local(party)
+    assert told(task.document(state)) == by_hand(lines, task)
+    assert bits == task.opened(state)["decision"] == sum(task.bits(step) for step in steps) // 2
+    resumed = task.cut(state, 2)
+    assert task.steps(resumed) == 2
+
+    def onward(session: Session) -> Any:
+        own = task.own_rows(counts(task, lines[:30] if session.party else lines[30:]))
+        return task.run(engine_of(session, profile), own, resumed, lambda step: None)
+
+    assert run_local(onward)[0] == state
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared tables")
+@pytest.mark.parametrize(("name", "header"), [("car", None), ("house-votes-84", None), ("tic-tac-toe", None)])
+def test_they_are_those_of_mlxtend(name: str, header: None) -> None:
+    with (SHARED / "data" / f"{name}.csv").open() as file:
+        columns, *lines = list(csv.reader(file))
+    frame = pd.DataFrame(lines, columns=columns)
+    schema = Schema({column: tuple(sorted(frame[column].unique())) for column in frame}, columns[-1])
+    least, longest = {"car": (0.05, 3), "house-votes-84": (0.35, 3), "tic-tac-toe": (0.08, 3)}[name]
+    task = task_of(schema, support=least, confidence=0.7, lift=1.1, max_length=longest, show="all", k=1)
+    rows = [dict(zip(columns, line, strict=True)) for line in lines]
+    document = task.document(state_of(task, (rows[::2], rows[1::2])))
+    onehot = pd.get_dummies(frame, prefix_sep="=").astype(bool)
+    frequent = apriori(onehot, min_support=least, use_colnames=True, max_len=longest)
+    rules = association_rules(frequent, metric="confidence", min_threshold=0.7)
+    rules = rules[rules.lift >= 1.1 - 1e-12]
+    assert told(document) == (set(frequent.itemsets), set(zip(rules.antecedents, rules.consequents, strict=True)))
+    assert document["rules"]
+
+
+def test_what_is_shown_says_all() -> None:
+    sets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    rules = [((0,), (1,)), ((0,), (1, 2)), ((0, 2), (1,)), ((1,), (2,))]
+    assert shown(sets, rules, "non-redundant") == [((0,), (1, 2)), ((1,), (2,))]
+    assert shown(sets, rules, "maximal") == [((0,), (1, 2)), ((0, 2), (1,))]
+    assert set(shown(sets, rules, "all")) == set(rules)
+
+
+def test_result_as_text_and_picture() -> None:
+    task = task_of(k=1, support=0.5, confidence=0.9)
+    lines = [{"a": "1", "b": "x", "c": "1", "d": "0"}] * 6
+    document = task.document(state_of(task, (lines, lines)))
+    assert document["rules"] == [] or document["sets"]
+    assert "frequent sets" in task.text(document, 0)
+    assert (task.picture(document) or "").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"support": 0.0}, "support"),
+        ({"support": 1.5}, "support"),
+        ({"columns": ("a",)}, "two columns"),
+        ({"columns": ("a", "q")}, "columns: 'q'"),
+    ],
+)
+def test_wrong_questions_are_refused(said: dict[str, Any], why: str) -> None:
+    with pytest.raises((InputError, ValueError), match=why):
+        task_of(**said)
+
+
+def test_too_many_candidates_are_refused_before_anything_is_counted() -> None:
+    wide = Schema({f"c{i}": tuple(map(str, range(400))) for i in range(4)}, "c0")
+    with pytest.raises(InputError, match=r"columns: their values make 960,000 pairs|at most"):
+        task_of(Schema({**wide.attributes, "e": tuple(map(str, range(400)))}, "e"))
+    problem = association.Problem(tuple(range(3000)), 10, Fraction(1, 2))
+    with pytest.raises(InputError, match="4,498,500 sets of 2"):
+        problem.candidates((tuple((item,) for item in range(3000)),))
+
+
+def test_cost_is_counted_ahead() -> None:
+    assert forecast(task_of().program(None), Profile("gmw", "ferret")).bytes > 0
