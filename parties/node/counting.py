@@ -35,6 +35,6 @@ def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
         where = f"the table of party {' and that of party '.join(lacking)}"
         opens = f"{bits:,} {'bit' if bits == 1 else 'bits'} of exact answers"
         raise PastBitsError(
-            f"stopped before {step.words or 'it began'}, which opens up to {opens}: {where} has fewer left (bits in its "
-            "budget); ask for less, or with noise"
+            f"stopped before {step.words or 'it began'}, which opens up to {opens}: {where} has fewer left (bits in "
+            "its budget); ask for less, or with noise"
         )
