@@ -115,6 +115,10 @@ class Overlap(Kind):
         return {"number of common elements": 0 if state is None else 1}
 
     @override
+    def bits(self, step: Step) -> int:
+        return self.settings.size.bit_length() if self.reads_table else 0
+
+    @override
     def program(self, inputs: Inputs) -> Program:
         return lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8))
 

@@ -109,6 +109,8 @@ def _lines(budget: TableBudget) -> Iterator[str]:
         yield f"  enough for  {enough_for(budget.enough_for)}"
     yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
     yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
+    if budget.bits is not None:
+        yield f"  exact bits  {budget.bits.words}"
     for peer in budget.peers:
         name = f"with {job_text.shown(peer.peer, 40)}"
         left = "" if peer.left is None else f"left {peer.left:.4g}; "
@@ -156,6 +158,8 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     if simulation.after is not None:
         then = f", enough for {enough_for(simulation.enough_for)}" if simulation.enough_for else ""
         yield f"would be left: {simulation.after:.4g}{then}"
+    if simulation.exposure is not None:
+        yield f"bits of exact answers: {simulation.exposure.words}"
     if simulation.earlier:
         again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
         yield f"job {simulation.earlier[:8]} asked the same: {again}"

@@ -119,6 +119,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.price is not None:
         effect = [job.price.effect] if job.price.effect else []
         yield "spends", [f"{job.price.words}; {job.price.standing}", *effect, *job.price.uses]
+    if job.exposure is not None:
+        yield "exact bits", [job.exposure.words]
     if job.asked:
         yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:

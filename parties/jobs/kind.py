@@ -199,6 +199,20 @@ class Kind(ABC):
         """True if it opens anything of rows that spends nothing: on a table with a budget only a rule permits that."""
         return not self.spends
 
+    def bits(self, step: Step) -> int:
+        """Return how many bits of exact answers this step opens at most, by what is public before it begins.
+
+        A decision is a bit, an index as many as it takes, an exact number its width; what has noise counts nothing.
+        """
+        if self.reads_table and self.past_budget:
+            raise NotImplementedError(f"{self.name} opens exact answers of rows: its bits are missing")
+        return 0
+
+    @property
+    def bits_at_most(self) -> int | None:
+        """The same of a whole run; None if that is known step by step only."""
+        return None if self.reads_table and self.past_budget else 0
+
     @property
     def exact(self) -> bool:
         """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""

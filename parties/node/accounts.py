@@ -9,13 +9,14 @@ from typing import Any
 from parties.base.text import quoted
 from parties.node.budget import shown
 from parties.node.budget.account import Account, Charge
+from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record
-from parties.operator.budget import Price, Simulation
+from parties.operator.budget import Exposure, Price, Simulation
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Accounts:
     def tables(self) -> list[str]:
         """Return the tables that have an account: all that are offered, and others that were charged."""
         charged = {charge.table for charge in self._all_charges()}
+        charged |= {charge.table for job in self._jobs.all() for charge in job.bits}
         return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
 
     def account(self, table: str, group: int = 1) -> Account:
@@ -65,6 +67,36 @@ class Accounts:
         price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.stamp
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
+
+    def bits(self, table: str, peer: str | None = None) -> BitsAccount:
+        """Return what exact answers have opened of a table by now, or with one peer of its share."""
+        offer = self._offers.tables.get(table)
+        budget = None if offer is None else offer.settings.budget
+        charges = [charge for job in self._jobs.all() for charge in job.bits if charge.table == table]
+        if peer is not None:
+            who = self._peers.get(peer)
+            budget = budget and budget.shared(1.0 if who is None else who.share)
+            charges = [charge for charge in charges if charge.peer == peer]
+        return BitsAccount(budget, charges, self._clock.now())
+
+    def bits_fit(self, record: Record, bits: int, besides: Iterable[tuple[Record, int]]) -> bool:
+        """Return whether a step of a job may open so many bits; `besides` are jobs under way and their next steps'."""
+        of_table = [(job.peer, asked) for job, asked in besides if job.table == record.table and job.id != record.id]
+        of_peer = sum(asked for peer, asked in of_table if peer == record.peer)
+        whole, share = self.bits(record.table), self.bits(record.table, record.peer)
+        return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
+
+    def exposure(self, record: Record) -> Exposure | None:
+        """Return the bits that a job's exact answers open of our table; None if it opens none."""
+        at_most, opened = record.ours.proposal.task.bits_at_most, sum(charge.bits for charge in record.bits)
+        if at_most == 0 and not opened:
+            return None
+        return Exposure(at_most=at_most, opened=opened)
+
+    def exposure_now(self, record: Record) -> Exposure | None:
+        """Return the same with what is left of the peer's share of our table's bound."""
+        known = self.exposure(record)
+        return known and known.model_copy(update={"left": self.bits(record.table, record.peer).left})
 
     def effect(self, record: Record, price: Price) -> Price:
         """Return a job's price with what it would leave of the peer's share of our table's budget."""
@@ -113,7 +145,8 @@ class Accounts:
         task = record.ours.proposal.task
         account, earlier = self.share(record.table, record.peer), self.earlier(record)
         known = earlier.job.id if task.spends and earlier else ""
-        return shown.simulation(account, task.spends, why, known, task.exact)
+        simulated = shown.simulation(account, task.spends, why, known, task.exact)
+        return simulated.model_copy(update={"exposure": self.exposure_now(record)})
 
     def terms(self, record: Record) -> Terms:
         """Return the terms on which a session of a job begins."""

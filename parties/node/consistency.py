@@ -28,6 +28,7 @@ class _Logged:
         self.finished: Fields | None = None
         self.opened: dict[int, Fields] = {}
         self.spent: list[AuditEntry] = []
+        self.counted: list[AuditEntry] = []
 
     def add(self, entry: AuditEntry) -> None:
         """Add one more entry, in their order."""
@@ -41,6 +42,8 @@ class _Logged:
                 self.opened[fields["depth"]] = fields["opened"]
             case "spent":
                 self.spent.append(entry)
+            case "counted":
+                self.counted.append(entry)
             case "finished":
                 self.finished = fields
             case "cancelled" if fields["by"] == "us":
@@ -86,6 +89,10 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
         [entry.fields[name] for name in ("counts_from", "table", "uses")] for entry in logged.spent
     ]:
         yield "what it has spent"
+    if [[charge.stamp, charge.table, charge.step, charge.bits] for charge in record.bits] != [
+        [entry.fields[name] for name in ("counts_from", "table", "depth", "bits")] for entry in logged.counted
+    ]:
+        yield "the bits that it has opened"
     if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
         yield "the job that it repeats"
     if not _is_result(record, logged):

@@ -20,9 +20,10 @@ from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import profile_for
 from parties.link.identity import Identity
 from parties.link.opening import Link
-from parties.node import checkpoint, commitment, readiness
+from parties.node import checkpoint, commitment, counting, readiness
 from parties.node.accounts import Terms
 from parties.node.commitment import Commitments, exchange
+from parties.node.counting import BitsError
 from parties.node.openings import Leaving, Stored, Written, WrittenFirst
 from parties.node.precheck import precheck
 from parties.node.proposal import Proposal
@@ -87,6 +88,14 @@ class Reached:
     words: str
     state: Any
     total: Cost
+    bits: int = 0  # of exact answers, that this step opens at most
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The bits of the step fit at both parties: it begins."""
+
+    step: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Preparing | Met | Reached | Written | Leaving | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -182,10 +191,20 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
-    """Return what is called before each step: it tells the event, then the step contributes to joint randomness."""
+    """Return what is called before each step: it tells the event, then the step contributes to joint randomness.
+
+    Bits of exact answers are booked in between, if they fit at both parties.
+    """
 
     def on_step(step: Step) -> None:
-        tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total))
+        bits, fits = task.bits(step), True
+        try:
+            tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total, bits))
+        except BitsError:
+            fits = False
+        if bits:
+            counting.agree(session, step, bits, fits)
+            tell(Counted(step.number))
         openings.begin(step.number)
 
     return on_step
@@ -270,6 +289,7 @@ def _profile(link: Link, order: Order) -> Profile:
 
 
 __all__ = [
+    "Counted",
     "Event",
     "Finished",
     "Linked",

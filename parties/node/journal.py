@@ -16,6 +16,7 @@ from parties.jobs.spending import Loss
 from parties.link.identity import fingerprint
 from parties.node import consistency, outcome, records
 from parties.node.budget.account import Charge
+from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
@@ -146,6 +147,13 @@ class Journal:
         fields = {"table": record.table, **_whom(who), "counts_from": charge.stamp, "uses": entries}
         fields |= {"person": person} if person else {}
         self._log.append("spent", record.id, fields)
+        return charge
+
+    def counted(self, record: Record, who: Who, step: int, bits: int) -> BitsCharge:
+        """Book the bits of exact answers that a step of the job opens of our table; return the charge."""
+        charge = BitsCharge(self._counts_from(record), record.table, who.peer_name, record.id, step, bits)
+        fields = {"table": record.table, **_whom(who), "counts_from": charge.stamp, "depth": step, "bits": bits}
+        self._log.append("counted", record.id, fields)
         return charge
 
     def _counts_from(self, record: Record) -> datetime:

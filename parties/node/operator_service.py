@@ -174,7 +174,9 @@ class OperatorService(Operator):
             raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
         accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
-            shown.table_budget(accounts.account(table, group), {name: accounts.share(table, name) for name in peers})
+            shown.table_budget(
+                accounts.account(table, group), {name: accounts.share(table, name) for name in peers}
+            ).model_copy(update={"bits": shown.table_bits(accounts.bits(table))})
             for table in accounts.tables()
         ]
 
@@ -196,6 +198,8 @@ class OperatorService(Operator):
             view = self._made(record, state, progress)
         if state == "waiting" and view.price is not None:  # by what other jobs have spent: no view is kept of that
             view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
+        if state == "waiting" and view.exposure is not None:
+            view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
         if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
             return view.model_copy(update={"why": why})
         return view
@@ -206,8 +210,8 @@ class OperatorService(Operator):
             inputs = self._ledger.inputs(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             inputs = Inputs(record.party)
-        price = self._ledger.accounts.price(record)
-        view = views.job_view(record, state, inputs, progress, self._predict, price)
+        price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
+        view = views.job_view(record, state, inputs, progress, self._predict, price, exposure)
         if progress is None and record.ours.proposal.task.reads_table:
             self._views.put(record, state, view)
         return view

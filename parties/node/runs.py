@@ -13,6 +13,7 @@ from parties.node import commitment, outcome
 from parties.node.accounts import Accounts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
+from parties.node.counting import BitsError
 from parties.node.gate import BUDGET, Gate, Surroundings
 from parties.node.offers import Offers
 from parties.node.openings import Leaving, Written
@@ -47,6 +48,7 @@ class Runs(Register):
         self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
         self.groups: dict[str, str] = {}  # of the key exchange with each peer
+        self._reserved: dict[str, tuple[int, int]] = {}  # of jobs under way: a step that may begin, and its bits
 
     def begin(self, identifier: str, peer: str) -> Record | None:
         """Begin a session of this job with this peer, if it may: until `over` no other can.
@@ -151,13 +153,33 @@ class Runs(Register):
             self._store.opening_leaves(identifier, opening)
             self._charge(record)
 
-    def reached(self, identifier: str, state: Any, total: Cost) -> None:
+    def reached(self, identifier: str, state: Any, total: Cost, step: int = 0, bits: int = 0) -> None:
         """Keep the checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
 
-        `ProtocolError` if it is not what sessions before have found: then rows have changed somewhere.
+        The bits that the next step opens, if they are not booked yet, are reserved for `counted`. `BitsError` if they
+        do not fit. `ProtocolError` if the state is not what sessions before have found: then rows have changed
+        somewhere.
         """
         with self._writing():
-            self._checkpoint(self._get_running(identifier), state, total)
+            record = self._checkpoint(self._get_running(identifier), state, total)
+            self._reserved.pop(identifier, None)
+            if not bits or step in (charge.step for charge in record.bits):
+                return
+            others = [(self._get(other), reserved) for other, (_, reserved) in self._reserved.items()]
+            fits = self.accounts.bits_fit(record, bits, others)
+            if fits:
+                self._reserved[identifier] = step, bits
+        if not fits:
+            raise BitsError("its bits do not fit what is left")
+
+    def counted(self, identifier: str, step: int) -> None:
+        """Book the bits that a step opens: it begins now. Once, however often it is begun."""
+        with self._writing():
+            record = self._get_running(identifier)
+            if identifier in self._reserved:
+                charge = self._journal.counted(record, self._who(record), step, self._reserved[identifier][1])
+                self._put(record.model_copy(update={"bits": (*record.bits, charge)}))
+        self._reserved.pop(identifier, None)
 
     def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
         """End a session that went well: keep the result, and sign what it says."""
@@ -224,6 +246,7 @@ class Runs(Register):
         """Record that no session of this job is under way any more."""
         with self._lock:
             self._running.discard(identifier)
+            self._reserved.pop(identifier, None)
         self._changed(identifier)
 
     # How it is written.

@@ -24,8 +24,9 @@ from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from parties.node import executor, outcome
 from parties.node.budget.account import BudgetError
+from parties.node.counting import PastBitsError
 from parties.node.events import Events
-from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
+from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.ledger import Ledger
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
@@ -253,8 +254,10 @@ class Sessions:
                     self._events.log("session began", job=identifier, depth=step, profile=profile)
                 case Reached():
                     session.step = event
-                    self._ledger.reached(identifier, event.state, event.total)
+                    self._ledger.reached(identifier, event.state, event.total, event.step, event.bits)
                     self._events.log("level", job=identifier, depth=event.step)
+                case Counted(step):
+                    self._ledger.counted(identifier, step)
                 case Written():
                     self._ledger.write_opening(identifier, event)
                 case Leaving():
@@ -286,7 +289,8 @@ class Sessions:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
-                self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
+                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
+                self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
             case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.settings import explained
 from parties.node.budget.account import Charge
+from parties.node.budget.bits import BitsCharge
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.statement import Statement
 from smc.errors import InputError
@@ -61,6 +62,7 @@ class Record(BaseModel):
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session
     charged: Charge | None = None
+    bits: tuple[BitsCharge, ...] = ()  # of exact answers, by the steps that opened them
     version: str = ""
     repeats: str = ""  # the earlier job on the same versions of both tables, whose result this is too
 

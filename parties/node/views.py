@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from parties.jobs.kind import Inputs, Kind
-from parties.node import checkpoint, commitment, precheck, readiness, statement
+from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
 from parties.node.store import Record
-from parties.operator.budget import Price
+from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
@@ -23,6 +23,7 @@ def job_view(
     progress: Progress | None,
     link: str,
     price: Price | None = None,
+    exposure: Exposure | None = None,
 ) -> JobView:
     """Return a job as this party sees it; `link` is the kind of link that the predicted cost is for."""
     job, party = record.ours.proposal, record.party
@@ -61,6 +62,7 @@ def job_view(
         ended_by=_ended_by(record, state),
         price=price,
         exact=task.exact,
+        exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
 
@@ -139,6 +141,7 @@ def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | 
     if forecast is None:
         return None
     both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
+    both += [counting] * (len(forecast.steps) if task.bits_at_most != 0 else 0)
     extra = sum(part.BYTES for part in both)
     return PredictedCost(
         estimate=forecast.estimate,

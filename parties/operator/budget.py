@@ -71,6 +71,40 @@ class Price(View):
         return "not spent yet" if self.charged_at is None else "spent"
 
 
+class Exposure(View):
+    """The bits of exact answers that a job opens of our table: `at_most`, None if that is known step by step only."""
+
+    at_most: int | None
+    opened: int  # so far, booked before each step
+    left: int | None = None  # of the peer's share of the table's bound, now; None: no bound, or it is not known
+
+    @property
+    def words(self) -> str:
+        """The same in a phrase."""
+        most = (
+            "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
+        )
+        left = "" if self.left is None else f"; {self.left:,} are left here: it stops before a step that takes more"
+        return f"{most}, {self.opened:,} so far{left}"
+
+
+class TableBits(View):
+    """The bits that exact answers have opened of a table: what counts now, ever, by peer; None where no bound is."""
+
+    spent: int
+    ever: int
+    bound: int | None
+    left: int | None
+    peers: dict[str, int]
+
+    @property
+    def words(self) -> str:
+        """The same in a phrase."""
+        left = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
+        ever = f", {self.ever:,} ever" if self.ever > self.spent else ""
+        return f"{self.spent:,} opened by exact answers{ever}; {left}"
+
+
 class Totals(View):
     """The joint spending of some jobs.
 
@@ -129,6 +163,7 @@ class TableBudget(View):
     peers: list[PeerSpent]
     jobs: list[ChargeView]
     history: list[tuple[str, float]]
+    bits: TableBits | None = None
     enough_for: list[LeftFor] = Field(default_factory=list)
 
 
@@ -150,6 +185,7 @@ class Simulation(View):
     earlier: str
     exact: bool
     price: Price | None
+    exposure: Exposure | None = None
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from parties.operator.budget import Price, Registered, Simulation, TableBudget
+from parties.operator.budget import Exposure, Price, Registered, Simulation, TableBudget
 from parties.operator.view import View
 from smc.errors import InputError
 
@@ -104,6 +104,7 @@ class JobView(View):
     ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
     price: Price | None = None  # what it spends of our table's privacy; None if it adds no noise
     remarks: list[str] = Field(default_factory=list)  # what our own rows say of it, while it waits: for us alone
+    exposure: Exposure | None = None  # the bits of exact answers that it opens of our table; None if it opens none
     exact: bool = False  # it opens a joint number without noise: each party learns the other's
 
     @property

@@ -113,9 +113,13 @@ def levels(
     """
     problem, lattice, search = task.problem, task.lattice, start
     party_rows = OwnRows(problem, rows)
-    tell = progress or (lambda step: None)
-    if not search.steps:
-        precheck(engine, problem, party_rows, names)
+
+    def tell(asking: Asking) -> None:
+        if progress is not None:
+            progress(asking)
+        if not asking.search.steps:
+            precheck(engine, problem, party_rows, names)
+
     places: dict[int, Bits] = {}
     while (height := asked(lattice, search)) is not None:
         tell(Asking(len(lattice.heights[height]), search))

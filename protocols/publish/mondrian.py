@@ -73,14 +73,14 @@ def mondrian(
     this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
     """
     party_rows = _Own(problem, rows)
-    if not start:
-        precheck(engine, problem, party_rows, names)
     cuts = start
     for level in cuts:
         party_rows.descend(level)
     while boxes := open_boxes(problem.domains, cuts):
         if progress is not None:
             progress(Progress(len(boxes), cuts))
+        if not cuts:
+            precheck(engine, problem, party_rows, names)
         with engine.session.phase(f"level {len(cuts)}"):
             party_rows.count(len(boxes))
             level_cuts: list[Cut | None] = [None] * len(boxes)

@@ -209,3 +209,46 @@ def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, vic
         seen = noted(tmp_path, party)
         assert {(step, tuple(coins)) for step, coins in seen} == set(enumerate(map(tuple, result)))
         assert len(seen) > 2, "nothing was computed again"
+
+
+def test_a_count_is_bisected_as_far_as_the_bits_go(nodes: Nodes) -> None:
+    """a asks b's node again and again whether a variance is above a bound: each answer halves b's number of ones."""
+    ones = (10, 19)  # of 40 rows at each party
+    rows = tuple("sick,sex\n" + "1,f\n" * own + "0,f\n" * (40 - own) for own in ones)
+    schema = '[attributes]\nsick = ["0", "1"]\nsex = ["f", "m"]\n'
+    nodes.furnish((rows[0], rows[1]), schema, (EXACT, "[tables.rows.budget]\nepsilon = 1\nbits = 4\n" + EXACT))
+    nodes.start()
+
+    def between(number: int) -> float:
+        """A bound between the variances of so many ones of b and of one more."""
+        least, greatest = ((10 + x) / 80 * (1 - (10 + x) / 80) for x in (number, number + 1))
+        return round((least + greatest) / 2, 5)
+
+    def asked(number: int) -> str:
+        question = {"protocol": "variance", "column": "sick", "above": between(number), "purpose": "research"}
+        return submit(nodes.a, **question)
+
+    low, high = 0, 28
+    for spent in range(1, 5):
+        middle = (low + high) // 2
+        done = asked(middle)
+        assert [view.state for view in nodes.finished(done)] == ["done", "done"]
+        cost_as_predicted(nodes.b, job(nodes.b, done))
+        exposure = job(nodes.b, done).exposure
+        assert exposure is not None
+        assert (exposure.at_most, exposure.opened) == (1, 1)
+        low, high = (middle + 1, high) if nodes.a.client.result(done).document["answer"] else (low, middle)
+        (table,) = nodes.b.client.budget()
+        assert table.bits is not None
+        assert (table.bits.spent, table.bits.left, table.bits.peers) == (spent, 4 - spent, {"a": spent})
+    assert low <= ones[1] <= high
+    assert low < high, "one question more would tell b's number"
+    last = asked((low + high) // 2)
+    for view in nodes.finished(last):
+        assert view.state == "failed"
+        assert "stopped before counting, which opens up to 1 bit of exact answers: the table of party 1" in view.why
+    assert "exact bits  4 opened by exact answers; 0 left of 4" in smc(nodes.b, "budget", "show")
+    assert "exact bits  4 opened by exact answers; not bounded" in smc(nodes.a, "budget", "show")
+    for node in (nodes.a, nodes.b):
+        assert verified(node)["ok"]
+        assert sum(entry.kind == "counted" for entry in node.client.audit(1000)) == 4

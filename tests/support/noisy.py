@@ -8,10 +8,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.kind import Inputs, Opened
+from parties.jobs.kind import Inputs, Opened, Step
 from parties.jobs.settings import public
 from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
-from tests.support.coins import Coins, CoinSettings
+from tests.support.coins import BATCH, Coins, CoinSettings
 
 Size = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
@@ -48,6 +48,10 @@ class Noisy(Coins):
     def exact(self) -> bool:
         """See `Kind.exact`."""
         return self.settings.without_noise == 1
+
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`."""
+        return 0 if self.spends else BATCH
 
     @property
     def spends(self) -> tuple[Loss, ...]:

@@ -267,10 +267,13 @@ class Boost(BySchema):
             growing.step(opened)
         return counts
 
+    @override
     def bits(self, step: Step) -> int:
-        """See `Kind.bits`: which split is best, of each open node."""
+        """See `Kind.bits`: which split is best, of each open node; two sums of each leaf, if they are exact."""
         growing = self._grown(step.state or ())
-        return growing.open_nodes * self._bits_of_a_node if growing.splitting else 0
+        if growing.splitting:
+            return growing.open_nodes * self._bits_of_a_node
+        return 2 * growing.leaves * (self._width + 1) if self.exact else 0
 
     @property
     def _bits_of_a_node(self) -> int:

@@ -183,6 +183,16 @@ class Cluster(Release):
         return f"{self.k} clusters, which follow from what both see: {how}"
 
     @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: those of a round."""
+        return self.rounds[step.number].bits
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return sum(part.bits for part in self.rounds)
+
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         return super().opened(state) if step is None else {self.query.opens: self.rounds[step].numbers}
 

@@ -50,6 +50,7 @@ class Auc(Scoring):
     estimate_example = "--schema schema.toml --model model.json --at-least 0.8 "
     noun = "answer"
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`."""
         return 1
@@ -88,6 +89,7 @@ class Better(Scoring):
     estimate_example = "--schema schema.toml --model model.json --than old_score "
     noun = "answer"
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`."""
         return 1

@@ -53,6 +53,7 @@ class Drift(Release):
     estimate_example = "--schema schema.toml --columns age,score "
     noun = "answer"
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`."""
         return len(self.settings.columns)

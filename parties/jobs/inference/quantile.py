@@ -127,6 +127,7 @@ class Quantile(Release):
     def told_exactly(self) -> str:
         return "a range that some row is in" if self.settings.round_to else "a number that some row has"
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: which range it is."""
         return (step.size - 1).bit_length() if self.exact else 0

@@ -105,6 +105,7 @@ class Rank(Release):
             target=target,
         )  # fmt: skip
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: which column is at each place."""
         columns = len(self.settings.columns)

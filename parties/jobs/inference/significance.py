@@ -65,6 +65,7 @@ class Significance(Release):
         level: float = self.settings.level
         return level if self.sign == 0 else 2 * level
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: the verdict."""
         del step

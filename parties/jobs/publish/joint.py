@@ -79,6 +79,15 @@ class PublishJoint(Recoded):
 
         return opened(len(self.columns), state, step)
 
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of each class, twice, whether it is cut, in which column and where; first if any can be."""
+        from protocols.publish.openings import Asked
+
+        domains = self.problem.domains
+        begun, times = (0 if step.number else 1 + len(self.columns)), min(2, len(domains))
+        return begun + step.size * times * (1 + sum(Asked(domains, (), ()).widths))
+
     # What it costs.
 
     @override

@@ -143,6 +143,14 @@ class PublishLattice(Recoded):
 
         return opened(len(self.columns), state, step)
 
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: an answer of a height, or a node of it, or which classes are published."""
+        if step.state.node is not None:
+            return self.full_domain.lattice.possible(step.state.node)
+        begun = 0 if step.number else 1 + len(self.columns)
+        return begun + max(1, (step.size - 1).bit_length())
+
     # What it costs.
 
     @override

@@ -160,8 +160,8 @@ class JointTable(BySchema):
         few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
         empty = "" if s.zeros == "hidden" else ", and which are empty"
         lines = [
-            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and no "
-            "budget counts it.",
+            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and it "
+            "costs no epsilon: its bits are counted.",
             "Neither of us learns a number from that alone. The other cells are for who has the key of "
             f"{analyst.in_full(s.analyst)}, as they are.",
             f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
@@ -183,6 +183,18 @@ class JointTable(BySchema):
             else self.layout.problem.cells,
             "masked number": visible,
         }
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: what is small, what is empty, and the numbers that the analyst sees."""
+        return self.bits_at_most
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        if self.layout.noise is not None:
+            return 0
+        return self.layout.problem.cells * (1 + (self.settings.zeros == "shown") + self.layout.width + 1)
 
     @property
     @override

@@ -105,6 +105,7 @@ class Edges(Release):
                 learnt, sum(sizes), own_rows, lambda engine, numbers: _exact(engine, numbers, sizes, parts, rows),
                 lambda state: show(np.array(state).reshape(len(columns), -1).tolist()),
                 opens="group where an edge is", subject=columns[0], target=columns[0],
+                bits=(parts - 1) * sum(size.bit_length() for size in sizes),
             )  # fmt: skip
         ends = np.cumsum(sizes)[:-1]
         return sums(

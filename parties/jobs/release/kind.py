@@ -182,6 +182,16 @@ class Release(BySchema):
         return tuple(mechanism.loss for mechanism in self.query.mechanisms)
 
     @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`."""
+        return super().bits(step) if self.query.bits is None else self.query.bits
+
+    @property
+    @override
+    def bits_at_most(self) -> int | None:
+        return self.bits(Step(0, self.query.numbers, None, ""))
+
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         return {self.query.opens: 0 if state is None else len(state)}
 

@@ -66,4 +66,5 @@ class Median(Release):
             f"choice {'without' if noise is None else 'with'} noise",
             of,
             of,
+            bits=groups * (len(candidates) - 1).bit_length() if noise is None else None,
         )

@@ -40,6 +40,11 @@ class Part:
         """Bits of an own number, its sign included."""
         return max(1, self.bound.bit_length() + self.signed)
 
+    @property
+    def bits(self) -> int:
+        """Bits of its sums, if they are opened exactly."""
+        return 0 if self.noise is not None else self.numbers * (self.width + 1)
+
     def check(self) -> None:
         """`InputError` if a sum, or its noise, could be too large to be opened."""
         from protocols.release.numbers import MOST_BITS, sum_width
@@ -74,6 +79,7 @@ class Question:
     noise: Mapping[str, Any] = field(default_factory=dict)  # what a result says of it besides epsilon
     program: Program | None = None  # for a counting engine; None if zeros stand for own numbers as well
     parts: tuple[Part, ...] = ()  # its numbers, if they are sums
+    bits: int | None = None  # of exact answers, see `Kind.bits`; None if it has noise, or its kind says them
 
 
 def sums(
@@ -95,7 +101,8 @@ def sums(
     opens = "number with noise" if mechanisms else "exact number"
     fields = mechanisms[0].fields(unit) if mechanisms else {}
     about["noise"] = {**fields, **about.get("noise", {})}
-    return Question(learnt, ends[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), **about)
+    bits = sum(part.bits for part in parts)
+    return Question(learnt, ends[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
 
 
 def decision(
@@ -127,7 +134,7 @@ def decision(
         (opened,) = engine.reveal(*engine.run(netlist(engine.form), *engine.both(own_bits)))
         return opened[0].tolist()
 
-    return Question(learnt, len(widths), count, decide, show, opens="decision", **about)
+    return Question(learnt, len(widths), count, decide, show, opens="decision", bits=1, **about)
 
 
 def number(

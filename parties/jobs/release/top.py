@@ -78,4 +78,5 @@ class Top(Release):
             of,
             of,
             program=lambda engine: count_top(engine, size, groups, first, width, law),
+            bits=groups * first * (size - 1).bit_length() if noise is None else None,
         )

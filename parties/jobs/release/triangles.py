@@ -97,6 +97,7 @@ class Triangles(Release):
                 lambda state: {**about, "numbers": [{"of": "graph", "value": state[0]}]},
                 opens="exact number",
                 target=ends[1],
+                bits=(3 * comb(size, 3)).bit_length(),  # three times the number is opened
             )
         together = self.settings.together
         privacy = self.epsilon, exact(self.settings.delta), self.replaced, together

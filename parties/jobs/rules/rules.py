@@ -147,6 +147,7 @@ class AssociationRules(BySchema):
         steps = range(self.steps(state)) if step is None else [step]
         return {"decision": sum(len(self._asked(self.cut(state, at))) for at in steps)}
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: a bit for each candidate."""
         return step.size

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import Count
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, typed_value
+from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, Step, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from parties.jobs.tabular_settings import of_people
@@ -73,6 +73,7 @@ class Amounts(Batched):
 
     Settings = AmountSettings
     opens: ClassVar[str]  # what kind of value a run opens
+    width: ClassVar[int] = 1  # its bits
     settings: AmountSettings
 
     def __init__(self, settings: KindSettings) -> None:
@@ -118,6 +119,16 @@ class Amounts(Batched):
         if table.max_rows >> self.settings.bits:
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return None
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of rows."""
+        return self.bits_at_most
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return self.width if self.reads_table else 0
 
     @override
     def opened(self, state: Any, step: int | None = None) -> dict[str, int]:

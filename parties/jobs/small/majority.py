@@ -133,6 +133,16 @@ class Majority(Batched):
         ]
 
     @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of rows."""
+        return self.bits_at_most
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        return (len(self.classes) - 1).bit_length() if self.reads_table else 0
+
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`: of one class nothing is asked."""
         return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}

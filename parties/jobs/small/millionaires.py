@@ -22,6 +22,7 @@ class Millionaires(Amounts):
     example = "--value 1000000 --config party.toml"
     estimate_example = "--batch 1000000 "
     opens = "who has more"
+    width = 2
 
     @property
     @override

@@ -49,6 +49,7 @@ class Compare(Release):
     estimate_example = "--schema schema.toml --time months --event died --arm arm "
     noun = "answer"
 
+    @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`."""
         return 1

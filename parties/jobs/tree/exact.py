@@ -10,7 +10,7 @@ from typing_extensions import override
 from parties.base.console import size
 from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import LargerThanForecastError, OnStep, State
+from parties.jobs.kind import LargerThanForecastError, OnStep, State, Step
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
@@ -146,6 +146,23 @@ class ExactTree(JointTree):
         from protocols.openings import opened
 
         return opened(self.problem, (state,), step)
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of each node whether it is a leaf, its class, and what it asks."""
+        from protocols.openings import index_width
+
+        if self.classes == 1:
+            return 0
+        return step.size * (1 + index_width(self.classes) + index_width(max(1, len(self.problem.domains))))
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        from protocols import cost_model
+
+        nodes = self.problem.trees * cost_model.most_nodes(self.single)
+        return ExactTree.bits(self, self.step(0, nodes, None))
 
     # What it costs, and how it is run.
 

@@ -84,6 +84,13 @@ class SupportedTree(ExactTree):
         numbers = sum(map(len, state.counts)) if counted else 0
         return {**super().opened(state.tree, step), COUNTED: numbers}
 
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: the counts have noise."""
+        from protocols.tree import open_depth
+
+        return 0 if open_depth(step.state.tree) is None else super().bits(step)
+
     # What it costs, and how it is run.
 
     def _counts(self, engine: CountingEngine, leaves: int) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.node.budget.account import WINDOWS, Account, Charge, Numbers
+from parties.node.budget.bits import BitsAccount
 from parties.node.budget.composition import Composition, advanced, epsilon_of
-from parties.operator.budget import ChargeView, LeftFor, PeerSpent, Price, Simulation, TableBudget, Totals
+from parties.operator.budget import ChargeView, LeftFor, PeerSpent, Price, Simulation, TableBits, TableBudget, Totals
 
 MOST_JOBS = 500  # that are listed, the last ones
 MOST_POINTS = 400  # that are drawn
@@ -112,6 +114,20 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         jobs=[_charge_view(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
         enough_for=enough_for(account),
+    )
+
+
+def table_bits(account: BitsAccount) -> TableBits:
+    """Return what exact answers have opened of a table."""
+    peers: Counter[str] = Counter()
+    for charge in account.counted:
+        peers[charge.peer] += charge.bits
+    return TableBits(
+        spent=account.spent,
+        ever=account.ever,
+        bound=account.bound,
+        left=account.left,
+        peers=dict(sorted(peers.items())),
     )
 
 

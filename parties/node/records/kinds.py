@@ -32,6 +32,7 @@ EntryKind: TypeAlias = Literal[
     "started",
     "committed",
     "spent",
+    "counted",
     "opened",
     "interrupted",
     "finished",
@@ -215,6 +216,17 @@ class Charge(Fields):
     person: Text = ""  # whose row it is, as party.toml said; empty: what was spent is of rows
 
 
+class BitsCharge(Fields):
+    """A step of the job opens at most so many bits of exact answers about our table: written once, before it does."""
+
+    table: Text  # ours
+    peer: Text
+    peer_fingerprint: Fingerprint
+    counts_from: Text  # ISO 8601, UTC, see `Charge`
+    depth: Size
+    bits: Size
+
+
 class Opened(Fields):
     """Values were opened to both parties: how many of each kind."""
 
@@ -295,6 +307,7 @@ FIELDS: dict[str, type[Fields]] = {
     "started": Started,
     "committed": BothCommitted,
     "spent": Charge,
+    "counted": BitsCharge,
     "opened": Opened,
     "interrupted": Interrupted,
     "finished": Finished,

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from parties.jobs import kinds
-from parties.jobs.kind import Counted, Inputs, Kind
+from parties.jobs.kind import Counted, Inputs, Kind, Step
 from parties.jobs.tree.exact import ExactTree
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
@@ -152,6 +152,80 @@ def test_an_estimate_is_what_it_says(
             seen, said = getattr(own, field), getattr(counted, field)
             assert word == "typical" or seen <= said, (field, seen, said)
             assert word != "exact" or seen == said, (field, seen, said)
+
+
+EXACT: dict[str, Any] = {"exact": True, "max_rows": 40}
+RECODED: dict[str, Any] = {"k": 2, "recode": ["hours", "rain"], "max_rows": 40}
+DECIDING: list[tuple[str, dict[str, Any], bool]] = [  # whether as many bits are opened whatever the rows
+    ("millionaires", {"bits": 7, "of": "rows"}, True),
+    ("equality", {"bits": 7, "of": "wind=weak"}, True),
+    ("majority", {"bits": 7, "target": "rain"}, True),
+    ("variance", {"column": "hours", "above": 1.25, "max_rows": 40}, True),
+    *(
+        (f"release {name}", {**asked, **EXACT}, True)
+        for name, asked in {
+            "count": {"where": "wind = weak; rain = much"},
+            "histogram": {"by": "rain"},
+            "table": {"by": ["wind", "rain"]},
+            "sum": {"column": "hours"},
+            "mean": {"column": "hours", "by": ["rain"]},
+            "median": {"column": "hours", "by": ["rain"]},
+            "top": {"column": "hours", "first": 2},
+            "edges": {"numeric": ["hours"], "parts": 3},
+            "marginals": {"sets": "wind,rain; hours"},
+        }.items()
+    ),
+    ("release triangles", {"columns": ["rain", "hours"], **EXACT}, True),
+    ("cluster", {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **EXACT}, True),
+    ("cluster", {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", **EXACT}, True),
+    ("id3", {"max_rows": 40, "plain": True}, False),
+    ("id3", {"max_rows": 40, "support_epsilon": 1.0}, False),
+    ("publish joint", RECODED, False),
+    ("publish lattice", RECODED, False),
+    ("publish lattice", {**RECODED, "against": "public"}, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "fixed"),
+    [*DECIDING, *((*case[:2], False) for case in CASES if case[0] not in ("circuit", "synthesise"))],
+)
+@given(rows=st.tuples(*[st.lists(ROW, min_size=4, max_size=30)] * 2))
+@settings(max_examples=2, deadline=None)
+def test_bits_of_exact_answers_are_known_before_a_step_opens_them(
+    inputs: Callable[..., Inputs], name: str, asked: dict[str, Any], fixed: bool, rows: Any
+) -> None:
+    both = [inputs(party, own) for party, own in enumerate(rows)]
+    task = propose(read_job({"protocol": name, "table": "days", **asked}), both[0]).task
+    assert (task.bits_at_most == 0) == (not task.past_budget), "only what has noise alone opens none"
+    if task.bits_at_most == 0:
+        assert task.bits(Step(0, 1, task.beginning, "")) == 0
+        return
+
+    def party(session: Any) -> list[tuple[int, int]]:
+        """Of each step the bits that it may open, and that it has."""
+        said, before = [], []
+
+        def on_step(step: Step) -> None:
+            said.append(task.bits(step))
+            before.append(session.meter.total.bits_opened)
+
+        with task.open(both[session.party]) as opened:
+            task.run(engine_of(session, Profile("yao")), opened.data, task.beginning, on_step)
+        assert not before or before[0] == 0, "nothing is opened before the first step begins"
+        after = [*before[1:], session.meter.total.bits_opened]
+        return [(bits, last - first) for bits, first, last in zip(said, before, after, strict=True)]
+
+    try:
+        left, right = run_local(party)
+    except InputError as refused:
+        assume("nothing can be published" not in str(refused))
+        raise
+    assert left == right
+    exact = [(bits, opened) for bits, opened in left if bits or not task.spends]  # a step may have noise
+    assert all(opened <= bits for bits, opened in exact)
+    assert not fixed or all(opened == bits for bits, opened in exact)
+    assert task.bits_at_most is None or sum(bits for bits, _ in exact) <= task.bits_at_most
 
 
 def test_the_word_stands_before_what_it_is_for() -> None:

@@ -1,0 +1,59 @@
+"""The bits that exact answers have opened of one table: decisions have no epsilon, but each tells at most its bits.
+
+Thresholds that are asked again and again bisect a count: what is left of a bound says when that ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from parties.node.budget.account import WINDOWS
+from parties.sources.settings import BudgetSettings
+
+
+@dataclass(frozen=True)
+class BitsCharge:
+    """The bits that a step of a job has booked on a table of ours with a peer, once, and from when they count."""
+
+    at: datetime
+    table: str
+    peer: str
+    job: str
+    step: int
+    bits: int
+
+    @property
+    def stamp(self) -> str:
+        """The moment from which it counts, as the ledger writes it (ISO 8601, UTC)."""
+        return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+class BitsAccount:
+    """What exact answers have opened of one table at one moment; `budget` None stands for no bound."""
+
+    def __init__(self, budget: BudgetSettings | None, charges: Iterable[BitsCharge], at: datetime) -> None:
+        days = None if budget is None else WINDOWS.get(budget.per)
+        self.bound = None if budget is None else budget.bits
+        self.charges = list(charges)
+        self.counted = [charge for charge in self.charges if days is None or charge.at > at - timedelta(days=days)]
+
+    @property
+    def spent(self) -> int:
+        """What counts now."""
+        return sum(charge.bits for charge in self.counted)
+
+    @property
+    def ever(self) -> int:
+        """The sum of all time."""
+        return sum(charge.bits for charge in self.charges)
+
+    @property
+    def left(self) -> int | None:
+        """What may still be opened; None where there is no bound."""
+        return None if self.bound is None else max(0, self.bound - self.spent)
+
+    def fits(self, bits: int) -> bool:
+        """Return whether so many more may be opened."""
+        return self.left is None or bits <= self.left

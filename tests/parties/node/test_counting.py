@@ -1,0 +1,138 @@
+"""Bits of exact answers: booked once before a step, never more than is left, agreed on by both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from parties.jobs.kind import Step
+from parties.node import counting
+from parties.node.budget.bits import BitsAccount, BitsCharge
+from parties.node.counting import BitsError, PastBitsError
+from parties.node.policy.rules import Rule
+from parties.sources.settings import BudgetSettings
+from smc.local import run_local
+from smc.meter import Cost
+from smc.session import Session
+from tests.support.ledgers import STAGES, TASK, Pair, Party
+
+COST = Cost(1, 2, 3, 4)
+EXACT = Rule(name="exact", effect="permit", exact=True)
+
+
+@pytest.fixture
+def bounded(pair: Pair) -> Pair:
+    """Alice's table may open eight bits, Bob's as many as it likes."""
+    pair.parties[0].budget = BudgetSettings(epsilon=1, bits=8)
+    pair.parties[0].rules = pair.parties[1].rules = (EXACT,)
+    for party in pair.parties:
+        party.crash()
+    return pair
+
+
+def agreed(pair: Pair) -> str:
+    job = pair.parties[0].ledger.propose({"protocol": "id3", "table": "days", "plain": True}).id
+    pair.deliver()
+    if pair.parties[1].state(job) == "waiting":
+        pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    return str(job)
+
+
+def begins(party: Party, job: str, bits: int, step: int = 0) -> None:
+    """A session of the job comes to a step of so many bits."""
+    if party.begin(job) is not None:
+        party.ledger.met(job, 0, "yao")
+    reaches(party, job, bits, step)
+
+
+def reaches(party: Party, job: str, bits: int, step: int = 0) -> None:
+    party.ledger.reached(job, TASK.encode(STAGES[step]), COST, step, bits)
+
+
+def booked(party: Party) -> list[tuple[str | None, int, int]]:
+    """The entries of the log, which are those of the jobs, and of the account."""
+    entries = [entry for entry in party.ledger.entries(1000, None)[::-1] if entry.kind == "counted"]
+    known = [(entry.job, entry.fields["depth"], entry.fields["bits"]) for entry in entries]
+    assert sorted(known, key=str) == sorted(
+        ((charge.job, charge.step, charge.bits) for job in party.ledger.all() for charge in job.bits), key=str
+    )
+    assert party.ledger.accounts.bits("days").spent == sum(bits for _, _, bits in known)
+    return known
+
+
+def test_a_step_is_booked_once_however_often_it_is_begun(bounded: Pair) -> None:
+    party, job = bounded.parties[0], agreed(bounded)
+    for _ in range(3):  # sessions that break in the first step; the node is started anew in between
+        begins(party, job, 5)
+        party.ledger.counted(job, 0)
+        assert booked(party) == [(job, 0, 5)]
+        party.ledger.broke(job, "cut", COST)
+        party.ledger.over(job)
+        party.crash()
+    begins(party, job, 5)
+    party.ledger.counted(job, 0)
+    reaches(party, job, 3, 1)
+    party.ledger.counted(job, 1)
+    assert booked(party) == [(job, 0, 5), (job, 1, 3)]
+    assert party.ledger.accounts.bits("days").left == 0
+    assert not party.ledger.verify().problems
+
+
+def test_a_step_that_does_not_begin_is_not_booked(bounded: Pair) -> None:
+    party, job = bounded.parties[0], agreed(bounded)
+    begins(party, job, 8)
+    party.ledger.over(job)  # the peer's bound was met
+    assert booked(party) == []
+    with pytest.raises(BitsError):
+        begins(party, agreed(bounded), 9)
+
+
+def test_jobs_side_by_side_meet_one_bound(bounded: Pair) -> None:
+    party, jobs = bounded.parties[0], [agreed(bounded), agreed(bounded)]
+    begins(party, jobs[0], 5)
+    with pytest.raises(BitsError):
+        begins(party, jobs[1], 5)
+    reaches(party, jobs[1], 3)
+    party.ledger.counted(jobs[1], 0)
+    party.ledger.counted(jobs[0], 0)
+    with pytest.raises(BitsError):
+        reaches(party, jobs[0], 1, 1)
+    assert party.ledger.accounts.bits("days").left == 0
+    free = bounded.parties[1]
+    begins(free, jobs[0], 1 << 30)
+    free.ledger.counted(jobs[0], 0)
+    assert (free.ledger.accounts.bits("days").left, booked(free)) == (None, [(jobs[0], 0, 1 << 30)])
+
+
+@pytest.mark.parametrize("fits", [(True, True), (True, False), (False, True), (False, False)])
+def test_both_stop_before_a_step_with_one_line(fits: tuple[bool, bool]) -> None:
+    def program(session: Session) -> Any:
+        why = ""
+        try:
+            counting.agree(session, Step(1, 2, None, "level 1 with 2 nodes"), 6, fits[session.party])
+        except PastBitsError as error:
+            why = str(error)
+        total = session.meter.total
+        assert (total.bytes_sent + total.bytes_received, total.rounds) == (counting.BYTES, counting.ROUNDS)
+        return why
+
+    left, right = run_local(program)
+    assert left == right
+    assert bool(left) == (fits != (True, True))
+    for party, enough in enumerate(fits):
+        assert (f"of party {party}" in left) == (not enough)
+    assert all(fits) or "level 1 with 2 nodes, which opens up to 6 bits" in left
+
+
+def test_the_bound_is_a_window_s_and_has_shares() -> None:
+    now, budget = datetime(2026, 6, 1, tzinfo=UTC), BudgetSettings(epsilon=1, per="week")
+    assert (budget.bits, budget.shared(0.5).bits, budget.shared(1 / 3).bits) == (4096, 2048, 1365)
+    charges = [BitsCharge(now - timedelta(days=days), "days", "bob", "1", 0, 10) for days in (1, 8)]
+    account = BitsAccount(budget, charges, now)
+    assert (account.spent, account.ever, account.left) == (10, 20, 4086)
+    assert account.fits(4086)
+    assert not account.fits(4087)
+    assert BitsAccount(None, charges, now).fits(1 << 60)
