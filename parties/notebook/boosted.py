@@ -171,12 +171,7 @@ class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the chance of every class, float64[rows, classes]."""
-        margins = self._margins(X)
-        if len(margins) == 1:
-            margins = np.concatenate([np.zeros_like(margins), margins])
-        powers = np.exp(margins - margins.max(axis=0))
-        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
-        return chances
+        return self.model_.chances(self._margins(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of every row."""
