@@ -45,6 +45,12 @@ class Rules:
         """The columns that rules speak of, each once."""
         return tuple(dict.fromkeys(name for rule in self.rules for items in rule for name, _ in items))
 
+    @property
+    def texts(self) -> Sequence[tuple[list[str], list[str]]]:
+        """The conditions and conclusions of each, as the file has them."""
+        both = ([[f"{name}={value}" for name, value in items] for items in rule] for rule in self.rules)
+        return [(conditions, then) for conditions, then in both]
+
     def fire(self, rows: Columns) -> Marks:
         """Return whether a row has all that a rule is about, bool[rows, rules]. `InputError` if a column is missing."""
         return self._have(rows, [conditions for conditions, _ in self.rules])
