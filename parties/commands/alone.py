@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from parties.base import console, files
-from parties.base.text import listed, quoted
+from parties.base.text import listed, quoted, visible
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
 from parties.commands.rows import tell_left_out
@@ -19,6 +19,7 @@ from parties.models import linear
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
 from parties.models.load import Classifier, load_model
+from parties.models.rules import Rules, words
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
 from parties.models.trees.tree import Split, TreeFile, places
@@ -131,6 +132,7 @@ def _bounded(text: str) -> tuple[str, range]:
 @click.option(
     "--model", "model_file", type=FILE, help="A model of `smc release naive-bayes`, `smc regress` or `smc boost`."
 )
+@click.option("--rules", "rules_file", type=FILE, help="Rules that `smc rules --out` wrote: which speak of each row.")
 @click.option("--data", type=FILE, help="Rows to classify: a CSV or Parquet file; with --config as raw as the table's.")
 @click.option("--config", "config_file", type=FILE, help="party.toml: rows as its table is mapped to the schema.")
 @TABLE
@@ -139,6 +141,7 @@ def _bounded(text: str) -> tuple[str, range]:
 def predict(
     tree_file: Path | None,
     model_file: Path | None,
+    rules_file: Path | None,
     data: Path | None,
     config_file: Path | None,
     table: str | None,
@@ -148,13 +151,19 @@ def predict(
     """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote.
 
     With --config, the rows are those of its table, or of another --data that is spelled alike: raw cells become the
-    schema's categories as in the job that made the model.
+    schema's categories as in the job that made the model. With --rules: which rules speak of each row, by number, and
+    how often they hold here.
     """
+    if rules_file is not None:
+        if tree_file is not None or model_file is not None:
+            raise InputError("give --tree, --model or --rules, one of them")
+        _apply_rules(rules_file, data, config_file, table, only_score, as_json)
+        return
     with console.progress("classifying"):
         if (tree_file, model_file, data, config_file) == (None, None, None, None):
-            raise click.UsageError("give --tree or --model, and the rows: --data or --config")
+            raise click.UsageError("give --tree, --model or --rules, and the rows: --data or --config")
         if (tree_file is None) == (model_file is None):
-            raise InputError("give --tree or --model, one of the two")
+            raise InputError("give --tree, --model or --rules, one of them")
         model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
@@ -217,7 +226,40 @@ def _show_numbers(
         screen.print(f"{about}: {score['rows']} rows")
 
 
-def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
+def _apply_rules(
+    path: Path, data: Path | None, config_file: Path | None, table: str | None, only_score: bool, as_json: bool
+) -> None:
+    """Show which rules speak of which rows, and how often they hold there."""
+    with console.progress("applying"):
+        rules = Rules.load(path)
+        if not rules.rules:
+            raise InputError(f"{path}: it has no rules to apply: none held")
+        rows = _rows_for(rules, data, config_file, table)
+        fire, hold = rules.fire(rows), rules.hold(rows)
+    fires, holds = fire.sum(axis=0).tolist(), hold.sum(axis=0).tolist()
+    of_rows = [[place + 1 for place in row.nonzero()[0].tolist()] for row in fire]
+    if as_json:
+        lines = [
+            {"rule": place, "if": conditions, "then": then, "rows": spoken, "right": right}
+            for place, ((conditions, then), spoken, right) in enumerate(zip(rules.texts, fires, holds, strict=True), 1)
+        ]
+        console.print_json({**({} if only_score else {"fire": of_rows}), "rules": lines, "rows": len(fire)})
+        return
+    for numbers in [] if only_score else of_rows:
+        print(" ".join(map(str, numbers)))
+    summary = console.columns(
+        ("", "rule"), ("rows", "right", "share"), f"rules on {len(fire):,} rows of this file or table"
+    )
+    for place, ((conditions, then), spoken, right) in enumerate(zip(rules.rules, fires, holds, strict=True), 1):
+        share = f"{right / spoken:.1%}" if spoken else "-"
+        rule = visible(f"if {words(conditions)} then {words(then)}")
+        summary.add_row(str(place), rule, f"{spoken:,}", f"{right:,}", share)
+    console.show(summary, console.out if only_score else console.err)
+
+
+def _rows_for(
+    model: TreeFile | Classifier | Rules, data: Path | None, config_file: Path | None, named: str | None
+) -> Columns:
     """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
     if config_file is None:
         if data is None:
@@ -246,7 +288,7 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")
     from parties.sources.labels import labelled
 
-    if model.target not in agreed.attributes:
+    if isinstance(model, Rules) or model.target not in agreed.attributes:
         return labelled(table, agreed, list(columns))
     try:
         return labelled(table, agreed, [*columns, model.target])
@@ -254,7 +296,7 @@ def _rows_for(model: TreeFile | Classifier, data: Path | None, config_file: Path
         return labelled(table, agreed, list(columns))  # new rows have no class yet
 
 
-def _columns(model: TreeFile | Classifier) -> Iterator[str]:
+def _columns(model: TreeFile | Classifier | Rules) -> Iterator[str]:
     """Yield the columns that a model asks for, some of them several times."""
     if not isinstance(model, TreeFile):
         yield from model.columns

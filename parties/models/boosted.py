@@ -122,13 +122,25 @@ class BoostedModel:
         """Return what the leaves add up to, float64[trees a round, rows]."""
         rows.require(list(self.columns))
         codes = {name: self._codes(rows, name, column) for name, column in self.columns.items()}
-        number = len(rows.lines)
+        return self.margins_of(codes, len(rows.lines))
+
+    def margins_of(self, codes: Mapping[str, NDArray[np.int64]], number: int) -> Margins:
+        """Return the same from the bins of each column (see `Column.code`), int64[rows]."""
         margins = np.full((len(self.rounds[0]) if self.rounds else 1, number), self.base)
         for trees in self.rounds:
             for place, tree in enumerate(trees):
                 for leaf, inside in self._leaves(tree, codes, np.arange(number)):
                     margins[place, inside] += leaf
         return margins
+
+    def chances(self, margins: Margins) -> NDArray[np.float64]:
+        """Return the chance of every class, float64[rows, classes]."""
+        if len(margins) == 1:
+            margins = np.concatenate([np.zeros_like(margins), margins])
+        margins = np.clip(margins, -1e300, 1e300)  # so that no difference of two is undefined
+        powers = np.exp(margins - margins.max(axis=0))
+        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
+        return chances
 
     def _codes(self, rows: Columns, name: str, column: Column) -> NDArray[np.int64]:
         known: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions: classifiers of joint and of blurred data; prepared and anonymised frames, pseudonyms."""
+"""scikit-learn's conventions: classifiers and rules of joint data; prepared and anonymised frames, pseudonyms."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ with importing("parties.notebook"):
     from parties.notebook.estimator import JointID3Classifier
     from parties.notebook.forest import JointForestClassifier
     from parties.notebook.pseudonymiser import Pseudonymiser
+    from parties.notebook.rules import JointRules
 
 __all__ = [
     "Anonymiser",
@@ -20,6 +21,7 @@ __all__ = [
     "JointBoostRegressor",
     "JointForestClassifier",
     "JointID3Classifier",
+    "JointRules",
     "Preparer",
     "Pseudonymiser",
     "bin_labels",

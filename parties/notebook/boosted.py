@@ -23,17 +23,14 @@ from parties.jobs.boost.settings import BoostSettings
 from parties.jobs.running import Connection, Report
 from parties.link.settings import LinkSettings
 from parties.models.boosted import BoostedModel, Margins, xgboost_text
-from parties.notebook import fitting
+from parties.notebook import coded, fitting
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables import schema as schemas
-from parties.tables.delimited import MISSING, Columns
+from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
-from parties.tables.types import Domain, NumberType, exactly
 from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
 from smc.errors import InputError
-from smc.local import run_local
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
@@ -131,7 +128,7 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         task = Boost.canonical(validated(BoostSettings, settings), agreed)
         counts = _rows(task, X, y)
         if self.peer is None:
-            state = _alone(task, counts)
+            state = coded.alone(task, counts)
         else:
             link = self.peer if isinstance(self.peer, LinkSettings) else load(Path(cast("str", self.peer))).link
             state, self.cost_ = Connection(link).run_task(task, task.own_rows(counts), fitting.Log())
@@ -151,7 +148,7 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
 
     def _margins(self, X: Any) -> Margins:
         check_is_fitted(self)
-        columns = _columns(X, tuple(self.model_.columns))
+        columns = coded.columns_of(X, tuple(self.model_.columns))
         cells = {column.name: [categories.spell(cell) for cell in column.cells] for column in columns}
         return self.model_.margins(Columns(Path("X"), cells, range(len(columns[0].cells)), unit="row"))
 
@@ -174,12 +171,7 @@ class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the chance of every class, float64[rows, classes]."""
-        margins = self._margins(X)
-        if len(margins) == 1:
-            margins = np.concatenate([np.zeros_like(margins), margins])
-        powers = np.exp(margins - margins.max(axis=0))
-        chances: NDArray[np.float64] = (powers / powers.sum(axis=0)).T
-        return chances
+        return self.model_.chances(self._margins(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of every row."""
@@ -198,62 +190,10 @@ class JointBoostRegressor(RegressorMixin, _JointBoost):  # type: ignore[misc]
         return np.clip(margins, *self.model_.bounds)
 
 
-def _columns(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
-    table = categories.frame(X)
-    if table is not None:
-        return categories.frame_columns(categories.select(table, names), names, names)
-    cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2 or cells.shape[1] != len(names):
-        raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
-    return categories.array_columns(cells, names, names)
-
-
 def _rows(task: Boost, X: Any, y: Any) -> RowCounts:
     """Return rows in memory, as the schema counts them."""
-    features = task.schema.features(task.target)
-    columns = _columns(X, features)
+    columns = coded.columns_of(X, task.schema.features(task.target))
     target = categories.column(task.target, np.asarray(y).tolist())
     if len(target.cells) != len(columns[0].cells):
         raise InputError(f"X has {len(columns[0].cells)} rows, y {len(target.cells)}")
-    if len(target.cells) > task.settings.max_rows:
-        raise InputError(f"{len(target.cells)} rows are more than the agreed bound of {task.settings.max_rows}")
-    codes = [_codes(column, task.schema.attributes[column.name]) for column in [*columns, target]]
-    domains = [len(task.schema.attributes[name]) for name in (*features, task.target)]
-    return RowCounts(domains[:-1], domains[-1], np.stack(codes[:-1], axis=1), codes[-1])
-
-
-def _codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the category of every cell: of numbers the range, or the nearest one, as a table's are read."""
-    kind = values.column if isinstance(values, Domain) else None
-    if not isinstance(kind, NumberType):
-        return column.schema_codes(values).astype(np.int64)
-    texts = [categories.spell(cell) for cell in column.cells]
-    try:
-        numbers = np.array([np.nan if text == MISSING else float(text) for text in texts])
-    except ValueError:
-        return column.schema_codes(values).astype(np.int64)  # which names the cell
-    if np.isnan(numbers).any() and not kind.missing:
-        return column.schema_codes(values).astype(np.int64)
-    cuts = kind.cuts
-    if cuts.grid is None:
-        codes = np.searchsorted(np.array(cuts.numbers, dtype=float), numbers, side="right")
-    else:
-        low, step = (float(exactly(number)) for number in cuts.grid)
-        nearest = np.rint((np.nan_to_num(numbers, nan=low) - low) / step)
-        codes = np.clip(nearest, 0, len(cuts.labels) - 1).astype(np.int64)
-    return np.where(np.isnan(numbers), len(values) - 1, codes).astype(np.int64)
-
-
-def _alone(task: Boost, counts: RowCounts) -> Any:
-    """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
-    schema = task.schema
-    domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
-    nothing = np.zeros((0, len(domains)), dtype=np.int64)
-    nobody = RowCounts(domains, len(schema.attributes[task.target]), nothing, nothing[:, 0])
-    profile = Profile("clear")
-
-    def program(session: Any) -> Any:
-        rows = task.own_rows((counts, nobody)[session.party])
-        return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
-
-    return run_local(program, timeout=fitting.NEVER, kernels=profile.kernels)[0]
+    return coded.counted(task, [*columns, target])

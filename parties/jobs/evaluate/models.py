@@ -1,7 +1,8 @@
 """Scores of rows by a model that is public: the chance, from 0 to 1, that it gives the class that is meant.
 
 A linear classifier's score goes through the logistic function, naive Bayes says how likely the class is, of a forest
-it is the share of the trees that say the class, of a single tree 0 or 1, or the share in a leaf that was counted.
+it is the share of the trees that say the class, of a single tree 0 or 1, or the share in a leaf that was counted;
+boosted trees' margins go through the logistic function, or softmax.
 """
 
 from __future__ import annotations
@@ -15,27 +16,30 @@ import numpy as np
 from parties.base.arrays import Codes, Floats
 from parties.base.text import quoted
 from parties.models.bayes import NaiveBayesModel
+from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel
+Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel | BoostedModel
 ANOTHER = "the model is of another schema"
 
 
 def read(text: str) -> Model:
-    """Return the model in a text: the content of the file of a tree, a linear or a naive Bayes model. `InputError`."""
+    """Return the model in a text: the content of the file of trees, a linear or a naive Bayes model. `InputError`."""
     try:
         fields = json.loads(text)
+        if isinstance(fields, dict) and "trees" in fields and "base" in fields:
+            return BoostedModel.parse(fields)
         if isinstance(fields, dict) and ("tree" in fields or "trees" in fields):
             return TreeFile.parse(json.loads(text, parse_int=float))
         if isinstance(fields, dict) and "intercept" in fields:
             return LinearModel.parse(fields)
         return NaiveBayesModel.parse(fields)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"model: this is no tree, linear or naive Bayes model: {error}") from None
+        raise InputError(f"model: these are no trees, linear or naive Bayes model: {error}") from None
 
 
 def columns(model: Model) -> tuple[str, ...]:
@@ -53,6 +57,8 @@ def columns(model: Model) -> tuple[str, ...]:
 
 def numbers(model: Model) -> tuple[str, ...]:
     """Return the columns that a model takes as numbers."""
+    if isinstance(model, BoostedModel):
+        return model.numeric
     if not isinstance(model, LinearModel):
         return ()
     return tuple(name for name, column in model.columns.items() if isinstance(column, Slope))
@@ -65,7 +71,7 @@ def check(model: Model, schema: Schema, positive: str) -> None:
     for name in columns(model):
         if name not in schema.attributes:
             raise InputError(f"model: {ANOTHER}: there is no column {quoted(name)}")
-    if isinstance(model, LinearModel) and model.classes is None:
+    if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
         raise InputError("model: it is of a target of numbers: classes are judged")
     known = model.classes if not isinstance(model, TreeFile) else None
     if known is not None and positive not in known:
@@ -100,6 +106,8 @@ def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes],
             added += np.array([_weight(name, column, value) for value in schema.attributes[name]])[codes[name]]
         sign = 1 if model.classes[1] == positive else -1
         return np.asarray(1 / (1 + np.exp(np.clip(-sign * added, -700, 700))))
+    if isinstance(model, BoostedModel):
+        return _by_boosting(model, schema, positive, codes, rows)
     classes = list(model.classes)
     logs = np.tile([math.log(count + 1) for count in model.classes.values()], (rows, 1))
     for name, values in model.columns.items():
@@ -127,6 +135,15 @@ def _by_tree(tree: Node, schema: Schema, positive: str, codes: dict[str, Codes],
         places = np.array(by_value)[codes[node.attribute][there]]
         below += [(branch, there[places == i]) for i, branch in enumerate(branches)]
     return result
+
+
+def _by_boosting(model: BoostedModel, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:
+    assert model.classes is not None
+    bins = {}
+    for name, column in model.columns.items():
+        where = f"model: {ANOTHER}: {quoted(name)}"
+        bins[name] = np.array([column.code(value, where) for value in schema.attributes[name]])[codes[name]]
+    return np.asarray(model.chances(model.margins_of(bins, rows))[:, model.classes.index(positive)])
 
 
 def _share(leaf: Leaf, positive: str) -> float:

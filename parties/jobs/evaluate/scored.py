@@ -23,6 +23,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.tabular_settings import Name, TabularSettings
+from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
 from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
@@ -174,7 +175,9 @@ class Scoring(Release):
     def words_of_model(self) -> str:
         """The model in a phrase, with its digest."""
         digest = hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
-        what = {TreeFile: "tree", LinearModel: "linear model"}.get(type(self.model), "naive Bayes model")
+        what = {TreeFile: "tree", LinearModel: "linear model", BoostedModel: "model of boosted trees"}.get(
+            type(self.model), "naive Bayes model"
+        )
         return f"a {what} (SHA-256 {digest}...)"
 
     def scored(self, column: str | None, by: str | None = None) -> Scored:

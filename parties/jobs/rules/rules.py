@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.settings import LocalPath
-from parties.base.text import listed, visible
+from parties.base.text import listed, quoted, visible
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Document, Estimate, File, OnStep, State, Step
 from parties.jobs.rules.drawing import draw_svg
@@ -88,6 +88,8 @@ class AssociationRules(BySchema):
         check_names("columns", names, schema.attributes)
         if len(names) < 2:
             raise InputError("columns: rules are of two columns at least")
+        if unclear := [name for name in names if "=" in name]:
+            raise InputError(f"columns: {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
         used = schema.only([name for name in schema.attributes if name in names])
         task = cls(settings.model_copy(update={"columns": tuple(used.attributes)}), used)
         from protocols.association import MOST_CANDIDATES

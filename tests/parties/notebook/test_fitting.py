@@ -26,6 +26,7 @@ from parties.link.identity import Identity
 from parties.link.settings import LinkSettings
 from parties.models.trees.tree import Leaf, Split
 from parties.notebook.estimator import JointID3Classifier
+from parties.notebook.rules import JointRules
 from parties.operator import client
 from parties.operator.interface import JobResult, JobView, Verdict
 from parties.tables import schema
@@ -68,6 +69,14 @@ def both(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[Any, Any]:
 def test_alone_nothing_is_compiled(nothing_compiled: list[str]) -> None:
     JointID3Classifier(DEMO.schema, plain=True).fit(OURS)
     assert nothing_compiled == []
+
+
+def test_rules_of_both_are_those_of_the_union(ends: Ends) -> None:
+    alice, bob = (JointRules(DEMO.schema, k=2, peer=link) for link in ends)
+    both(lambda: alice.fit(OURS), lambda: bob.fit(THEIRS))
+    assert alice.document_ == bob.document_ == JointRules(DEMO.schema, k=2).fit(WEATHER).document_
+    assert alice.rules_ != JointRules(DEMO.schema, k=2).fit(OURS).rules_
+    assert alice.cost_ is not None
 
 
 def test_that_kernels_are_compiled_is_said_where_no_log_is_set_up(

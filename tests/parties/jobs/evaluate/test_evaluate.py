@@ -55,6 +55,20 @@ TREE = {
     "tolerance": 0.001,
     "tree": {"attribute": "sex", "branches": {"m": {"class": "yes"}, "f": {"class": "no"}}},
 }
+SPLITS = [
+    {"column": "age", "below": 5.0, "then": {"leaf": -0.7}, "otherwise": {"leaf": 1.1}},
+    {"column": "sex", "is": "m", "then": {"leaf": 0.4}, "otherwise": {"leaf": -0.4}},
+]
+ASKED = {"age": {"edges": [3.0, 5.0]}, "sex": {"values": ["m", "f"], "ordered": False}}
+BOOSTED = {
+    "target": "sick",
+    "classes": ["no", "yes"],
+    "objective": "logistic",
+    "base": 0.25,
+    "columns": ASKED,
+    "trees": [[tree] for tree in SPLITS],
+}
+SOFTMAX = {**BOOSTED, "objective": "softmax", "trees": [SPLITS]}
 COLUMN = {"target": "sick", "scores": "score", "max_rows": 1000}
 
 
@@ -172,7 +186,7 @@ def test_groups_alike_are_stable() -> None:
     assert stability(np.array([90.0, 10.0]), np.array([10.0, 90.0]), 1.84)["low"] > 0.5
 
 
-@pytest.mark.parametrize("fields", [LINEAR, BAYES, TREE])
+@pytest.mark.parametrize("fields", [LINEAR, BAYES, TREE, BOOSTED, SOFTMAX])
 def test_a_models_scores_are_counted(fields: dict[str, Any]) -> None:
     """Of each row as the model alone says it."""
     task = report(classifier=json.dumps(fields), exact=True, bins=4)
@@ -196,6 +210,10 @@ def alone(fields: dict[str, Any], row: dict[str, str]) -> float:
     if fields is BAYES:
         yes, no = {"m": (8 / 11 * 10, 2 / 7 * 6), "f": (3 / 11 * 10, 5 / 7 * 6)}[row["sex"]]
         return yes / (yes + no)
+    if "trees" in fields:
+        old, man = 1.1 if float(row["age"]) >= 5 else -0.7, 0.4 if row["sex"] == "m" else -0.4
+        margin = man - old if fields is SOFTMAX else 0.25 + old + man
+        return float(1 / (1 + np.exp(-margin)))
     model = LinearModel.parse(fields)
     score = model.intercept + model.columns["age"].added(float(row["age"])) + model.columns["sex"][row["sex"]]  # type: ignore[union-attr, index]
     return float(1 / (1 + np.exp(-score)))
@@ -261,11 +279,14 @@ def of_model(fields: dict[str, Any]) -> dict[str, Any]:
         ({"scores": "sick"}, "name each column once"),
         ({"where": "sick = yes"}, "where: the target is not restricted"),
         ({"bins": 300}, "bins"),
-        ({"classifier": "[]", "scores": None}, "model: this is no tree, linear or naive Bayes model"),
+        ({"classifier": "[]", "scores": None}, "model: these are no trees, linear or naive Bayes model"),
         (of_model({**LINEAR, "target": "flu"}), "model: the model is of another schema: there is no column 'flu'"),
         (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "of another schema: it knows no 'f' of 'sex'"),
         (of_model({**BAYES, "columns": {"hair": {"m": [7, 1]}}}), "there is no column 'hair'"),
         (of_model({**TREE, "tree": {"attribute": "sex", "branches": {"m": {"class": "yes"}}}}), "no branch for 'f'"),
+        (of_model({**BOOSTED, "classes": ["ill", "well"]}), "it knows no class 'yes'"),
+        (of_model({**BOOSTED, "classes": None, "least": 0, "greatest": 9}), "a target of numbers: classes are judged"),
+        (of_model({**BOOSTED, "columns": {**ASKED, "sex": {"values": ["m", "x"]}}}), "'sex': the model does not know"),
         (of_model({**BAYES, "classes": {"ill": 9, "well": 5}}), "it knows no class 'yes'"),
     ],
 )  # fmt: skip

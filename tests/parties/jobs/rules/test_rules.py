@@ -175,6 +175,11 @@ def test_wrong_questions_are_refused(said: dict[str, Any], why: str) -> None:
         task_of(**said)
 
 
+def test_a_column_that_items_cannot_name_is_refused() -> None:
+    with pytest.raises(InputError, match="'a=b' has a =, and rules say column=value"):
+        task_of(Schema({"a=b": ("0", "1"), "c": ("0", "1")}, "c"))
+
+
 def test_too_many_candidates_are_refused_before_anything_is_counted() -> None:
     wide = Schema({f"c{i}": tuple(map(str, range(400))) for i in range(4)}, "c0")
     with pytest.raises(InputError, match=r"columns: their values make 960,000 pairs|at most"):

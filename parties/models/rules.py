@@ -1,0 +1,83 @@
+"""Association rules as a result: which of them speak of a row, and which hold for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base import files
+from parties.tables.delimited import Columns
+from smc.errors import InputError
+
+Items: TypeAlias = tuple[tuple[str, str], ...]  # columns and values
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules "if these values, then those", in their order."""
+
+    rules: Sequence[tuple[Items, Items]]
+
+    @classmethod
+    def parse(cls, fields: Any) -> Rules:
+        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
+        rules = fields.get("rules") if isinstance(fields, dict) else None
+        if not isinstance(rules, list):
+            raise ValueError("it has no rules")
+        return cls([(_items(rule, "if"), _items(rule, "then")) for rule in rules])
+
+    @classmethod
+    def load(cls, path: Path) -> Rules:
+        """Read a file that `smc rules --out` wrote. `InputError` names it and what is wrong with it."""
+        try:
+            return cls.parse(files.read_json(path))
+        except ValueError as error:
+            raise InputError(f"{path}: these are no rules of smc rules: {error}") from None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that rules speak of, each once."""
+        return tuple(dict.fromkeys(name for rule in self.rules for items in rule for name, _ in items))
+
+    @property
+    def texts(self) -> Sequence[tuple[list[str], list[str]]]:
+        """The conditions and conclusions of each, as the file has them."""
+        both = ([[f"{name}={value}" for name, value in items] for items in rule] for rule in self.rules)
+        return [(conditions, then) for conditions, then in both]
+
+    def fire(self, rows: Columns) -> Marks:
+        """Return whether a row has all that a rule is about, bool[rows, rules]. `InputError` if a column is missing."""
+        return self._have(rows, [conditions for conditions, _ in self.rules])
+
+    def hold(self, rows: Columns) -> Marks:
+        """Return whether a row has all that a rule is about, and what follows from it, bool[rows, rules]."""
+        return self._have(rows, [(*conditions, *then) for conditions, then in self.rules])
+
+    def _have(self, rows: Columns, sets: Sequence[Items]) -> Marks:
+        rows.require(self.columns)
+        cells = {name: np.array(rows.values[name], dtype=object) for name in self.columns}
+        items = {item for wanted in sets for item in wanted}
+        has = {(name, value): np.asarray(cells[name] == value, dtype=bool) for name, value in items}
+        marks = np.ones((len(rows.lines), len(sets)), dtype=bool)
+        for place, wanted in enumerate(sets):
+            for item in wanted:
+                marks[:, place] &= has[item]
+        return marks
+
+
+def words(items: Items) -> str:
+    """Return items as people read them."""
+    return " and ".join(f"{name}={value}" for name, value in items)
+
+
+def _items(rule: Any, side: str) -> Items:
+    items = rule.get(side) if isinstance(rule, Mapping) else None
+    if not isinstance(items, list) or not items or not all(isinstance(item, str) and "=" in item for item in items):
+        raise ValueError(f"rules: each must have {side!r}, texts column=value")
+    return tuple((name, value) for name, _, value in (item.partition("=") for item in items))
