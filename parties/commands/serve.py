@@ -69,6 +69,7 @@ def serve(
 
 def _token(path: Path) -> str:
     """Return the secret in a file. `InputError` if it is none."""
+    files.ensure_private(path)
     token = files.read_text(path).strip()
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
         raise InputError(f"{path}: a token is one line of {SHORTEST} letters and digits or more, without spaces")

@@ -22,14 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A column that a model asks for. A cell is one of the rule's categories; with `raw`, a number as it stands."""
+    """A column that a model asks for, and how its cells become the rule's categories.
+
+    If that is not `mapped` they are spelled as the model has them; without categories they are numbers.
+    """
 
     rule: ColumnRule
-    raw: bool = False
+    mapped: bool = True
+
+    @property
+    def raw(self) -> bool:
+        """Whether a cell is a number as it stands."""
+        return not self.rule.categories
 
     def spelled(self, text: str) -> str | None:
         """Return a cell's text as the model reads it, "" for no value; None of what the schema does not know."""
-        if self.raw:
+        if not self.mapped:
             return text or MISSING
         return None if (code := self.rule.code(text)) is None else self.rule.categories[code]
 
@@ -51,7 +59,7 @@ def asked(model: AnyModel, schema_file: Path | None = None, table: TableSettings
 
 def _plain(model: AnyModel, name: str) -> Asked:
     if isinstance(model, LinearModel | BoostedModel) and name in model.numeric:
-        return Asked(ColumnRule(name, name), raw=True)
+        return Asked(ColumnRule(name, name), mapped=False)
     if isinstance(model, TreeFile):
         splits = (place.node for tree in model.trees for place in places(tree))
         asking = (split.values for split in splits if isinstance(split, Split) and split.attribute == name)
@@ -61,4 +69,4 @@ def _plain(model: AnyModel, name: str) -> Asked:
     else:
         values = tuple(model.columns[name])  # type: ignore[arg-type]
     index = {value: place for place, value in enumerate(values)}
-    return Asked(ColumnRule(name, name, values, index, missing=index.get(MISSING)))
+    return Asked(ColumnRule(name, name, values, index, missing=index.get(MISSING)), mapped=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from parties.base.text import did_you_mean, quoted
 from parties.deployed.columns import Asked
 from parties.models.load import AnyModel, is_of_numbers, predicted
-from parties.tables.delimited import MISSING, Columns
+from parties.tables.delimited import Columns
 from parties.web.api import LOOPBACK
 from parties.web.body import bounded
 from parties.web.guard import HEADERS
@@ -203,10 +203,11 @@ def _page(predictor: Predictor) -> str:
     example = json.dumps({"rows": [{ask.rule.column: "..." for ask in predictor.asked.values()}]}, ensure_ascii=False)
     title = f"Predictions of {escape(predictor.model.target)}"
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body><h1>{title}</h1>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>'
+        f"<body><h1>{title}</h1>"
         f"<p>POST /predict takes rows as JSON and returns a prediction for each. Nothing is kept.</p>"
         f"<pre>{escape(example)}</pre><p>Columns:</p><ul>{columns}</ul>"
-        '<p><a href="/openapi.json">/openapi.json</a> describes it, <a href="/health">/health</a> says that it is up.</p>'
+        '<p><a href="/openapi.json">/openapi.json</a> describes it; <a href="/health">/health</a> says it is up.</p>'
         "</body></html>"
     )
 
@@ -249,4 +250,4 @@ def _refused(_: Request, error: Exception) -> Response:
 
 
 def _error(status: int, line: str) -> Response:
-    return JSONResponse({"error": line}, status)
+    return JSONResponse({"error": line.encode(errors="replace").decode()}, status)

@@ -1,8 +1,8 @@
 """A model as an SQL query: a table's cells become categories, the model's choices CASE expressions.
 
 A query has stages, each of which adds columns: `smc_c0`, ... the places of the cells in their columns' categories,
-`smc_x0`, ... their numbers, `smc_t0`, ... what each tree says, `smc_s0`, ... the score of each class, and the prediction.
-A row that `smc predict` refuses has NULL: one with a value that the model, or the schema, does not know.
+`smc_x0`, ... their numbers, `smc_t0`, ... what each tree says, `smc_s0`, ... the score of each class. The prediction
+comes last. A row that `smc predict` refuses has NULL: one with a value that the model, or the schema, does not know.
 """
 
 from __future__ import annotations
