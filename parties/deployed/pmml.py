@@ -87,7 +87,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
     field = SubElement(transformations, "DerivedField", name=name, optype="categorical", dataType="string")
     if rule.ranges is None:
         other = {} if rule.other is None else {"defaultValue": rule.categories[rule.other]}
-        mapping = SubElement(field, "MapValues", outputColumn="category", dataType="string", **missing, **other)
+        mapping = SubElement(field, "MapValues", missing | other, outputColumn="category", dataType="string")
         SubElement(mapping, "FieldColumnPair", field=rule.column, column="cell")
         table = SubElement(mapping, "InlineTable")
         for text, place in rule.texts.items():
@@ -96,13 +96,13 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
         return name
     if rule.texts.keys() - {MISSING, *rule.spelling.missing}:
         raise InputError(f"{where}: words among numbers have no PMML: take --to sql")
-    ranges = SubElement(field, "Discretize", field=rule.column, dataType="string", **missing)
+    ranges = SubElement(field, "Discretize", missing, field=rule.column, dataType="string")
     ends = [None, *rule.ranges.edges, None]
     for (least, end), place in zip(pairwise(ends), rule.ranges.places, strict=True):
         margins = {} if least is None else {"leftMargin": repr(least)}
         margins |= {} if end is None else {"rightMargin": repr(end)}
         part = SubElement(ranges, "DiscretizeBin", binValue=rule.categories[place])
-        SubElement(part, "Interval", closure="closedOpen", **margins)
+        SubElement(part, "Interval", margins, closure="closedOpen")
     return name
 
 
@@ -132,7 +132,7 @@ def _tree(above: Element, tree: Node, target: str, columns: Sequence[str], field
 
 
 def _node(above: Element, tree: Node) -> Element:
-    return SubElement(above, "Node", **({"score": tree.label} if isinstance(tree, Leaf) else {}))
+    return SubElement(above, "Node", {"score": tree.label} if isinstance(tree, Leaf) else {})
 
 
 def _below(element: Element, tree: Node, fields: Mapping[str, str]) -> None:
@@ -183,7 +183,7 @@ def _linear(root: Element, model: LinearModel, columns: Sequence[str], fields: M
     else:
         regression.set("normalizationMethod", "logit")
     of_class = {} if model.classes is None else {"targetCategory": model.classes[1]}
-    table = SubElement(regression, "RegressionTable", intercept=repr(model.intercept), **of_class)
+    table = SubElement(regression, "RegressionTable", of_class, intercept=repr(model.intercept))
     for place, (name, column) in enumerate(model.columns.items()):
         if isinstance(column, Slope):
             within = f"smc_x{place}"

@@ -72,7 +72,7 @@ def exported(folder: Path, *flags: str) -> Element:
     out = folder / "model.pmml"
     words = ["export", "--model", str(folder / "model.json"), "--to", "pmml", "--out", str(out), *flags]
     assert cli.run(words) == 0
-    return ElementTree.parse(out).getroot()  # noqa: S314 (of our own)
+    return ElementTree.parse(out).getroot()
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest", "bayes"])
