@@ -288,7 +288,8 @@ def _fail(message: str, code: int) -> int:
         message, code = signals.WORDS[number], signals.CODES[number]
     if sys.stderr is not None:
         line = " ".join(message.split())
-        print("smc: " + (line if len(line) <= LINE else f"{line[: LINE // 2]} … {line[-LINE // 2 :]}"), file=sys.stderr)
+        shown = line if len(line) <= LINE else f"{line[: LINE // 2]} … {line[-LINE // 2 :]}"
+        print(f"smc: {shown}\n", end="", file=sys.stderr)  # at once: two commands on one terminal keep their lines
     return code
 
 

@@ -167,7 +167,7 @@ def _netlist(widths: tuple[int, ...], lifted: tuple[int, int, int] | None, form:
     start, met = 0, None
     for width in widths:
         place = slice(start, start + width)
-        reached = left[place].as_signed() >= -right[place].as_signed().extend(width + 1)
+        reached = ~right[place].as_signed() < left[place].as_signed()  # ~x is -x - 1
         met = reached if met is None else met & reached
         start += width
     if lifted is not None:

@@ -1,7 +1,7 @@
 """Public quantiles of the chi-square and of Student's distribution, for whole degrees of freedom.
 
-Both distributions have closed forms then (Abramowitz, Stegun, 26.4.4, 26.4.5, 26.7.3, 26.7.4); a quantile is found by
-halving an interval. Both parties compute the same: what decides is rounded up to a fraction of `FRACTION` bits.
+Student's has a closed form then (Abramowitz, Stegun, 26.7.3, 26.7.4); a quantile is found by halving an interval. Both
+parties compute the same: what decides is rounded up to a fraction of `FRACTION` bits.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+import gmpy2
+
 FRACTION = 16  # bits of a quantile
-MOST_DEGREES = 1 << 12
 
 
 def chi2_tail(x: float, degrees: int) -> float:
     """Return the chance that a chi-square variable is above x >= 0."""
-    if x <= 0:
-        return 1.0
-    half = x / 2
-    first = math.erfc(math.sqrt(half)) if degrees % 2 else 0.0
-    powers = (i + (0.5 if degrees % 2 else 0) for i in range(degrees // 2))
-    return min(1.0, first + math.fsum(math.exp(p * math.log(half) - half - math.lgamma(p + 1)) for p in powers))
+    shape = gmpy2.mpfr(degrees) / 2
+    return float(gmpy2.gamma_inc(shape, gmpy2.mpfr(x) / 2) / gmpy2.gamma(shape))
 
 
 def t_tail(t: float, degrees: int) -> float:

@@ -49,8 +49,8 @@ from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate, norm
 from smc.engines import Bits, Engine
 
 ERROR = Fraction(1, 1 << 10)  # of the statistic of a chi-square test
-DIGITS = 32
-DEGREES = (*range(1, 31), 35, 40, 45, 50, 60, 70, 80, 100, 120, 150, 200, 300, 500, 1000)
+DIGITS = 24
+DEGREES = (*range(1, 13), 14, 16, 18, 20, 25, 30, 40, 60, 100, 200, 1000)
 
 
 def fraction_bits(rows: int, columns: int, bound: int) -> int:

@@ -27,7 +27,7 @@ MOST_BITS = 63  # of a side, its sign included
 def _netlist(width: int, form: Form) -> Netlist:
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
-    builder.output(left >= -right.extend(width + 1))
+    builder.output(~right < left)  # ~x is -x - 1
     return builder.build()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,12 +28,12 @@ def _anchor(value: object, info: ValidationInfo) -> object:
     """Return a path as the file means it: from the home directory, or relative to the file's own directory."""
     if value == "":
         raise ValueError("must not be empty")
-    if info.context is None or not isinstance(value, str):
+    if info.context is None or not isinstance(value, str | Path):
         return value
     try:
         return Path(info.context["directory"]) / Path(value).expanduser()
     except RuntimeError:
-        raise ValueError(f"there is no home directory for {quoted(value)}") from None
+        raise ValueError(f"there is no home directory for {quoted(str(value))}") from None
 
 
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
@@ -152,12 +153,18 @@ def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
         return key, f"must be {context['expected']}, not {got}{hint}"
     if kind in _SIGNS:
         sign, bound = _SIGNS[kind]
-        return key, f"must be {sign} {context[bound]:.10g}, not {got}"
+        return key, f"must be {sign} {_bound(context[bound])}, not {got}"
     if kind in _SIZES:
         return key, "must not be empty" if context.get("min_length") == 1 else _SIZES[kind].format(**context)
     if kind in _KINDS:
         return key, f"must be {_KINDS[kind]}, not {got}{_example(model, [str(part) for part in place])}"
     return key, first["msg"]
+
+
+def _bound(bound: float) -> str:
+    """Return a bound of a setting: a very small one as a power of two, if it is one."""
+    part, power = math.frexp(bound)
+    return f"2^{power - 1} (about {bound:.1g})" if part == 0.5 and 0 < bound < 1e-4 else f"{bound:.10g}"
 
 
 _UNION = re.compile(r"constrained-\w+|function-.*|(tuple|list)\[.*")  # pydantic's names for a union's members

@@ -31,7 +31,7 @@ def listed(values: Iterable[str], limit: int = 8) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
     folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.65)
     return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
 
 

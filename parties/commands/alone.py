@@ -154,7 +154,7 @@ def predict(
             raise click.UsageError("give --tree or --model, and the rows: --data or --config")
         if (tree_file is None) == (model_file is None):
             raise InputError("give --tree or --model, one of the two")
-        model = TreeFile.load(tree_file) if tree_file is not None else load_model(model_file or Path())
+        model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         labels = predicted(model, rows)
     actual = rows.values.get(model.target)
@@ -183,6 +183,18 @@ def predict(
         for group in calibration:
             screen.print(_calibration_line(group))
         screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+
+
+def _tree(path: Path) -> TreeFile:
+    """Read a tree's file. `InputError` names the flag that a model is given by, if it is one."""
+    try:
+        return TreeFile.load(path)
+    except InputError as error:
+        try:
+            load_model(path)
+        except InputError:
+            raise error from None
+        raise InputError(f"--tree: {path} is a model, not a tree: give it by --model") from None
 
 
 def _show_numbers(

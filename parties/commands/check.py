@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -191,7 +192,7 @@ def _taken(text: str) -> str | None:
         with socket.create_server(address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET):
             return None
     except OSError as error:
-        return error.strerror or str(error)
+        return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _running(path: Path) -> NodeView | None:

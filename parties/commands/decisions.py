@@ -44,7 +44,7 @@ def approve(
 
 @click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
 @job_argument
-@click.option("--why", metavar="TEXT", required=True, help="The peer is told.")
+@click.option("--why", metavar="TEXT", default="", help="The peer is told  [what does not fit here, if anything]")
 @node_options
 def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Decline a job."""

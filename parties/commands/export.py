@@ -55,10 +55,10 @@ def export(
         raise InputError("--out is missing: ONNX is no text")
     files.check_outputs({"--out": out}, [model_file, schema_file, config_file])
     model = load_any(model_file)
-    own = _table(config_file, table)
+    mapped = _table(config_file, table)
     from parties.deployed.columns import asked
 
-    columns = asked(model, schema_file, own)
+    columns = asked(model, schema_file, mapped)
     if form == "onnx":
         from parties.deployed.onnx import to_onnx
 
@@ -76,10 +76,10 @@ def export(
             from parties.deployed.sql import to_sql
 
         types = None
-        if own is not None:
+        if mapped is not None:
             from parties.sources import open_rows
 
-            with open_rows(own) as opened:
+            with open_rows(mapped) as opened:
                 opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
                 types = dict(opened.types)
         text = to_sql(model, columns, rows, dialect, types)

@@ -24,6 +24,7 @@ from smc.errors import InputError
 
 LINK_PORT, PAGE_PORT = 7001, 7080
 METRICS, HEALTH = 10, 11  # how far these ports are above the page's
+ASIDE = 100  # and those of the party that dials above those of the one that listens: both may be on one machine
 ANYWHERE = "0.0.0.0"
 SCHEMA = "schema.toml"
 _BUDGET = """# With one only a node reads the table, and all noisy answers together tell no more of a row than this:
@@ -132,7 +133,11 @@ class PartyDraft:
 @click.option(
     "--host", metavar="HOST", help="This machine as the peer names it: in the certificate, in the peer's file."
 )
-@click.option("--port", type=click.IntRange(1, 65535 - HEALTH), help=f"Of the operator's page  [{PAGE_PORT}]")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535 - HEALTH),
+    help=f"Of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} for who dials]",
+)
 @click.option("--table", "tables", metavar="NAME=SOURCE", multiple=True, help="Own rows: a file, or a database's URL.")
 @click.option("--state", type=FOLDER, help="Where the node keeps its records  [state, beside party.toml]")
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the files  [.]")
@@ -177,14 +182,14 @@ def init(
         and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True))
     ):
         tables = (f"rows={source}",)
-    port = port or PAGE_PORT
+    port = port or (PAGE_PORT if connect is None else PAGE_PORT + ASIDE)
     named = dict(_table(text, out) for text in tables)
     dialled = named_peers if several else {peer_name: connect or ""}
     plans = [PartyDraft(out, name, dialled, listen, port, named, state)]
     if peer_out is not None:
         there, opened = (str(_reached(listen, host)), None) if listen else ("", _opened(connect or ""))
         theirs = {table: f"{table}.csv" for table in named}
-        aside = port + 100 if port + 100 + HEALTH < 65536 else port
+        aside = PAGE_PORT if port == PAGE_PORT + ASIDE else port + ASIDE if port + ASIDE + HEALTH < 65536 else port
         plans.append(PartyDraft(peer_out, peer_name, {name: there}, opened, aside, theirs))
     for plan in plans:
         plan.check()

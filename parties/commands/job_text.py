@@ -16,7 +16,10 @@ from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from parties.node.prediction import Prediction
+
 NAMES = 14  # columns of a sheet for the names of entries
+MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
@@ -57,7 +60,7 @@ def advance(progress: Progress) -> str:
     return f"{volume}, {progress.rounds:,} rounds{left}"
 
 
-def volume_of(cost: PredictedCost) -> str:
+def volume_of(cost: PredictedCost | Prediction) -> str:
     """Return the bytes that a job will take, and the most that it can, if that is known."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     return f"{console.size(cost.bytes)} both ways{most}"
@@ -107,7 +110,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.table or job.peer_table:
         yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     if job.columns:
-        yield "columns", [", ".join(job.columns)]
+        yield "columns", [_folded(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
     notes = [] if job.state in ENDED else [f"note: {sentence}" for sentence in cautions(job)]
     if job.remarks:
@@ -144,6 +147,14 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "ended", [f"{moment(job.ended_at)} UTC"]
 
 
+def _folded(columns: Sequence[str]) -> str:
+    """Return columns for a line; of many the first, and where all of them stand."""
+    if len(columns) <= MOST_COLUMNS:
+        return ", ".join(columns)
+    more = f"and {len(columns) - MOST_COLUMNS} more (smc show --json names all {len(columns)})"
+    return f"{', '.join(columns[:MOST_COLUMNS])} {more}"
+
+
 def _verdict(verdict: Verdict) -> str:
     by = f" by {verdict.by}" if verdict.by else ""
     at = f", {moment(verdict.at)} UTC" if verdict.at else ""
@@ -158,7 +169,8 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
         table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
-        state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
+        waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
+        state = waits or ("for the peer's consent" if job.state == "waiting" else job.state)
         table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),
@@ -181,4 +193,5 @@ def _parameters(job: JobView) -> Iterator[str]:
         parameter = known.get(name)
         left_to_engine = parameter is not None and parameter.is_engine and value is None
         if words := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
-            yield f"{name} {words}"
+            are_columns = parameter is not None and parameter.column
+            yield f"{name} {_folded(words.split(', ')) if are_columns else words}"

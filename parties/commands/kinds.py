@@ -13,16 +13,19 @@ import click
 
 from parties.base import console
 from parties.base.settings import merge
+from parties.commands import job_text
 from parties.commands.options import FILE, Command, file_and_link, json_option, link_options, typed_line
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.own_table import TABLE, check_file, on_table
 from parties.jobs import kinds
+from parties.jobs.inputs import Inputs
 from parties.jobs.running import Connection, declining
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.tabular_settings import TabularSettings
 from smc.errors import InputError
 
 PLAIN = {int: int, float: float, str: str}
+WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
@@ -47,7 +50,7 @@ def command_of(name: str) -> click.Command:
         if isinstance(settings, TabularSettings) and settings.own_table is None:
             check_file(settings.data, file.tables)
         party = 0 if link.listen is not None else 1
-        with missing_by_flag(options), declining(link):
+        with missing_by_flag(options), declining(link), console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
         outputs = Outputs.of(kind, settings)
         inputs = [option.of(settings) for option in options if option.role == "file"]
@@ -55,7 +58,12 @@ def command_of(name: str) -> click.Command:
         connection = Connection(link)
         for remark in [*remarks, *task.people]:
             console.err.print(remark)
-        with console.progress("starting") as status:
+        with console.progress("counting") as status:
+            from parties.node.prediction import predicted  # the engines take their time to load
+
+            if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
+                status.say(f"it will cost about {job_text.volume_of(cost)}")
+            status.doing("starting")
             state, report = connection.run_task(task, data, status)
             status.doing("writing")
             document = task.document(state)

@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING
 import click
 
 from parties.base import console, files
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
-from parties.commands.rows import TABLE, choose, opened, paths, place
+from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
+from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
 OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
+MOST = 0.5  # of a column: so much more is worth a line
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
 
 
@@ -42,17 +44,28 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
 @click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
 @TABLE
+@CONFIG
 @proposal_option
 @json_option
-def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
-    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""
-    from parties.alone.publish.planning import propose
+def plan_command(source: str, table: str | None, config_file: Path | None, out: Path, as_json: bool) -> None:
+    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named.
 
-    files.check_outputs({"--out": out}, paths(source))
+    The plan says how a file is spelled: with --config as smc prepare described it, else as it looks.
+    """
+    from parties.alone.preparing.profile import profile
+    from parties.alone.publish.planning import propose
+    from parties.alone.publish.reading import rows_of
+
+    files.check_outputs({"--out": out}, [*paths(source), config_file])
     check_proposal(out)
-    with opened(source, table) as rows, console.progress("reading") as status:
-        proposal = propose(rows, _from(out, source), table, status.doing)
-    files.write_text(out, proposal.text)
+    where = chosen(source, table, config_file)
+    with console.progress("reading") as status:
+        if "://" not in source and where.party_table is None:
+            where = where.model_copy(update={"format": profile(where).spelling})
+        with rows_of(where) as rows:
+            proposal = propose(rows, _from(out, source), table, status.doing)
+    spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
+    files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
@@ -139,6 +152,9 @@ def anonymise_command(
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
     _written(into, outputs.values())
+    if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
+        shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
+        console.err.print(f"most is lost of {shares}: rules for them, fewer quasi-identifiers or a smaller k keep more")
 
 
 @group.command(
@@ -180,6 +196,8 @@ def apply_command(
     choose(source, config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
+    if source.party_table is None:  # later rows come as the first ones did
+        source = source.model_copy(update={"format": recoding.format})
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
         report = apply(recoding, source, target, max_suppressed, register, escape_formulas)
         log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)

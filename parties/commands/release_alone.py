@@ -174,7 +174,7 @@ def _text(document: Mapping[str, Any]) -> str:
         if document["way"] != "blocks"
         else f"{document['question']}, the median of {document['blocks']} blocks"
     )
-    interval = f"   95 %: {document['low']} to {document['high']}" if "low" in document else ""
+    interval = f"   95 %, noise only: {document['low']} to {document['high']}" if "low" in document else ""
     return f"{what} of {document['column']}   {document['value']}{interval}\n{_cost(document)}\n"
 
 

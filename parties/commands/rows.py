@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from parties.sources import PlaceSettings
     from parties.sources.opened import RowQuery
 
-CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: its tables' `where` and consent hold.")
+CONFIG = click.option(
+    "--config", "config_file", type=FILE, help="party.toml: the table there says the spelling, and who is left out."
+)
 TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
 
@@ -29,15 +31,21 @@ def opened(source: str, table: str | None, config_file: Path | None = None) -> R
     """Open the rows of a source, for `with`. `InputError` if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 
+    return open_rows(chosen(source, table, config_file))
+
+
+def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSettings:
+    """Return where rows are, to be read as party.toml says, see `choose`. `InputError` as of `place`."""
     where = place(source, table)
     choose(where, config_file)
-    return open_rows(where)
+    return where
 
 
 def choose(place: PlaceSettings, config_file: Path | None) -> None:
-    """Leave out what a table of party.toml at this place leaves out, and tell the owner how many rows that are.
+    """Read a place as a table of party.toml there is spelled, without rows that it leaves out; tell the owner how many.
 
-    `InputError` if several tables are there that leave out different rows, or if one is the answer to a query.
+    `InputError` if several tables are there that leave out different rows, or are spelled differently, or if one is the
+    answer to a query.
     """
     from parties.party_file import load
     from parties.sources.settings import same_place
@@ -59,8 +67,15 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
         remedy = "keep one of them in a --config" if place.table else "say which with --table, or keep one of them"
         raise InputError(f"{place.label}: {names} leave out different rows of it: {remedy}")
     for _, table in there[:1]:
-        place.choose_as(table)
+        place.read_as(table)
         tell_left_out(place)
+    if not there:
+        there = [(name, table) for name, table in tables if same_place(place, table, whole=True)]
+        if any(table.format != there[0][1].format for _, table in there):
+            names = ", ".join(f"tables.{name}" for name, _ in there)
+            raise InputError(f"{place.label}: {names} spell it differently: keep one of them in a --config")
+        for _, table in there[:1]:
+            place.read_as(table)
 
 
 def tell_left_out(place: PlaceSettings) -> None:

@@ -50,12 +50,12 @@ def serve(
     token = None if token_file is None else _token(token_file)
     model = load_any(model_file)
     tables = {} if config_file is None else load(config_file).tables
-    own = None if config_file is None else tables[chosen(table, tables)]
+    mapped = None if config_file is None else tables[chosen(table, tables)]
     from parties.deployed.columns import asked
     from parties.deployed.service import Predictor, make_app
     from parties.web.server import WebServer
 
-    app = make_app(Predictor(model, asked(model, schema_file, own)), token)
+    app = make_app(Predictor(model, asked(model, schema_file, mapped)), token)
     server = WebServer(address, app, loopback_only=token is None, what="the model")
     try:
         server.start()

@@ -35,7 +35,8 @@ class TabularSettings(KindSettings):
 def file_of(path: Path | None, key: str) -> Path:
     """Return a file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
     if path is None:
-        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config")
+        beside = " (with --data its schema is not read)" if key == "schema" else ""
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{beside}")
     return path
 
 

@@ -79,7 +79,7 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
             yield from _walk(inner, ours.get(key, _Absent), theirs.get(key, _Absent))
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            yield from _walk(f"{path}[{index}]", left, right)
+            yield from _walk(f"{path}[{_place(index, left, right)}]", left, right)
     elif _show(ours) != _show(theirs):  # as text: Python's 1 == 1.0 == True are three values here
         left, right = _shortened(_show(ours), _show(theirs))
         yield f"{path or 'job'}: ours {left}, peer's {right}"
@@ -87,6 +87,14 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
 
 def _wish(hello: Hello) -> str:
     return "yes" if hello.measure else "no"
+
+
+def _place(index: int, left: Any, right: Any) -> str:
+    """Return which part of a list two are: by the name that both have, as columns of a schema do, or by number."""
+    names = [part.get("name") for part in (left, right) if isinstance(part, dict)]
+    return (
+        quoted(names[0], 40) if len(names) == 2 and isinstance(names[0], str) and names[0] == names[1] else str(index)
+    )
 
 
 class _Absent:

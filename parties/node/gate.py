@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from parties.base.text import listed
 from parties.link.identity import fingerprint
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
@@ -14,6 +15,7 @@ from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
+from parties.tables.toml_text import toml_key
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
@@ -75,7 +77,7 @@ class Gate:
                 return _refused(BY_NODE, f"{around.waiting} jobs are waiting already", NO)
             return Judgement("waiting", "", decision.reason)
         if misfit := self.misfit(job, who.party):
-            return _refused(BY_NODE, misfit)
+            return _refused(BY_NODE, misfit + self.remedy(job, who.party), misfit)
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
             return _refused(BUDGET, around.budget)
         return Judgement("approved", decision.by, decision.reason)
@@ -88,11 +90,19 @@ class Gate:
         """Return why the job is impossible here, whatever the rules say; None if it is not."""
         table = job.tables[party]
         if table and table not in self._offers.tables:
-            return f"there is no table '{table}' here"
+            return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
         misfit = job.task.refusal(self._offers.inputs(party, table))
         if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
             return "the job is too large for the engine auto: name an engine"
         return misfit
+
+    def remedy(self, job: Proposal, party: int) -> str:
+        """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""
+        table, known = job.tables[party], self._offers.tables
+        if not table or table in known:
+            return ""
+        there = listed(known) if known else "none"
+        return f"; here are {there}: if one is meant, call it [tables.{toml_key(table)}] and start the node again"
 
     def _of_ours(self, decision: Decision, misfit: str | None, around: Surroundings) -> Judgement:
         if misfit:

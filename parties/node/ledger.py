@@ -84,6 +84,7 @@ class Ledger(Runs):
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
             misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
             if verdict == "approved" and misfit:
+                misfit += self._gate.remedy(record.ours.proposal, record.party)
                 raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
@@ -173,7 +174,7 @@ class Ledger(Runs):
             return None
         at, reason = now() if judgement.verdict != "waiting" else None, judgement.reason
         if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
-            reason += f"; it cannot run here: {misfit}"
+            reason += f"; it cannot run here: {misfit}{self._gate.remedy(job, who.party)}"
         ours = Statement(proposal=job, verdict=judgement.verdict, by=judgement.by, at=at, why=judgement.public)
         record = draft.model_copy(update={"ours": ours, "reason": reason})
         self._journal.proposed(record, who, self.addresses.get(name))

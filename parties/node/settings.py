@@ -77,7 +77,7 @@ class NodeSettings(Settings):
     to stop. `link` is what the connection to the peer is like: for predictions only.
     """
 
-    state: LocalPath = Path(STATE)
+    state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
     listen: Here | None = None
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
@@ -122,7 +122,7 @@ class PeerEntry(PeerSettings):
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
-    node: NodeSettings = Field(default_factory=NodeSettings)
+    node: NodeSettings = Field(default_factory=dict, validate_default=True)
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)

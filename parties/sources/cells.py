@@ -9,7 +9,7 @@ from pathlib import Path
 
 from parties.base.extras import require
 from parties.sources.formats import format_of
-from parties.sources.settings import PlaceSettings
+from parties.sources.settings import FormatSettings, PlaceSettings
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
@@ -29,8 +29,9 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
 
 
 def cells_at(place: PlaceSettings, max_rows: int | None = None) -> Columns:
-    """Return the same of the file at a place, without the rows that the party's table leaves out there."""
-    return cells(Path(place.source), max_rows) if place.chosen_as is None else _queried(place, max_rows)
+    """Return the same of the file at a place, spelled as the party's table there, without rows that it leaves out."""
+    plain = place.chosen_as is None and place.spelling == FormatSettings()
+    return cells(Path(place.source), max_rows) if plain else _queried(place, max_rows)
 
 
 def _queried(place: PlaceSettings, max_rows: int | None) -> Columns:

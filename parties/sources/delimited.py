@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from parties.base.temporary import HeldDirectory
 from parties.sources.settings import FormatSettings
-from parties.tables.delimited import column_names
+from parties.tables.delimited import column_names, in_words, separating
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,16 +84,20 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     try:
         # What is not UTF-8 below the header DuckDB will find, and say in which line.
         with open_text(path, spelling, "surrogateescape") as stream:
-            for record in csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True):
+            reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
+            record: list[str] = []
+            for record in reader:
                 records += 1
                 if record:
                     break
-            else:
-                record = []
+            mark = separating(record, spelling.separator)
+            first = next((cells for cells in reader if cells), []) if mark else []
     except csv.Error as error:
         raise InputError(f"{path}: not valid CSV: {error}") from None
     except (OSError, EOFError, UnicodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if any("\ud800" <= letter <= "\udfff" for field in record for letter in field):
         raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")
+    if first and (len(first) > 1 or mark in first[0]):  # else the mark is a letter of a name
+        raise InputError(f"{path}: the header is one column; {in_words(mark)}")
     return column_names(path, record), records

@@ -169,8 +169,11 @@ class ColumnRule:
         if self.ranges is not None:
             wanted = f"date of the form {self.dates}" if self.ranges.reads == "date" else self.ranges.reads
             return f"{quoted(text)} is not a {wanted}"
-        allowed = {**self.starts, **self.texts}
-        return f"{quoted(text)} is not in the schema{did_you_mean(text, allowed)}; allowed: {listed(allowed)}"
+        meant = {**self.starts, **self.texts}.items()
+        allowed = [known for known, index in meant if index != self.missing or known == MISSING]
+        hint = did_you_mean(text, allowed)
+        by_hand = f"or what columns.{self.attribute}.values maps to them"
+        return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(allowed)}, {by_hand}"
 
 
 def _is_number(text: str) -> bool:

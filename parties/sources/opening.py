@@ -81,12 +81,12 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 
     `InputError` if there is none, or if it cannot be read.
     """
+    if settings.format != settings.spelling:
+        settings = settings.model_copy(update={"format": settings.spelling})
     if (table := settings.chosen_as) is None:
         return _found(settings)
     with needing(settings.label, "node"):
         from parties.sources.choosing import choose
-    if settings.format == FormatSettings():
-        settings = settings.model_copy(update={"format": table.format})
     rows = _found(settings)
     try:
         return choose(rows, table)

@@ -272,16 +272,27 @@ class PlaceSettings(Settings):
     format: FormatSettings = Field(default_factory=FormatSettings)
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None
-    _chosen_as: TableSettings | None = PrivateAttr(None)
+    _party_table: TableSettings | None = PrivateAttr(None)
 
-    def choose_as(self, table: TableSettings) -> None:
-        """Leave out the rows here that the party's table leaves out: by its `where` and its consent."""
-        self._chosen_as = table
+    def read_as(self, table: TableSettings) -> None:
+        """Read the rows here as the party's table at this place: spelled so, without those that it leaves out."""
+        self._party_table = table
+
+    @property
+    def party_table(self) -> TableSettings | None:
+        """The party's table at this place, if it is known."""
+        return self._party_table
 
     @property
     def chosen_as(self) -> TableSettings | None:
         """The settings that leave rows out: a party's table's own, or those of one at this place, if any."""
-        return self._chosen_as
+        return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
+
+    @property
+    def spelling(self) -> FormatSettings:
+        """How cells are spelled: as the format says, or that of the party's table if it says nothing."""
+        table = self._party_table if self.format == FormatSettings() else None
+        return self.format if table is None else table.format
 
     @property
     def label(self) -> str:

@@ -50,8 +50,8 @@ class Columns:
         if problem := self.unfit.get(absent[0]):
             raise InputError(f"{self.path}, column {quoted(absent[0])}: {problem}")
         hint = instead(absent[0], self.values)
-        if len(self.values) == 1 and any(mark in next(iter(self.values)) for mark in ";\t|"):
-            hint = " (the fields must be separated by commas)"
+        if mark := separating([*self.values]):
+            hint = f"; {in_words(mark)}"
         plural = "s" if len(absent) > 1 else ""
         raise InputError(f"{self.path}: the header lacks the column{plural} {listed(absent)}{hint}")
 
@@ -103,6 +103,19 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
     flush()
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
+
+
+def separating(names: Sequence[str], separator: str = ",") -> str:
+    """Return the mark that seems to separate cells where a header is one column, empty if none does."""
+    return next((mark for mark in ";\t|," if mark != separator and mark in names[0]), "") if len(names) == 1 else ""
+
+
+def in_words(mark: str) -> str:
+    """Return what to do about cells that are separated by this mark."""
+    return (
+        f"{quoted(mark)} seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
+        "read by --config (by hand: `separator` in a table's format)"
+    )
 
 
 def column_names(path: Path, header: Sequence[str]) -> list[str]:

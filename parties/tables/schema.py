@@ -33,7 +33,7 @@ from typing import Any
 from parties.base import files
 from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, instead, quoted
-from parties.tables.delimited import MISSING, Read, columns
+from parties.tables.delimited import MISSING, Read, columns, in_words, separating
 from parties.tables.toml_text import toml_lines
 from parties.tables.types import MOST_IN_ALL, Domain, KeyType, NumberType, read_type, type_of, unusable
 from smc.errors import InputError
@@ -241,8 +241,8 @@ def propose(
     """
     numbers = {} if numbers is None else numbers
     table = read(path, None)
-    if len(table.values) == 1 and (mark := next((m for m in ";\t|" if m in next(iter(table.values))), None)):
-        raise InputError(f"{path}: the fields seem to be separated by {quoted(mark)}; they must be by commas")
+    if mark := separating([*table.values]):
+        raise InputError(f"{path}: {in_words(mark)}")
     for name in (*exclude, *numbers, *([] if target is None else [target])):
         if name not in table.values and name not in table.unfit:
             there = instead(name, table.values)

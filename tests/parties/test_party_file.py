@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from parties.link.settings import LinkSettings
-from parties.party_file import load
+from parties.node.settings import load as load_node
+from parties.party_file import load, state_directory
 from smc.errors import InputError
 from tests.support.party_files import FULL, write
 
@@ -42,6 +43,12 @@ def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
         assert (tree.max_rows, tree.engine, tree.ot) == (65535, "mixed", "extension")
         assert (more.bits, more.engine, circuit.engine) == (32, "yao", "yao")
         assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (180.0, 120.0, None)
+
+
+@pytest.mark.parametrize("text", ["", "[node]", "[node]\nstate = 'state'"])
+def test_the_state_is_beside_the_file_whether_it_is_named_or_not(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, text)
+    assert load_node(path).node.state == state_directory(path) == tmp_path / "state"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from parties.alone.comparing.comparison import CodedRows
 from parties.sources.cells import cells, cells_at
-from parties.sources.settings import PlaceSettings
+from parties.sources.opening import open_table
+from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import rows, schema
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
+from parties.tables.types import type_of
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000
@@ -45,9 +48,26 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
     if target is None and agreed.target in known.attributes:
         target = agreed.target
     domain = {name: len(values) for name, values in known.attributes.items()}
-    return Pair(
-        domain, _coded(cells_at(original, MOST_ROWS), known), _coded(cells(synthetic, MOST_ROWS), known), target
-    )
+    if (table := original.party_table) is not None:
+        mine = _mapped(table, agreed, list(known.attributes))
+    else:
+        try:
+            mine = _coded(cells_at(original, MOST_ROWS), known)
+        except InputError as error:
+            if all(type_of(values) is None for values in known.attributes.values()):
+                raise
+            raise InputError(f"{error}; a raw table is read by the --config that smc prepare wrote for it") from None
+    return Pair(domain, mine, _coded(cells(synthetic, MOST_ROWS), known), target)
+
+
+def _mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:
+    """Return these columns of a party's table, by its mapping to the schema."""
+    *features, last = names
+    table = table.model_copy(update={"max_rows": MOST_ROWS, "least_rows": 0})
+    with open_table(table, agreed, last, names) as source:
+        lines = np.concatenate([np.zeros((0, len(names) + 1), dtype=np.int64), *source.batches()])
+    coded = np.repeat(lines[:, :-1], lines[:, -1], axis=0).T
+    return dict(zip([*features, last], coded.astype(np.int64), strict=True))
 
 
 def _coded(columns: Columns, known: Schema) -> CodedRows:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, unique
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
-from parties.alone.preparing.proposing import ColumnProposal, TableProposal, holds
+from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal, holds, is_key, like_codes
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.types import OrderedType, type_of
+from parties.tables.types import NumberType, OrderedType, type_of
 from smc.errors import InputError
 
 
@@ -48,6 +48,10 @@ def _misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, 
     reads = "number" if column.reads in NUMBERS else column.reads
     if isinstance(kind, OrderedType) and kind.reads != reads:
         remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
+    if isinstance(kind, NumberType):
+        remarks += like_codes(column)
+    if is_key(column):
+        remarks.append(f"{KEY}: is it an identifier, which the schema would count?")
     if column.rows < table.rows and MISSING not in categories:
         remarks.append("some rows have no value, and the schema does not list '?'")
     return remarks

@@ -37,6 +37,7 @@ from smc.errors import InputError
 
 FREQUENT = 60  # values of a column that are looked at to find out what it holds
 FEW = 400  # values of a column that are all counted, by classes of the target
+KEYLIKE = 0.5  # of the rows: of so many different values by an estimate, which errs by a fifth, they are counted
 ODD = 200  # texts among numbers; a column of more different ones is none of numbers
 SEPARATOR = "\x1f"
 
@@ -116,6 +117,11 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> Ta
             unfit[name] = "another column's name differs only in case: rename one"
     names = [name for name in rows.types if name and name not in unfit]
     if target is not None and target not in names:
+        if len(rows.types) == 1:
+            only = quoted(next(iter(rows.types)))
+            raise InputError(
+                f"{label}: there is no column {quoted(target)}, and {only} is the only one: is it a table?"
+            )
         raise InputError(f"{label}: there is no column {quoted(target)}{instead(target, names)}")
     if not names:
         raise InputError(f"{label}: there is no column that could be an attribute")
@@ -180,6 +186,7 @@ def _profile(
     columns = [_reading(column, samples[i], mark, i in days) for i, column in enumerate(first)]
     columns = _measured(ask, columns, cells, mark)
     columns = _counted(ask, columns, cells, target)
+    columns = _told_apart(ask, columns, cells)
     missing = _missing(columns)
     forms = [column.form for column in columns if column.reads == "date"]
     fields = {
@@ -293,6 +300,14 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[str], target: i
             counts.setdefault(value, {})[label] = rows
         counted[place] = replace(columns[place], counts=counts, distinct=len(counts.keys() - {""}))
     return counted
+
+
+def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[str]) -> list[ColumnProfile]:
+    """Return the columns with exact numbers of values where nearly every row may have its own: an estimate errs."""
+    many = [i for i, column in enumerate(columns) if not column.counts and column.distinct > KEYLIKE * column.rows]
+    counts = [f"COUNT(DISTINCT {cells[i]})" for i in many]
+    exact = dict(zip(many, ask(f"SELECT {', '.join(counts)} FROM raw").fetchone() if many else (), strict=True))
+    return [replace(column, distinct=exact.get(i, column.distinct)) for i, column in enumerate(columns)]
 
 
 def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:

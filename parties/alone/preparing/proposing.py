@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from parties.alone.preparing.leaks import leak
@@ -32,6 +35,7 @@ from parties.tables.types import (
     exactly,
     period_start,
     read_type,
+    type_of,
     unusable,
 )
 from smc.errors import InputError
@@ -42,6 +46,7 @@ RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
 OTHER = "other"
+KEY = "nearly one value a row"
 # Up to so many days are counted by a period, and their bounds are those of a wider one.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (90, "week", "month"),
@@ -74,19 +79,25 @@ class TableProposal:
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
 
 
-def propose(table: TableProfile, target: str | None = None, exclude: Sequence[str] = ()) -> TableProposal:
-    """Return a schema for a raw table. `InputError` if no column is left, or if the target is none that is counted."""
+def propose(
+    table: TableProfile, target: str | None = None, exclude: Sequence[str] = (), today: date | None = None
+) -> TableProposal:
+    """Return a schema for a raw table, ages as of the first day of this year, or of that of `today`.
+
+    `InputError` if no column is left, or if the target is none that is counted.
+    """
+    year = (today or date.today()).year
     proposals = [
         ColumnProposal(column.name, holds(column), aside="left out by --exclude")
         if column.name in exclude
-        else _propose(column, table, target)
+        else _propose(column, table, target, year)
         for column in table.columns
     ]
     proposals += [ColumnProposal(name, "-", aside=why) for name, why in table.unfit.items()]
     attributes: dict[str, tuple[str, ...]] = {p.name: p.domain for p in proposals if p.domain}
     keys = tuple(p.name for p in proposals if p.domain is not None and not p.domain)
     if target is not None and target not in attributes:
-        why = next(p.aside for p in proposals if p.name == target) or "it tells rows apart"
+        why = next(p.aside for p in proposals if p.name == target)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
         raise InputError(f"{table.place.label}: no column is left that could be an attribute")
@@ -98,7 +109,7 @@ def propose(table: TableProfile, target: str | None = None, exclude: Sequence[st
     return TableProposal(schema, tuple(proposals), tuple(_twins(table, attributes)), mapping)
 
 
-def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> ColumnProposal:
+def _propose(column: ColumnProfile, table: TableProfile, target: str | None, year: int) -> ColumnProposal:
     """Return what becomes of one column."""
     text, rows = holds(column), table.rows
     is_target = column.name == target
@@ -110,13 +121,20 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None) -> 
     if broken := next((word for word in column.odd if word and unusable(word)), None):
         return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
-    if _is_key(column) and not is_target:
-        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=("tells rows apart: a key",))
+    if is_key(column) and not is_target:
+        undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
+        return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}",))
+    if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
+        return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
-        fields, remarks = _fields(column, codes, is_target)
+        fields, remarks = _fields(column, codes, is_target, year)
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
+    if is_target and is_key(column):
+        remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
+    if is_target:
+        remarks = [*remarks, *_rare_classes(column, domain)]
     if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
     remarks = [*remarks, *column_settings(column, table, column.name, domain)[1]]
@@ -154,22 +172,20 @@ def _short(number: float) -> str:
     return f"{number:.10g}"
 
 
-def _is_key(column: ColumnProfile) -> bool:
-    """Return whether nearly all cells differ, and are short texts, or whole numbers that are dense or called so."""
+def is_key(column: ColumnProfile) -> bool:
+    """Return whether nearly all cells differ, and are short texts or whole numbers."""
     if column.reads not in ("text", "integer") or column.distinct < 0.9 * column.rows or column.rows <= 50:
         return False
-    if column.reads == "text":
-        return column.length <= LONG
-    return bool(IDENTIFIER.search(column.name)) or column.high - column.low < 4 * column.rows
+    return column.reads == "integer" or column.length <= LONG
 
 
-def _fields(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
+def _fields(column: ColumnProfile, codes: set[str], is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
     """Return the type of a column as a schema file has it, and remarks. `InputError` says why it has none."""
     match column.reads:
         case "text":
             return _category(column, codes, is_target)
         case "date":
-            return _date(column)
+            return _date(column, year)
         case "time":
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
@@ -203,6 +219,22 @@ def _category(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[
     return fields, remarks
 
 
+def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
+    """Return which values of the target few rows have, and a type that counts them with others."""
+    rows = {value: sum(of.values()) for value, of in column.counts.items()}
+    few = [value for value in domain if value != MISSING and value in rows and rows[value] < RARE]
+    often = [value for value in domain if value != MISSING and value not in few]
+    if not few or type_of(domain) is not None:  # of typed ones the few are in ranges or groups already
+        return []
+    if column.reads == "integer" and len(numbers := _often(column)) > 1:
+        width = max(nice(Fraction(numbers[-1] - numbers[0], RANGES)), Fraction(1))
+        grouped = f'type = "integer", low = {numbers[0]}, high = {numbers[-1]}, width = {_plain(width)}'
+    else:
+        grouped = f'type = "category", values = [{", ".join(map(quoted, often))}], other = "{OTHER}"'
+    whole = "{ " + grouped + (", missing = true" if MISSING in domain else "") + " }"
+    return [f"{listed(few, 5)}: fewer than {RARE} rows each, and named to the peer; group them, as {whole}"]
+
+
 def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
     """Return how many first letters leave few enough values, and the rows of each. `InputError` if none do."""
     for length in (5, 4, 3, 2, 1):
@@ -215,8 +247,8 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
     raise InputError(f"{len(rows)} different values, more than {MOST_VALUES}: group them, or leave it")
 
 
-def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
-    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages.
+def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
+    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages in a year.
 
     Days of other centuries, such as the last of 9999, are codes: they belong to the first or the last period.
     """
@@ -228,8 +260,8 @@ def _date(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     )
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
     if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
-        at = date(high.year + 1, 1, 1)
-        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, remarks
+        at = date(year, 1, 1)  # public: it must not follow from the newest birth
+        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, [*remarks, f"ages at {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
     start = period_start(low - timedelta(days=1), wider)  # the period before, if the first day begins one
     end = period_start(period_start(high + timedelta(days=1), wider) + timedelta(days=STRIDE[wider]), wider)
@@ -242,7 +274,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     smallest = Fraction(1) if whole else Fraction(1, 10**column.decimals)
     low, high = round_out(column.low, column.high, smallest)
     fields: dict[str, Any] = {"type": column.reads, "low": _plain(low), "high": _plain(high)}
-    remarks: list[str] = []
+    remarks = like_codes(column)
     if not whole and (high - low) / smallest < 10_000:
         fields["step"] = _plain(smallest)
     if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
@@ -256,15 +288,38 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
             edges.append(_plain(edge))
         edge += width
     fields["edges"] = edges or [_plain(Fraction(math.ceil((low + high) / 2 / smallest)) * smallest)]
-    if column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
+    if not remarks and column.high > column.inner[1] + 5 * (column.inner[1] - column.inner[0]):
         remarks.append("its greatest number stands far apart: is it a code?")
     return fields, remarks
 
 
+def like_codes(column: ColumnProfile) -> list[str]:
+    """Return which whole numbers at the end of a range may mean no value: 95 to 99, 995 to 999, after a gap."""
+    numbers = sorted(_whole_numbers(column))
+    if len(numbers) < 3 or numbers[-1] < 96 or (end := 10 ** len(str(numbers[-1]))) - numbers[-1] > 4:
+        return []
+    gaps = [after - before for before, after in pairwise(numbers)]
+    wide = 2 * median(gaps)
+    first = next((i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide), None)
+    if first is None:
+        return []
+    name = f"columns.{column.name}.values"
+    return [f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?'"]
+
+
 def _often(column: ColumnProfile) -> list[int]:
     """Return, in order, the whole numbers that occur in so many rows that they may be told."""
-    rows = {text: sum(of.values()) for text, of in column.counts.items()}
-    return sorted({int(float(text)) for text, number in rows.items() if number >= RARE and POINT.fullmatch(text)})
+    return sorted(number for number, rows in _whole_numbers(column).items() if rows >= RARE)
+
+
+def _whole_numbers(column: ColumnProfile) -> Counter[int]:
+    """Return the rows of each number of a column of few whole ones; nothing if thousands have a mark."""
+    rows: Counter[int] = Counter()
+    if column.reads == "integer" and not column.parted:
+        for text, of in column.counts.items():
+            if POINT.fullmatch(text):
+                rows[int(float(text))] += sum(of.values())
+    return rows
 
 
 def round_out(low: float, high: float, smallest: Fraction) -> tuple[Fraction, Fraction]:

@@ -9,11 +9,11 @@ from typing import Any
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import fitting
-from parties.alone.publish.reading import in_order, recode, texts, with_public
+from parties.alone.publish.reading import in_order, recode, rows_of, texts, with_public
 from parties.alone.publish.recoding.anonymising import masks_of, order_of, report, suppressed_share
 from parties.alone.publish.recoding.recoding import Recoding, broken
 from parties.alone.publish.storing import put
-from parties.sources import PlaceSettings, open_rows
+from parties.sources import PlaceSettings
 from smc.errors import InputError
 
 
@@ -38,11 +38,11 @@ def apply(
         raise InputError(f"{words}: checked against a public table of all who could be in this one: give --public")
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
-        rows = opened.enter_context(open_rows(place))
+        rows = opened.enter_context(rows_of(place))
         table = texts(rows, [*quasi, *sensitive])
         values, others, label = list(table.values), None, ""
         if public is not None:
-            register = opened.enter_context(open_rows(public))
+            register = opened.enter_context(rows_of(public))
             others, label = texts(register, quasi), register.engine.place
             values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
         hierarchies = [

@@ -71,6 +71,8 @@ def propose(
 ) -> Proposal:
     """Propose a plan: columns of (nearly) distinct text are identifiers, all others quasi-identifiers, k is 5.
 
+    Decimal numbers are measured, however many there are.
+
     What is sensitive, only who knows the table can say; columns are named whose names sound like it. Of sets of up
     to three columns the share of rows is counted that no other row equals there: of those sets that are the worst among
     some of the rows. `doing` is told each step. `InputError` if nothing could be published by a plan of this table.
@@ -100,7 +102,11 @@ def propose(
             notes.append(f"{name}: cells of type {rows.types[name]} cannot be generalised: it will be dropped")
             continue
         i = names.index(name)
-        if distinct[i] > UNIQUE * total and "ranges" not in rules[i] and "dates" not in rules[i]:
+        tells_apart = distinct[i] > UNIQUE * total and not {"ranges", "dates"} & rules[i].keys()
+        if tells_apart and _is_measured(sample.values[i]):
+            tells_apart = False
+            misfits.setdefault(i, "most of its values are numbers, and not all, so it has no rule: say one")
+        if tells_apart:
             plan["columns"][name] = {"role": "identifier"}
             notes.append(f"{name}: {distinct[i]} distinct values: an identifier, it will be dropped")
         else:
@@ -188,6 +194,13 @@ def _guesses(values: Sequence[str], distinct: int) -> list[str]:
     coded = coded and all(value.isascii() and value.isdigit() for value in seen)
     ranged = distinct > FEW and all(number(value) is not None for value in seen)
     return ["prefixes"] * coded + ["ranges"] * ranged
+
+
+def _is_measured(values: Sequence[str]) -> bool:
+    """Return whether most of a column's values are numbers, some with decimals: these name nobody."""
+    seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
+    numbers = [value for value in seen if number(value) is not None]
+    return len(numbers) > len(seen) / 2 and any("." in value for value in numbers)
 
 
 def _measured(

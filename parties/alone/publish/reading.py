@@ -15,9 +15,11 @@ from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.arrays import Counts
 from parties.base.text import instead, quoted
+from parties.sources import PlaceSettings, open_rows
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
+from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
@@ -101,6 +103,36 @@ def cell_of(rows: RowQuery, name: str) -> exp.Expr:
 def spelled(value: str | int | None) -> str:
     """Return the text of a cell, `?` if there is none."""
     return ("" if value is None else str(value).strip()) or MISSING
+
+
+def rows_of(place: PlaceSettings) -> RowQuery:
+    """Open rows, their numbers written with a point and nothing where the place's format says that there is no value.
+
+    `InputError` as of `open_rows`.
+    """
+    rows, spelling = open_rows(place), place.spelling
+    if not spelling.missing and not spelling.thousands and spelling.decimal == ".":
+        return rows
+    cells = []
+    for name, dtype in rows.types.items():
+        cell = exp.column(name, quoted=True)
+        cells.append(_plain(cell, spelling).as_(name, quoted=True) if dtype.is_string() else cell)
+    return replace(rows, query=exp.Select().select(*cells).from_(rows.query.subquery("t")))
+
+
+def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
+    """Return a text as `rows_of` gives it."""
+    text = exp.Trim(this=cell.copy())
+    parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
+    is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
+    number: exp.Expr = text
+    for mark, meant in ((spelling.thousands, ""), (spelling.decimal, ".")):
+        if mark and mark != meant:
+            number = exp.func("REPLACE", number, exp.Literal.string(mark), exp.Literal.string(meant))
+    plain = exp.case()
+    if missing := [exp.Literal.string(word) for word in spelling.missing if word]:
+        plain = plain.when(exp.In(this=text.copy(), expressions=missing), exp.Null())
+    return plain.when(exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(is_number)), number).else_(cell)
 
 
 def text_of(rows: RowQuery, name: str) -> exp.Expr:

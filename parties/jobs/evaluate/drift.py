@@ -16,10 +16,10 @@ from parties.jobs.release.presenting import about, aligned, shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import DecisionSettings
-from parties.jobs.release.tails import chi_square_quantile
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
 from protocols import drift
+from protocols.quantiles import chi2_quantile
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Drift(Release):
                 raise InputError(f"columns: {quoted(column)} has one value only: nothing can differ")
         if sum(sizes) > MOST_VALUES:
             raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
-        quantiles = [chi_square_quantile(self.settings.level, size - 1) for size in sizes]
+        quantiles = [float(chi2_quantile(self.settings.level, size - 1)) for size in sizes]
         ends = np.cumsum(sizes)[:-1]
 
         def decide(engine: Engine, numbers: Numbers) -> list[int]:

@@ -122,6 +122,11 @@ class Quantile(Release):
             ranges.setdefault(math.floor(number / step), []).append(number)
         return [(of_range[0], of_range[-1], len(of_range)) for of_range in ranges.values()]
 
+    @property
+    @override
+    def told_exactly(self) -> str:
+        return "a range that some row is in" if self.settings.round_to else "a number that some row has"
+
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: which range it is."""
         return (step.size - 1).bit_length() if self.exact else 0
@@ -133,4 +138,5 @@ class Quantile(Release):
         if "low" in document:
             value = f"{presenting.amount(document['low'])} to {value}"
         line = f"{presenting.shown(document['column'])} at {document['at']:g}: {value}"
-        return "\n".join([line, *map(presenting.shown, presenting.about(document))]) + "\n"
+        about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
+        return "\n".join([line, *map(presenting.shown, about)]) + "\n"

@@ -68,7 +68,7 @@ def text(document: Document) -> str:
         reach = max((cell["high"] - cell["noisy"] for line in document["cells"] for cell in line if cell), default=0)
         few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
         ending = [
-            f"{few}. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "
+            f"{few}. 95 %, noise only: each number ± {amount(reach)}; {document['law']} noise of scale "
             f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({adjacency_of(document)}); totals are no sums"
         ]
     else:

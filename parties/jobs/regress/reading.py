@@ -52,7 +52,9 @@ def features_of(
         classes_of(schema, target)
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
     if features.number > MOST_FEATURES:
-        raise InputError(f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from")
+        raise InputError(
+            f"columns: they make {features.number:,} features, at most {MOST_FEATURES:,} are learnt from (--columns)"
+        )
     return features, Schema(schema.only([*wanted, target]).attributes)
 
 

@@ -94,7 +94,9 @@ def about(document: Document) -> list[str]:
         about_ = "about " if "steps" in document or "rmse" in document else ""
         lines.append(f"of {about_}{document['rows']:,} rows")
     if "rmse" in document:
-        lines.append(f"off by about {document['rmse']:.4g} (root of the mean square, by the noisy moments)")
+        low, high = document["rmse_interval"]
+        off = f"off by about {document['rmse']:.4g} on these rows (root of the mean square)"
+        lines.append(f"{off}, {low:.4g} to {high:.4g} with 95 % as to the noise")
     lines.append(f"{privacy} ({adjacency_of(document)})")
     if "noise" in document:
         exact = document["method"] == "output"

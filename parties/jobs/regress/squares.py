@@ -64,7 +64,7 @@ class Squares(OpenedOnce):
         if self.features.number > MOST_FEATURES:
             raise InputError(
                 f"columns: they make {self.features.number:,} features, of which {self.numbers:,} moments would be "
-                f"opened: {self.settings.method} takes {MOST_FEATURES} at most"
+                f"opened: {self.settings.method} takes {MOST_FEATURES} at most; name fewer columns (--columns)"
             )
         self._check_width("max_rows")
 
@@ -86,9 +86,12 @@ class Squares(OpenedOnce):
         assert self.target is not None
         moments, known = self.moments, self._opened(opened)
         rows = min(max(round(moments.rows(known)), 0), 2 * self.settings.max_rows)
-        error = moments.error(known, self.weights(opened)) * float(self.target.half)
+        regularisation = self.settings.regularisation or 0.0
+        error, interval = moments.error(known, self.weights(opened), regularisation, self._sigma)
+        half = float(self.target.half)
         about = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
-        return {**about, "rows": rows, "rmse": float(f"{error:.6g}")}
+        within = [float(f"{end * half:.6g}") for end in interval]
+        return {**about, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
 
     @property
     def _sigma(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg, text_measure
-from parties.jobs.release.presenting import INTERVAL, about, amount, label, shown
+from parties.jobs.release.presenting import OF_NOISE, about, amount, label, shown
 
 Document = Mapping[str, Any]
 BAR, MARGIN, HEAD, FOOT = 0.34, 0.35, 0.85, 0.55
@@ -19,7 +19,7 @@ def draw_svg(document: Document) -> str:
     bars = [bar for bar in document["numbers"] if bar["value"] is not None][:MOST]
     notes = about(document)
     if bars and "low" in bars[0]:
-        notes.append(f"bars: {INTERVAL} interval of each number by itself")
+        notes.append(f"bars: {OF_NOISE}: interval of each number by itself")
     return bars_svg(_title(document), notes, [_name(document, bar) for bar in bars], bars)
 
 

@@ -28,7 +28,7 @@ from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, Loss, exact
+from parties.jobs.spending import KEPT_BY_NODES, Loss, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -80,7 +80,7 @@ class Release(BySchema):
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
         noisy = [KEPT_BY_NODES] if task.spends else []
-        return task, task.own_rows(counts), [f"exact, without noise: {EXACT}"] if task.exact else noisy
+        return task, task.own_rows(counts), [f"exact, without noise: {task.told_exactly}"] if task.exact else noisy
 
     @classmethod
     def named(cls, settings: Any) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class Release(BySchema):
 
     @override
     def reveals(self, peer: str) -> list[str]:
-        how = f", exactly: {EXACT}" if self.exact else ""
+        how = f", exactly: {self.told_exactly}" if self.exact else ""
         if self.query.mechanisms:
             how = f", with noise that neither knows: {self.promise()}"
         learnt = f"We and {peer} both learn {self.query.learnt}{how}."

@@ -14,6 +14,7 @@ from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
+OF_NOISE = f"{INTERVAL}, noise only"  # of a number of these very rows; of what rows are drawn from it says nothing
 
 
 def text(document: Document) -> str:
@@ -90,7 +91,7 @@ def _answers(document: Document) -> list[str]:
     )
     columns = [[title], *([_value(answer)] for answer in numbers)]
     if "low" in numbers[0]:
-        columns = [[title, INTERVAL], *([_value(answer), _interval(answer)] for answer in numbers)]
+        columns = [[title, OF_NOISE], *([_value(answer), _interval(answer)] for answer in numbers)]
     lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:
         lines += _sums(document, len(by))
@@ -124,7 +125,7 @@ def _crossed(document: Document) -> list[str]:
     spread = [f"each cell ± {_spread(document['numbers'])}"]
     for name, where in ((down, "row"), (across, "column")):
         spread.append(f"each {where} ± {_spread([m for m in document['margins'] if name in m['cell']])}")
-    return [*aligned(lines, 1), f"{INTERVAL}: {', '.join(spread)}, all ± {_spread([document['total']])}"]
+    return [*aligned(lines, 1), f"{OF_NOISE}: {', '.join(spread)}, all ± {_spread([document['total']])}"]
 
 
 def _spread(numbers: Sequence[Document]) -> str:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.base.arrays import Floats
-from parties.jobs.release.tails import WIDE, chi_square_above
+from parties.jobs.release.tails import WIDE
+from protocols.quantiles import chi2_tail
 
 
 @dataclass(frozen=True)
@@ -97,4 +98,4 @@ def log_rank(counts: Floats, noise_variance: float) -> tuple[float, float]:
     if not np.any(covariance[1:, 1:]):
         return 0.0, 1.0
     statistic = max(0.0, float(u[1:] @ np.linalg.pinv(whole) @ u[1:]))
-    return statistic, chi_square_above(statistic, arms - 1)
+    return statistic, chi2_tail(statistic, arms - 1)

@@ -18,7 +18,7 @@ class _Question:
 
 
 def merged(tree: Node) -> Node:
-    """Return the tree that says the same of every row with fewer branches; values that share a leaf are listed."""
+    """Return the tree that says the same of every row with fewer branches; values that share a leaf stand together."""
     return _plain(_grouped(tree))
 
 
@@ -63,7 +63,8 @@ def _plain(tree: Leaf | _Question) -> Node:
         return tree
     if len(tree.branches) == 1:
         return _plain(tree.branches[0][1])
-    branches = {_joined(values, ", "): _plain(branch) for values, branch in tree.branches}
+    by_edge = tree.split.edge  # then a branch's words are one side: ">= 65 or ?"
+    branches = {values[0] if by_edge else _joined(values): _plain(branch) for values, branch in tree.branches}
     return replace(tree.split, branches=branches)
 
 
@@ -78,10 +79,10 @@ def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> It
             words = f"{name} {values[0]}"
             condition = {(name, side): f"({words})" if " or " in values[0] else words}
         else:
-            condition = {(name, 0): f"{name} is {_joined(values, ' or ')}"}
+            condition = {(name, 0): f"{name} is {_joined(values)}"}
         yield from _rules(branch, conditions | condition)
 
 
-def _joined(values: list[str], mark: str) -> str:
-    """Return several values as one text; in quotes what could be taken for several."""
-    return mark.join(repr(value) if mark in value else value for value in values)
+def _joined(values: list[str]) -> str:
+    """Return values of one branch joined by "or": commas would read like one range. A value with an "or" is quoted."""
+    return " or ".join(repr(value) if " or " in value else value for value in values)

@@ -9,6 +9,7 @@ import random
 import runpy
 import shutil
 import sys
+import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from parties.alone.preparing.fitting import fit
 from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
+from parties.alone.preparing.writing import party_text
 from parties.cli import run
 from parties.party_file import load as load_party
 from parties.sources.opening import open_table
@@ -199,6 +201,18 @@ def test_first_and_last_days_are_not_told(tmp_path: Path) -> None:
     assert bounds("2024-01-01", "2024-12-31") == (date(2023, 10, 1), date(2025, 3, 31))
 
 
+@pytest.mark.parametrize("newest", [1999, 2023, 2026])
+def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
+    days = [f"{newest - i % 80}-11-09" for i in range(160)]
+    (tmp_path / "a.csv").write_text("birthday,y\n" + "".join(f"{day},{i % 3}\n" for i, day in enumerate(days)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    proposal = propose(table, today=date(2024, 7, 5))
+    kind = type_of(proposal.schema.attributes["birthday"])
+    assert isinstance(kind, DateType)
+    assert kind.age_at == date(2024, 1, 1)
+    assert "ages at 2024-01-01" in proposal.columns[0].remarks
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "complaint"),
     [
@@ -207,6 +221,7 @@ def test_first_and_last_days_are_not_told(tmp_path: Path) -> None:
         ("a,b\n1,2\n1\n", [], "x.csv"),
         ("a,a\n1,2\n", [], "stands twice"),
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
+        ("<!doctype html>\n<p>\n", ["--target", "c"], "'<!doctype html>' is the only one: is it a table?"),
         ("a,b\n1,x\n2,x\n", ["--target", "b"], "cannot be the target: it has one value only"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
         ("a\nx\n", [], "no column is left"),
@@ -440,3 +455,92 @@ def test_nothing_of_a_file_steers_the_terminal_or_the_page(tmp_path: Path, capsy
 def test_the_few_numbers_of_a_column_are_bounded_by_those_of_ten_rows(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("grade,out\n0,yes\n" + "".join(f"{i % 5 + 1},{'yn'[i % 2]}\n" for i in range(100)))
     assert tuple(look(tmp_path / "a.csv", "out").schema.attributes["grade"]) == ("1", "2", "3", "4", "5")
+
+
+def test_numbers_of_nearly_one_value_a_row_are_a_key_and_no_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However far apart they are, and however an estimate of their number errs; a measurement repeats."""
+    draw = random.Random(6)  # of these numbers DuckDB estimates 7,041 different ones
+    numbers = draw.sample(range(10**6, 10**9), 9000)
+    lines = [f"{number},{draw.randint(0, 400)},{'yn'[place % 2]}" for place, number in enumerate(numbers)]
+    for name in ("Fall", "FallNr"):
+        (tmp_path / "a.csv").write_text(f"{name},weight,out\n" + "\n".join(lines) + "\n")
+        proposal = look(tmp_path / "a.csv", "out")
+        assert proposal.schema.keys == (name,)
+        assert "nearly one value a row: taken for a key" in " ".join(proposal.columns[0].remarks)
+        assert "weight" in proposal.schema.attributes
+    with pytest.raises(InputError, match="'FallNr' cannot be the target: nearly one value a row: it tells rows apart"):
+        look(tmp_path / "a.csv", "FallNr")
+    (tmp_path / "a.csv").write_text("price,out\n" + "\n".join(f"{n},{'yn'[n % 2]}" for n in numbers) + "\n")
+    assert "is it an identifier, and no target?" in " ".join(look(tmp_path / "a.csv", "price").columns[0].remarks)
+    schema = schemas.Schema({"price": Domain(read_type({"type": "integer", "low": 0, "high": 10**9, "width": 10**8}))})
+    fitted = fit(profile(PlaceSettings(source=str(tmp_path / "a.csv"))), schema)
+    assert "is it an identifier" in " ".join(fitted.columns[0].remarks)
+
+
+@pytest.mark.parametrize(
+    ("cells", "few", "grouped"),
+    [
+        (["1", *["3"] * 50, *["4"] * 50, *["9"] * 50, "26", "26"], ["1", "26"], "low = 3, high = 9, width = 1 }"),
+        ([*["a"] * 50, *["b"] * 50, "", "c"], ["c"], "values = ['a', 'b'], other = \"other\", missing = true }"),
+        ([*["a"] * 50, *["b"] * 10], [], ""),
+    ],
+)
+def test_rare_classes_are_named_to_the_owner_with_a_type_that_groups_them(
+    tmp_path: Path, cells: list[str], few: list[str], grouped: str
+) -> None:
+    (tmp_path / "a.csv").write_text("out,x\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells)))
+    (column, _) = look(tmp_path / "a.csv", "out").columns
+    remarks = " ".join(column.remarks)
+    assert ("fewer than 10 rows each" in remarks) == bool(few)
+    if few:
+        assert remarks.startswith(", ".join(map(repr, few)) + ": fewer")
+        typed = tomllib.loads("t = " + remarks[remarks.index("{") : remarks.index("}") + 1])["t"]
+        assert remarks[: remarks.index("}") + 1].endswith(grouped)
+        domain = Domain(read_type(typed))
+        assert not set(few) & set(domain)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_person"),
+    [
+        ("patient_id", 300, True),
+        ("PatientenNr", 300, True),
+        ("household", 60, True),
+        ("Person", 36, False),  # a category
+        ("patient_age", 90, False),
+        ("RELATED_FACTOR_(1)-PERSON_LEVEL", 300, False),
+        ("patient_id", 1000, False),  # a key of rows
+        ("other", 300, False),
+    ],
+)
+def test_people_are_guessed_by_names_of_many_values_that_repeat(
+    tmp_path: Path, name: str, values: int, is_person: bool
+) -> None:
+    (tmp_path / "a.csv").write_text(f"{name},x\n" + "".join(f"{7 * (i % values)},{i % 3}\n" for i in range(1000)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    assert ("# person =" in party_text("a", table, tmp_path)) == is_person
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([*range(98), 99], "'99'"),  # an age of a traffic register
+        ([*range(60), 81, 95, 96, 97, 99], "'95', '96', '97', '99'"),
+        ([0, 1, 2, 98, 99], "'98', '99'"),
+        ([*range(1, 300), 996, 999], "'996', '999'"),
+        (list(range(100)), ""),
+        (list(range(0, 100, 3)), ""),
+        ([*range(30), 42], ""),
+    ],
+)
+def test_codes_after_a_gap_at_the_end_are_pointed_out(tmp_path: Path, numbers: list[int], codes: str) -> None:
+    cells = [str(number) for number in numbers for _ in range(12)]
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells)))
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")))
+    proposal = propose(table)
+    for columns in (proposal.columns, fit(table, proposal.schema).columns):
+        remarks = " ".join(columns[0].remarks)
+        assert ("codes for no value?" in remarks) == bool(codes)
+        assert remarks.startswith(f"{codes} at its end" if codes else "")

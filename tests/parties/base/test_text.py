@@ -12,6 +12,7 @@ def test_wording() -> None:
     assert listed("abc", limit=2) == "'a', 'b', … (3 in all)"
     assert did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
     assert did_you_mean("fog", ["rain", "sunny"]) == ""
+    assert did_you_mean("Alter", ["Diameter", "Length"]) == ""
     assert instead("sunni", ["rain", "sunny"]) == " (did you mean 'sunny'?); there are 'rain', 'sunny'"
     assert instead("fog", ["rain", "sunny"]) == "; there are 'rain', 'sunny'"
     assert instead("fog", []) == "; there is none"

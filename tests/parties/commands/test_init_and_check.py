@@ -55,6 +55,17 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     assert not Path("bert/bert.key").exists()  # it is made where it stays
 
 
+@pytest.mark.parametrize("more", [(), ("--port", "9000")])
+def test_two_parties_of_one_machine_open_different_ports(more: tuple[str, ...]) -> None:
+    assert smc(*ANNA, "--listen", "127.0.0.1:7001") == 0
+    bert = ("init", "--name", "bert", "--peer-name", "anna", "--out", "bert", "--connect", "127.0.0.1:7001")
+    assert smc(*bert, *more, "--peer-out", "other") == 0
+    ports = [settings.load(Path(name) / "party.toml").node for name in ("anna", "bert", "other")]
+    webs = [node.web for node in ports]
+    assert webs[0] == "127.0.0.1:7080"
+    assert webs[1:] == (["127.0.0.1:9000", "127.0.0.1:9100"] if more else ["127.0.0.1:7180", "127.0.0.1:7080"])
+
+
 def test_a_service_keeps_its_records_elsewhere() -> None:
     assert smc(*ANNA, "--listen", "127.0.0.1:7001", "--state", "records", "--peer-out", "bert") == 0
     assert settings.load(Path("anna/party.toml")).node.state == Path("records").absolute()
@@ -265,7 +276,7 @@ def test_each_thing_that_is_wrong_has_its_line(
     assert "'strong' is not in the schema" in found["table days"][1]
     ok, text = found["port link.listen"]
     assert not ok
-    assert "end what uses it, or set another link.listen" in text
+    assert text == f"127.0.0.1:{port}: Address already in use; end what uses it, or set another link.listen"
     assert found["identity"][0]
     party_file(alice, identities["bob"], f'listen = "127.0.0.1:{port}"', (port, 0, 0))
     assert found["identity"][0]

@@ -52,3 +52,14 @@ def test_what_does_not_fit_a_line_cannot_look_like_an_entry(width: int) -> None:
     end = entries.index("computes")
     folded = "".join(line[14:].strip() for line in lines[1 + start : 1 + end])
     assert folded.replace(" ", "") == job.purpose.replace(" ", "")
+
+
+def test_of_many_columns_the_first_are_named_and_how_many_more_there_are() -> None:
+    names = [f"c{i}" for i in range(57)]
+    job = job_view(A, columns=names, protocol="regress joint", parameters={"columns": ", ".join(names)})
+    lines = {line.split()[0]: line.split(None, 1)[1] for line in list(job_text.sheet(job, None))[1:]}
+    folded = f"{', '.join(names[:12])} and 45 more (smc show --json names all 57)"
+    assert lines["columns"] == folded
+    assert lines["parameters"] == f"columns {folded}"
+    few = next(line for line in job_text.sheet(job_view(A, columns=names[:12]), None) if "columns" in line)
+    assert few.endswith("c10, c11")

@@ -97,6 +97,11 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert [job["id"] for job in party.json("jobs")] == [C, B, A]
 
 
+def test_jobs_say_whose_consent_they_wait_for(party: Party) -> None:
+    party.node.add(A, proposed_by="us", ours=Verdict(verdict="approved"))
+    assert "for the peer's consent" in " ".join(party("jobs", "--only", "waiting")[1].split())
+
+
 def test_jobs_can_be_filtered(party: Party) -> None:
     assert [job["id"] for job in party.json("jobs", "--only", "done")] == [B]
     assert party("jobs", "--only", "failed") == (0, "", "no such job\n")
@@ -328,7 +333,8 @@ def test_decisions(party: Party) -> None:
     assert party("cancel", "a1b2")[0] == 2
     assert party.json("cancel", C)["state"] == "cancelled"
     party.node.add(A)
-    assert party("refuse", "a1b2")[0] == 2  # a reason is needed
+    assert party("refuse", "a1b2")[0] == 0  # the node says why, if it knows
+    party.node.add(A)
     assert party.node.known[A].state == "waiting"
     assert party("refuse", "a1b2", "--why", "not covered") == (0, "job a1b20000: refused by us: not covered\n", "")
 

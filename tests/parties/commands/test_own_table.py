@@ -23,7 +23,12 @@ CASES = [
     (DAYS + "[id3]\nmax_rows = 1\n", "", BOUND),
     (DAYS, "--max-rows 1", BOUND),
     (DAYS, "--schema more.toml", "days.csv: the header lacks the column 'town'"),
-    (NONE, "--data more.csv", "--schema is missing: give the flag, or your rows as [tables.NAME] in --config"),
+    (
+        NONE,
+        "--data more.csv",
+        "--schema is missing: give the flag, or your rows as [tables.NAME] in --config "
+        "(with --data its schema is not read)",
+    ),
     (NONE, "--data more.csv --schema more.toml", READ),
     (NONE + ID3.format("more"), "", READ),
     (DAYS + ID3.format("none"), "--table days", READ),

@@ -49,3 +49,13 @@ def test_without_numbers_to_compare_with(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_model_without_bounds_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(tmp_path, {name: value for name, value in MODEL.items() if name != "least"}) == 2
     assert "neither classes nor bounds" in capsys.readouterr().err
+
+
+def test_a_model_that_is_given_as_a_tree_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "m.json"
+    model.write_text(json.dumps(MODEL))
+    assert cli.run(["predict", "--tree", str(model), "--data", "x.csv"]) == 2
+    assert f"--tree: {model} is a model, not a tree: give it by --model" in capsys.readouterr().err
+    model.write_text("{}")
+    assert cli.run(["predict", "--tree", str(model), "--data", "x.csv"]) == 2
+    assert "is a model" not in capsys.readouterr().err

@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import random
+import re
 import tempfile
 import tomllib
 from collections import Counter, defaultdict
@@ -252,3 +253,48 @@ def test_values_that_fit_no_rule_are_told(tmp_path: Path, monkeypatch: pytest.Mo
 def _first_of(guesses: Any) -> Any:
     """The guesses by the values that look alike: the words and the short codes are seen late."""
     return lambda values, distinct: guesses([v for v in values if v not in ("unknown", "77")], distinct)
+
+
+def test_an_export_with_decimal_commas_is_read_as_prepare_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Measurements are cut into ranges, however many there are; what means no value is none when published, too."""
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(5)
+    costs = [f"{draw.uniform(1, 9999):.2f}".replace(".", ",") for _ in range(600)]
+    costs = [f"1.{cell}" if len(cell) == 6 and i % 2 else cell for i, cell in enumerate(costs)]
+    sex = [draw.choice(["m", "w", "k.A."]) for _ in costs]
+    odd = [f"{draw.uniform(1, 99):.3f}".replace(".", ",") if i else "unklar" for i in range(600)]
+    with Path("raw.csv").open("w", newline="", encoding="cp1252") as stream:
+        writer = csv.writer(stream, delimiter=";")
+        writer.writerows(
+            [["Größe", "Kosten", "sex", "odd"], *zip(range(600), ["k.A.", *costs[1:]], sex, odd, strict=True)]
+        )
+    assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
+    assert "odd: most of its values are numbers, and not all" in capsys.readouterr().out
+    plan = tomllib.loads(Path("publish.toml").read_text())
+    assert plan["format"] == {
+        "separator": ";", "encoding": "cp1252", "decimal": ",", "thousands": ".", "missing": ["k.A."]
+    }  # fmt: skip
+    assert plan["columns"]["Kosten"]["role"] == "quasi-identifier"
+    assert len(plan["columns"]["Kosten"]["ranges"]) == 3
+    assert plan["columns"]["odd"] == {"role": "quasi-identifier"}
+    plan["columns"] = {name: plan["columns"][name] for name in ("Kosten", "sex", "odd")}
+    Path("publish.toml").write_text(tomli_w.dumps(plan))
+    capsys.readouterr()
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    shown = capsys.readouterr()
+    lost = dict(re.findall(r"lost of (\w+) +([0-9.]+)%", shown.out))
+    assert float(lost["odd"]) == 100 > 50 > float(lost["Kosten"])
+    assert shown.err.splitlines()[-1].startswith("most is lost of 'odd' 100%: ")
+    rows = written(Path("out.csv"))
+    assert {row["sex"] for row in rows} <= {"m", "w", "?", "*"}
+    cells = [float(cell.replace(".", "").replace(",", ".")) for cell in costs[1:]]
+    for label, number in Counter(row["Kosten"] for row in rows).items():
+        if label.startswith("["):
+            low, high = (float(end) for end in label.strip("[").split(","))
+            assert 5 <= number <= sum(low <= cell < high for cell in cells)
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    assert smc("apply", "--recoding", "recoding.json", "--data", "raw.csv", "--out", "again.csv") == 0
+    again = written(Path("again.csv"))
+    assert Counter(tuple(row.values()) for row in again) == Counter(tuple(row.values()) for row in rows)

@@ -18,7 +18,7 @@ SCHEMA = (
 ).replace("2.5]", '"2.5"]')
 
 JOINT = [
-    ("--epsilon 0", "--epsilon: must be >= 9.536743164e-07, not 0"),
+    ("--epsilon 0", "--epsilon: must be >= 2^-20 (about 1e-06), not 0"),
     ("", "--epsilon: is missing: give the privacy loss"),
     ("--epsilon 1 --steps 0", "--steps: must be >= 1, not 0"),
     ("--epsilon 1 --delta 0.1", "delta: must be less than one over the greatest number of rows, 1 / 131070"),

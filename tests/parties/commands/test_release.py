@@ -16,11 +16,11 @@ NAMES = [name.removeprefix("release ") for name in kinds.BUILT_IN if kinds.group
 
 WRONG = [
     ("count", "--epsilon: is missing: give the privacy loss"),
-    ("count --epsilon 0", "--epsilon: must be >= 9.536743164e-07, not 0"),
-    ("count --epsilon -1", "--epsilon: must be >= 9.536743164e-07, not -1"),
+    ("count --epsilon 0", "--epsilon: must be >= 2^-20 (about 1e-06), not 0"),
+    ("count --epsilon -1", "--epsilon: must be >= 2^-20 (about 1e-06), not -1"),
     ("count --epsilon nan", "--epsilon: must be"),
     ("count --epsilon inf", "--epsilon: must be"),
-    ("count --epsilon 1e-7", "--epsilon: must be >= 9.536743164e-07"),
+    ("count --epsilon 1e-7", "--epsilon: must be >= 2^-20 (about 1e-06)"),
     ("count --epsilon 17", "--epsilon: must be <= 16, not 17"),
     ("count --epsilon one", "Invalid value for '--epsilon'"),
     ("count --epsilon 1 --exact", "--exact: without noise there is no epsilon"),

@@ -134,3 +134,15 @@ def test_both_must_want_to_measure_or_neither():
         agree(make_hello(0, {}), one)
     with pytest.raises(JobMismatchError, match="different jobs"):
         agree(zero, make_hello(1, {"a": 1}))
+
+
+def test_a_part_that_has_a_name_is_called_by_it() -> None:
+    """Columns of a schema: their numbers say nothing to who reads it."""
+
+    def job(*values: str, name: str = "Sex") -> dict[str, object]:
+        return {"schema": {"attributes": [{"name": name, "values": [*values]}]}}
+
+    assert (
+        differences(job("M", "F"), job("F", "M"))[0] == """schema.attributes['Sex'].values[0]: ours "M", peer's "F\""""
+    )
+    assert differences(job("M"), job("M", name="sex"))[0] == """schema.attributes[0].name: ours "Sex", peer's "sex\""""

@@ -125,12 +125,17 @@ def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
     assert (alice.state(job), bob.state(job)) == ("waiting", "waiting")
     theirs = alice.ledger.find(job).theirs
     assert theirs is None or not theirs.why
-    assert "no table 'nights'" in bob.ledger.find(job).reason
-    with pytest.raises(InputError, match="cannot run here: there is no table 'nights' here; smc refuse"):
+    assert "here are 'days': if one is meant, call it [tables.nights]" in bob.ledger.find(job).reason
+    with pytest.raises(
+        InputError, match=r"cannot run here: there is no table 'nights' here .*; here are 'days'.*; smc"
+    ):
         bob.ledger.decide(job, "approved")
     bob.ledger.decide(job, "refused")
     pair.deliver()
-    assert "no table 'nights'" in alice.ledger.find(job).theirs.why  # type: ignore[union-attr]
+    told = alice.ledger.find(job).theirs.why  # type: ignore[union-attr]
+    assert "no table 'nights'" in told
+    assert "--peer-table" in told
+    assert "days" not in told, "which tables there are is for the operator there"
 
 
 def test_probes_are_counted_and_folded(permitting: Pair) -> None:

@@ -29,7 +29,7 @@ SOFT, HARD = 96, 192
 LIMITED = f"""if True:
     import os, resource, sys
     resource.setrlimit(resource.RLIMIT_NOFILE, ({SOFT}, {HARD}))
-    os.execv(sys.executable, [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"])
+    os.execv(sys.executable, [sys.executable, "-m", "parties.cli", "node", "--config", "clinic/party.toml"])
     """
 PARTY = """
 [link]
@@ -50,15 +50,23 @@ schema = "schema.toml"
 
 
 @pytest.fixture
-def node(tmp_path: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
+def clinic(tmp_path: Path) -> Path:
+    """A party's directory, which is not the one in which its node is started."""
+    directory = tmp_path / "clinic"
+    directory.mkdir()
     for name in ("a", "b"):
-        create(name, ["127.0.0.1"], tmp_path)
-    (tmp_path / "party.toml").write_text(PARTY)
-    shutil.copy(example.demo().clinic_a, tmp_path / "rows.csv")
-    shutil.copy(example.demo().schema, tmp_path / "schema.toml")
+        create(name, ["127.0.0.1"], directory)
+    (directory / "party.toml").write_text(PARTY)
+    shutil.copy(example.demo().clinic_a, directory / "rows.csv")
+    shutil.copy(example.demo().schema, directory / "schema.toml")
+    return directory
+
+
+@pytest.fixture
+def node(clinic: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = [sys.executable, "-c", LIMITED]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=clinic.parent, stderr=subprocess.PIPE, text=True) as process:
         yield process
         process.kill()
 
@@ -72,7 +80,7 @@ def ready(node: subprocess.Popen[str]) -> dict[str, str]:
     return line
 
 
-def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_path: Path) -> None:
+def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, clinic: Path) -> None:
     where = ready(node)
     limits = Path(f"/proc/{node.pid}/limits").read_text()
     assert [line.split()[3:5] for line in limits.splitlines() if line.startswith("Max open files")] == [[str(HARD)] * 2]
@@ -85,7 +93,7 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
                 stranger.setblocking(False)
                 with suppress(OSError):  # it may have been turned away already
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
-        assert NodeClient(tmp_path / "state").node().name == "a"
+        assert NodeClient(clinic / "state").node().name == "a"
         assert "smc_connected 0.0" in httpx.get(urls[1]).text
         assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 16
     node.terminate()
@@ -94,13 +102,13 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
     assert {json.loads(line)["event"] for line in node.stderr} <= {"node stopping", "node stopped"}
 
 
-def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, clinic: Path) -> None:
     where = ready(node)
-    client = NodeClient(tmp_path / "state")
+    client = NodeClient(clinic / "state")
     resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))  # bytes of a file
     with pytest.raises(NotRecordedError, match=r"^this node cannot write its records, so nothing has been done: .+$"):
         client.submit({"table": "rows"})
-    key = json.loads((tmp_path / "state" / "api.json").read_text())["key"]
+    key = json.loads((clinic / "state" / "api.json").read_text())["key"]
     answer = httpx.post(f"{where['web']}/api/jobs", json={"table": "rows"}, headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 503
     before = len(client.jobs())

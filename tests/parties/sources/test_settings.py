@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from parties.base.settings import Settings
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.sources.mapping import rules
-from parties.sources.settings import PlaceSettings, public_place, same_place
+from parties.sources.settings import FormatSettings, PlaceSettings, public_place, same_place
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -192,3 +192,14 @@ def test_another_spelling_is_the_same_place(one: tuple[str, str | None], two: tu
 def test_other_places_are_told_apart(one: tuple[str, str | None], two: tuple[str, str | None]) -> None:
     places = [PlaceSettings(source=source, table=name) for source, name in (one, two)]
     assert not same_place(*places, whole=True)
+
+
+def test_a_value_that_is_not_in_the_schema_is_refused_with_what_is_allowed_and_how_it_is_mapped() -> None:
+    """Spellings of no value are not offered as values."""
+    spelling = FormatSettings(missing=("-", "k.A."))
+    columns = {"sex": ColumnSettings(values={"9": "?", "Mann": "m"})}
+    (rule,) = rules(columns, Schema({"sex": ("m", "w", "?")}), ["sex"], spelling)
+    assert rule.complaint("F") == (
+        "'F' is not in the schema; allowed: 'm', 'w', '?', 'Mann', or what columns.sex.values maps to them"
+    )
+    assert rule.code("k.A.") == rule.code("9") == 2

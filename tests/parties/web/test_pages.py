@@ -117,6 +117,15 @@ def test_a_job_shows_all_that_is_to_be_agreed_on(node: FakeNode, browser: Browse
     assert [fact for fact in facts if fact not in text] == []
 
 
+def test_many_columns_are_folded_and_all_are_there(node: FakeNode, browser: Browser) -> None:
+    names = [f"c{i}" for i in range(57)]
+    page = browser.get(f"/jobs/{node.add(columns=names).id}").text
+    before, _, after = page.partition('<details id="more-columns"><summary>45 more</summary>')
+    shown = [[name for name in names if f'<bdi class="name">{name}</bdi>' in part] for part in (before, after)]
+    assert shown == [names[:12], names[12:]]
+    assert "more-columns" not in browser.get(f"/jobs/{node.add(columns=names[:12]).id}").text
+
+
 @pytest.mark.parametrize("page", ["overview", "job"])
 def test_decisions_lead_back_to_their_page(node: FakeNode, browser: Browser, page: str) -> None:
     yes, no, stop = (node.add() for _ in range(3))

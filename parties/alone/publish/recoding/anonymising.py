@@ -15,7 +15,7 @@ from parties.alone.publish.masks import MaskPlan
 from parties.alone.publish.models.classes import Classes, layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.models.risks import risks
-from parties.alone.publish.reading import read, text_of
+from parties.alone.publish.reading import read, rows_of, text_of
 from parties.alone.publish.recoding.fulldomain import Algorithm as LatticeAlgorithm
 from parties.alone.publish.recoding.fulldomain import Search, searchable
 from parties.alone.publish.recoding.mondrian import mondrian
@@ -25,7 +25,6 @@ from parties.alone.publish.recoding.topdown import topdown
 from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
 from parties.base.arrays import Counts
 from parties.base.text import quoted
-from parties.sources import open_rows
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
@@ -163,8 +162,8 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
 
     `InputError` as `read`, and if a column that identifies rows is left in.
     """
-    rows = opened.enter_context(open_rows(plan))
-    public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
+    rows = opened.enter_context(rows_of(plan))
+    public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
     published = _kept(rows)
     cells = read(published, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
     others = [name for name in plan.named("other") if plan.columns[name].mask is None]

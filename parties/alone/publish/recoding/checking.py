@@ -12,7 +12,7 @@ import numpy as np
 
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.reading import hierarchies, read, recode, texts
+from parties.alone.publish.reading import hierarchies, read, recode, rows_of, texts
 from parties.alone.publish.recoding.anonymising import checked
 from parties.alone.publish.recoding.partition import SUPPRESSED, Span
 from parties.alone.publish.recoding.recoding import place_in
@@ -22,7 +22,7 @@ from parties.alone.publish.settings import PublishPlan
 from parties.base.arrays import Counts
 from parties.base.settings import validated
 from parties.base.text import quoted
-from parties.sources import PlaceSettings, open_rows
+from parties.sources import PlaceSettings
 from smc.errors import InputError
 
 
@@ -33,8 +33,8 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
     rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
     place = plan if data is None else validated(PlaceSettings, {"source": data})
     with ExitStack() as opened:
-        rows = opened.enter_context(open_rows(place))
-        public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
+        rows = opened.enter_context(rows_of(place))
+        public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
         cells = read(rows, quasi, plan.named("sensitive"), rules, public if data is None else None)
         if not cells.rows:
             raise InputError(f"{place.label}: the table has no rows")

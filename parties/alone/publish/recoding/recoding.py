@@ -23,6 +23,7 @@ from parties.base import files
 from parties.base.arrays import Counts
 from parties.base.settings import Finite, Settings, explained, validated
 from parties.base.text import quoted
+from parties.sources.settings import FormatSettings
 from smc.errors import InputError
 
 FORMAT = 1
@@ -34,6 +35,7 @@ DENSE = 3  # columns in which all pairs are compared; in the others only those t
 class Recoding:
     """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes.
 
+    `format` is how the cells of the rows were spelled.
     `of_both` are models of a joint recoding that hold for both parties' rows together, so nobody can check them alone.
     """
 
@@ -43,6 +45,7 @@ class Recoding:
     levels: list[int] | None
     boxes: list[Box] | None
     of_both: list[dict[str, Any]] = field(default_factory=list)
+    format: FormatSettings = field(default_factory=FormatSettings)
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
@@ -54,7 +57,8 @@ class Recoding:
                 settings["paths"] = read_tree(column.tree)
             columns[name] = settings
         models = [model.model_dump(exclude_none=True) for model in plan.models]
-        return cls(columns, models, plan.max_suppressed, None if levels is None else list(levels), boxes)
+        every = None if levels is None else list(levels)
+        return cls(columns, models, plan.max_suppressed, every, boxes, format=plan.spelling)
 
     def named(self, role: str) -> list[str]:
         """Return the columns that have a role."""
@@ -138,6 +142,8 @@ class Recoding:
         }
         if self.of_both:
             content["of_both"] = self.of_both
+        if spelling := self.format.model_dump(mode="json", exclude_defaults=True):
+            content["format"] = spelling
         if self.boxes is None:
             return json.dumps(content | {"boxes": None}, ensure_ascii=False, indent=1) + "\n"
         spans = {id(span): span for box in self.boxes for span in box}  # few are different: each is spelled once
@@ -248,6 +254,7 @@ class _File(BaseModel):
     levels: list[Annotated[int, Field(strict=True, ge=0)]] | None
     boxes: list[list[_Span]] | None
     of_both: list[ModelPlan] = []
+    format: FormatSettings = FormatSettings()
 
     @model_validator(mode="after")
     def _fits(self) -> _File:
@@ -277,6 +284,7 @@ def load(path: Path) -> Recoding:
             file.levels,
             None if file.boxes is None else [tuple(Span(**dict(span)) for span in box) for box in file.boxes],
             content.get("of_both", []),
+            file.format,
         )
         recoding.made()
         recoding.unchecked()

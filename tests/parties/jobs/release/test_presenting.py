@@ -15,10 +15,10 @@ from parties.tables.schema import Schema
 from tests.support.questions import SCHEMA, asked
 
 HISTOGRAM = """\
-sex     rows     95 %
-male      50  0 to 92
-female     0  0 to 40
-all       48  0 to 99
+sex     rows  95 %, noise only
+male      50           0 to 92
+female     0           0 to 40
+all       48           0 to 99
 of rows where age = old
 discrete Laplace noise of scale 1, epsilon 1 (add-remove)
 """
@@ -27,7 +27,7 @@ sex \\ outcome  good  bad  all
 male             10   20   30
 female           30    4   34
 all              40   24   64
-95 %: each cell ± 3, each row ± 4, each column ± 4, all ± 5
+95 %, noise only: each cell ± 3, each row ± 4, each column ± 4, all ± 5
 discrete Laplace noise of scale 1, epsilon 1 (add-remove)
 """
 EXACT = """\

@@ -11,12 +11,12 @@ from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.tails import chi_square_above, chi_square_quantile
 from parties.jobs.survive.compare import Compare, CompareSettings
 from parties.jobs.survive.curve import Curve, CurveSettings
 from parties.jobs.survive.estimates import curve, log_rank
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
+from protocols.quantiles import chi2_quantile, chi2_tail
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -126,8 +126,8 @@ def test_the_test_of_three_arms_is_statsmodels() -> None:
 
 @pytest.mark.parametrize(("degrees", "x", "p"), [(1, 3.841459, 0.05), (2, 5.991465, 0.05), (5, 15.08627, 0.01)])
 def test_tails_are_those_of_tables(degrees: int, x: float, p: float) -> None:
-    assert chi_square_above(x, degrees) == pytest.approx(p, rel=1e-5)
-    assert chi_square_quantile(p, degrees) == pytest.approx(x, rel=1e-5)
+    assert chi2_tail(x, degrees) == pytest.approx(p, rel=1e-5)
+    assert float(chi2_quantile(p, degrees)) == pytest.approx(x, rel=1e-5)
 
 
 def drawn(rows: int, bins: int, random: np.random.Generator) -> np.ndarray:

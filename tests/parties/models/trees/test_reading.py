@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.models.trees.reading import merged, simplified, to_rules
+from parties.models.trees.text import to_text
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile, size
 
-DOMAINS = {"a": ("1", "2", "3"), "b": ("x", "y, z"), "c": ("only",)}
+DOMAINS = {"a": ("1", "2", "3"), "b": ("x", "y or z"), "c": ("only",)}
 
 
 def trees(names: tuple[str, ...]) -> st.SearchStrategy[Node]:
@@ -37,7 +38,7 @@ def keys(tree: Split, key: str) -> list[str]:
     """Return the values that a key of a merged tree lists."""
     if key in DOMAINS[tree.attribute]:
         return [key]
-    return [value for value in DOMAINS[tree.attribute] if value in key.split(", ") or repr(value) in key]
+    return [value for value in DOMAINS[tree.attribute] if value in key.split(" or ") or repr(value) in key]
 
 
 @given(trees(tuple(DOMAINS)))
@@ -66,13 +67,13 @@ def conditions(line: str) -> list[str]:
 
 def holds(condition: str, row: dict[str, str]) -> bool:
     name, _, values = condition.partition(" is ")
-    return row[name] in values.split(" or ")
+    return row[name] in values.split(" or ") or repr(row[name]) in values
 
 
 def test_questions_whose_answers_agree_are_not_shown() -> None:
-    same = Split("b", {"x": Leaf("no"), "y, z": Leaf("no")})
+    same = Split("b", {"x": Leaf("no"), "y or z": Leaf("no")})
     tree = Split("a", {"1": same, "2": Leaf("no"), "3": Leaf("yes")})
-    assert merged(tree) == Split("a", {"1, 2": Leaf("no"), "3": Leaf("yes")})
+    assert merged(tree) == Split("a", {"1 or 2": Leaf("no"), "3": Leaf("yes")})
     assert to_rules(tree) == "if a is 1 or 2: no\nif a is 3: yes\n"
     assert merged(Split("a", dict.fromkeys(DOMAINS["a"], same))) == Leaf("no")
     assert to_rules(same) == "always: no\n"
@@ -81,12 +82,28 @@ def test_questions_whose_answers_agree_are_not_shown() -> None:
     assert simplified(forest).branches["tree 1"] == Leaf("no")
 
 
-def test_values_with_commas_are_told_from_several() -> None:
+def test_values_with_an_or_are_told_from_several() -> None:
     tree = Split(
         "a",
-        {"x": Leaf("yes"), "y": Leaf("yes"), "x, y": Leaf("no"), "z": Split("b", {"1": Leaf("no"), "2": Leaf("yes")})},
+        {
+            "x": Leaf("yes"),
+            "y": Leaf("yes"),
+            "x or y": Leaf("no"),
+            "z": Split("b", {"1": Leaf("no"), "2": Leaf("yes")}),
+        },
     )
     simple = merged(tree)
     assert isinstance(simple, Split)
-    assert list(simple.branches) == ["x, y", "'x, y'", "z"]
-    assert simple.branches["x, y"] == Leaf("yes")
+    assert list(simple.branches) == ["x or y", "'x or y'", "z"]
+    assert simple.branches["x or y"] == Leaf("yes")
+
+
+def test_ranges_of_one_leaf_do_not_read_like_one_range() -> None:
+    leaves = {"under 5": "M", "5 to 9": "I", "10 to 14": "M", "15 to 19": "F", "20 and over": "M"}
+    tree = Split("Rings", {value: Leaf(label) for value, label in leaves.items()})
+    assert to_text(merged(tree)).splitlines()[0] == "├── Rings = under 5 or 10 to 14 or 20 and over: M"
+
+
+def test_the_words_of_an_edge_are_not_quoted() -> None:
+    tree = Split("age", {"< 65": Leaf("no"), ">= 65 or ?": Leaf("yes")}, ("under 65", "65 and over", "?"), 1)
+    assert list(getattr(merged(tree), "branches")) == ["< 65", ">= 65 or ?"]  # noqa: B009
