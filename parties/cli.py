@@ -32,6 +32,8 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
     "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
+    "export": ("parties.commands.export:export", "A model as SQL, ONNX or PMML, for other programs."),
+    "serve": ("parties.commands.serve:serve", "Answer other programs by a model, over HTTP on this machine."),
     "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
     "node": ("parties.commands.node:node", "Stay up as a service: take proposals, run what is allowed."),

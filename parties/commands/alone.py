@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,26 @@ import click
 from rich.table import Table
 
 from parties.base import console, files
+<<<<<<< HEAD
 from parties.base.text import listed, quoted, visible
+=======
+from parties.base.text import quoted
+>>>>>>> leave
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
 from parties.commands.rows import tell_left_out
 from parties.models import linear
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
+<<<<<<< HEAD
 from parties.models.load import Classifier, load_model
 from parties.models.rules import Rules, words
+=======
+from parties.models.load import AnyModel, columns_of, load_model, predicted, schema_for
+>>>>>>> leave
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
-from parties.models.trees.tree import Split, TreeFile, places
+from parties.models.trees.tree import TreeFile
 from parties.party_file import load
 from parties.sources.cells import cells
 from parties.tables import schema
@@ -166,7 +173,7 @@ def predict(
             raise InputError("give --tree, --model or --rules, one of them")
         model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
-        labels = prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
+        labels = predicted(model, rows)
     actual = rows.values.get(model.target)
     if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
         _show_numbers(labels, model, actual, only_score, as_json)
@@ -226,6 +233,7 @@ def _show_numbers(
         screen.print(f"{about}: {score['rows']} rows")
 
 
+<<<<<<< HEAD
 def _apply_rules(
     path: Path, data: Path | None, config_file: Path | None, table: str | None, only_score: bool, as_json: bool
 ) -> None:
@@ -260,6 +268,9 @@ def _apply_rules(
 def _rows_for(
     model: TreeFile | Classifier | Rules, data: Path | None, config_file: Path | None, named: str | None
 ) -> Columns:
+=======
+def _rows_for(model: AnyModel, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
+>>>>>>> leave
     """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
     if config_file is None:
         if data is None:
@@ -280,14 +291,10 @@ def _rows_for(
         table = table.model_copy(update=elsewhere)
     if table.is_chosen:
         tell_left_out(table)
-    columns = dict.fromkeys(_columns(model))
-    numbers = list(model.numeric) if isinstance(model, LinearModel | BoostedModel) else []
-    of_numbers = [model.target] if isinstance(model, LinearModel | BoostedModel) and model.classes is None else []
-    agreed = schema.load(table.schema_file).numeric([*numbers, *of_numbers])
-    if lacking := [name for name in columns if name not in agreed.attributes]:
-        raise InputError(f"{table.schema_file}: the model asks for {listed(lacking)}, which the schema lacks")
+    columns, agreed = columns_of(model), schema_for(model, table.schema_file)
     from parties.sources.labels import labelled
 
+<<<<<<< HEAD
     if isinstance(model, Rules) or model.target not in agreed.attributes:
         return labelled(table, agreed, list(columns))
     try:
@@ -305,6 +312,14 @@ def _columns(model: TreeFile | Classifier | Rules) -> Iterator[str]:
         for place in places(tree):
             if isinstance(place.node, Split):
                 yield place.node.attribute
+=======
+    if model.target not in agreed.attributes:
+        return labelled(table, agreed, columns)
+    try:
+        return labelled(table, agreed, [*columns, model.target])
+    except NoColumnError:
+        return labelled(table, agreed, columns)  # new rows have no class yet
+>>>>>>> leave
 
 
 def _calibration_line(group: Predicted) -> str:

@@ -46,7 +46,7 @@ class NaiveBayesModel:
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """
         rows.require(list(self.columns))
-        tables = {column: self._logarithms(column) for column in self.columns}
+        tables = self.logarithms
         first = [math.log(count + 1) for count in self.classes.values()]
         labels, predicted = list(self.classes), []
         for row in range(len(rows.lines)):
@@ -60,6 +60,11 @@ class NaiveBayesModel:
                 scores = [score + more for score, more in zip(scores, table[value], strict=True)]
             predicted.append(labels[scores.index(max(scores))])
         return predicted
+
+    @property
+    def logarithms(self) -> dict[str, dict[str, list[float]]]:
+        """ln P(value | class) of every column and value, by class."""
+        return {column: self._logarithms(column) for column in self.columns}
 
     def _logarithms(self, column: str) -> dict[str, list[float]]:
         """Return ln P(value | class) for every value, by class."""

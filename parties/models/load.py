@@ -1,4 +1,4 @@
-"""Models that jobs have brought, from their files: a naive Bayes, a linear model or boosted trees, whichever it is."""
+"""Models that jobs have brought, from their files: what each asks for, and what it says of rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from parties.base import files
+from parties.base.text import listed
 from parties.models import bayes, boosted, linear
+from parties.models.trees import prediction
+from parties.models.trees.tree import Split, TreeFile, places
+from parties.tables import schema
+from parties.tables.delimited import Columns
 from smc.errors import InputError
 
 Classifier: TypeAlias = bayes.NaiveBayesModel | linear.LinearModel | boosted.BoostedModel
+AnyModel: TypeAlias = TreeFile | Classifier
 
 
 def load_model(path: Path) -> Classifier:
@@ -27,3 +33,40 @@ def load_model(path: Path) -> Classifier:
         return model(fields)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{path}: this is no {what}: {error}") from None
+
+
+def load_any(path: Path) -> AnyModel:
+    """Read and check the file of a model or of trees. `InputError` as of `load_model`."""
+    fields = files.read_json(path)
+    is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)
+    return TreeFile.load(path) if is_trees else load_model(path)
+
+
+def predicted(model: AnyModel, rows: Columns) -> list[str]:
+    """Return the class of every row, or its number; several trees vote. `InputError` as of `predict` of each."""
+    return prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
+
+
+def columns_of(model: AnyModel) -> list[str]:
+    """Return the columns that a model asks for."""
+    if not isinstance(model, TreeFile):
+        return list(model.columns)
+    splits = (place.node for tree in model.trees for place in places(tree))
+    return list(dict.fromkeys(split.attribute for split in splits if isinstance(split, Split)))
+
+
+def is_of_numbers(model: AnyModel) -> bool:
+    """Return whether what it says of a row is a number, not a class."""
+    return isinstance(model, linear.LinearModel | boosted.BoostedModel) and model.classes is None
+
+
+def schema_for(model: AnyModel, path: Path) -> schema.Schema:
+    """Read the schema of a model's rows, with each number by itself where the model takes numbers.
+
+    `InputError` if it lacks a column that the model asks for.
+    """
+    numbers = list(model.numeric) if isinstance(model, linear.LinearModel | boosted.BoostedModel) else []
+    agreed = schema.load(path).numeric([*numbers, *([model.target] if is_of_numbers(model) else [])])
+    if lacking := [name for name in columns_of(model) if name not in agreed.attributes]:
+        raise InputError(f"{path}: the model asks for {listed(lacking)}, which the schema lacks")
+    return agreed

@@ -1,0 +1,96 @@
+"""`smc export`: a model for programs that have never heard of smc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from parties.base import files
+from parties.commands.options import FILE, out_option
+from parties.commands.own_table import TABLE, chosen
+from parties.models.load import load_any
+from parties.party_file import load
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.settings import TableSettings
+
+
+@click.command("export", epilog="Example:  smc export --model tree.json --to sql --config party.toml --out tree.sql")
+@click.option("--model", "model_file", type=FILE, required=True, help="Trees or a model, as `smc predict` takes them.")
+@click.option("--to", "form", type=click.Choice(["sql", "onnx", "pmml"]), required=True, help="Which form.")
+@click.option("--schema", "schema_file", type=FILE, help="Cells are raw, as this schema's types have them.")
+@click.option("--config", "config_file", type=FILE, help="Cells are as raw as those of a table of this party.toml.")
+@TABLE
+@click.option("--rows", metavar="NAME", default="rows", help="SQL: the name of the table that is asked  [rows]")
+@click.option(
+    "--dialect",
+    type=click.Choice(["duckdb", "postgres", "mysql", "spark"]),
+    default="duckdb",
+    help="SQL: whose  [duckdb]",
+)
+@out_option
+def export(
+    model_file: Path,
+    form: Literal["sql", "onnx", "pmml"],
+    schema_file: Path | None,
+    config_file: Path | None,
+    table: str | None,
+    rows: str,
+    dialect: str,
+    out: Path | None,
+) -> None:
+    """Write a model as an SQL query, as ONNX or as PMML 4.4. It says of rows what `smc predict` says.
+
+    Cells are categories as the model has them; with --schema raw values of its types, with --config those of a table.
+    Trees, forests, linear models, boosted trees and naive Bayes (scorecards are one) are exported.
+    """
+    if schema_file is not None and config_file is not None:
+        raise InputError("--schema: the tables of --config have theirs; give one of the two")
+    if table is not None and config_file is None:
+        raise InputError("--table: names a table of --config, which is missing")
+    if form == "onnx" and out is None:
+        raise InputError("--out is missing: ONNX is no text")
+    files.check_outputs({"--out": out}, [model_file, schema_file, config_file])
+    model = load_any(model_file)
+    mapped = _table(config_file, table)
+    from parties.deployed.columns import asked
+
+    columns = asked(model, schema_file, mapped)
+    if form == "onnx":
+        from parties.deployed.onnx import to_onnx
+
+        assert out is not None
+        files.write_bytes(out, to_onnx(model, columns))
+        return
+    if form == "pmml":
+        from parties.deployed.pmml import to_pmml
+
+        text = to_pmml(model, columns)
+    else:
+        from parties.base.extras import needing
+
+        with needing("SQL"):
+            from parties.deployed.sql import to_sql
+
+        types = None
+        if mapped is not None:
+            from parties.sources import open_rows
+
+            with open_rows(mapped) as opened:
+                opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
+                types = dict(opened.types)
+        text = to_sql(model, columns, rows, dialect, types)
+    if out is None:
+        print(text, end="")
+    else:
+        files.write_text(out, text)
+
+
+def _table(config_file: Path | None, named: str | None) -> TableSettings | None:
+    if config_file is None:
+        return None
+    tables = load(config_file).tables
+    return tables[chosen(named, tables)]
