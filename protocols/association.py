@@ -43,7 +43,7 @@ ItemSet = tuple[int, ...]  # items in rising order
 Rule = tuple[ItemSet, ItemSet]  # if, then
 Levels = tuple[tuple[ItemSet, ...], ...]  # frequent sets of one item, of two, ...
 Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of each set
-MOST_CANDIDATES = 1 << 20  # of a level
+MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
 
 
@@ -68,8 +68,14 @@ class Problem:
             raise InputError("support and confidence: give fewer digits")
 
     def candidates(self, levels: Levels) -> list[ItemSet]:
-        """Return the sets of the next level: all of whose parts are frequent. `InputError` if they are too many."""
+        """Return the sets of the next level: all of whose parts are frequent.
+
+        `InputError` if they are too many, or the rules of the sets so far are, which are decided in the end.
+        """
         length = len(levels) + 1
+        if (rules := number_of_rules(levels)) > MOST_CANDIDATES:
+            most = f"at most {MOST_CANDIDATES:,} are decided"
+            raise InputError(f"{rules:,} rules may hold, {most}: raise support, or lower max_length")
         if length == 1:
             return [(item,) for item in range(len(self.columns))]
         if length > self.max_length:
@@ -91,6 +97,11 @@ class Problem:
             if self.columns[first] != self.columns[second]
             and all(part in frequent for part in combinations((*beginning, first, second), length - 1))
         ]
+
+
+def number_of_rules(levels: Levels) -> int:
+    """Return how many rules the frequent sets have: of n items, 2^n - 2."""
+    return sum(len(sets) * ((1 << length) - 2) for length, sets in enumerate(levels, start=1))
 
 
 def rules_of(levels: Levels) -> list[Rule]:

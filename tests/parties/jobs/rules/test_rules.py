@@ -20,7 +20,7 @@ from parties.tables.schema import Schema
 from protocols import association
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
-from smc.errors import InputError
+from smc.errors import InputError, JointRefusalError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.places import SHARED
@@ -187,6 +187,36 @@ def test_too_many_candidates_are_refused_before_anything_is_counted() -> None:
     problem = association.Problem(tuple(range(3000)), 10, Fraction(1, 2))
     with pytest.raises(InputError, match="4,498,500 sets of 2"):
         problem.candidates((tuple((item,) for item in range(3000)),))
+
+
+def test_too_many_rules_are_refused_before_they_are_made() -> None:
+    """24 columns of which all values go together: the sets of each length fit, 240,200,270 rules of them do not."""
+    problem = association.Problem(tuple(range(24)), 10, Fraction(1, 2), max_length=8)
+    levels: association.Levels = ()
+    with pytest.raises(InputError, match="1,436,580 rules may hold, at most 1,048,576"):
+        while sets := problem.candidates(levels):
+            levels = (*levels, tuple(sets))
+    assert len(levels) == 5
+    some = levels[:4]
+    assert association.number_of_rules(some) == len(association.rules_of(some))
+
+
+def test_a_run_stops_in_a_line_where_rules_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(association, "MOST_CANDIDATES", 100)
+    task = task_of(k=1, support=0.1)
+    lines = [{"a": "1", "b": "x", "c": "1", "d": "0"}] * 6
+    sizes: list[int] = []
+
+    def party(session: Session) -> Any:
+        own = task.own_rows(counts(task, lines))
+        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: sizes.append(step.size))
+
+    assert association.number_of_rules(run_local(party)[0].levels) == 50
+    monkeypatch.setattr(association, "MOST_CANDIDATES", 49)
+    sizes.clear()
+    with pytest.raises(JointRefusalError, match="50 rules may hold"):
+        run_local(party)
+    assert sizes == [9, 9, 6, 6, 4, 4, 1, 1]  # sets of one to four, no rules
 
 
 def test_cost_is_counted_ahead() -> None:
