@@ -10,23 +10,15 @@ import click
 from rich.table import Table
 
 from parties.base import console, files
-<<<<<<< HEAD
-from parties.base.text import listed, quoted, visible
-=======
-from parties.base.text import quoted
->>>>>>> leave
+from parties.base.text import quoted, visible
 from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import TABLE, chosen
 from parties.commands.rows import tell_left_out
 from parties.models import linear
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
-<<<<<<< HEAD
-from parties.models.load import Classifier, load_model
-from parties.models.rules import Rules, words
-=======
 from parties.models.load import AnyModel, columns_of, load_model, predicted, schema_for
->>>>>>> leave
+from parties.models.rules import Rules, words
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
 from parties.models.trees.tree import TreeFile
@@ -233,7 +225,6 @@ def _show_numbers(
         screen.print(f"{about}: {score['rows']} rows")
 
 
-<<<<<<< HEAD
 def _apply_rules(
     path: Path, data: Path | None, config_file: Path | None, table: str | None, only_score: bool, as_json: bool
 ) -> None:
@@ -265,12 +256,7 @@ def _apply_rules(
     console.show(summary, console.out if only_score else console.err)
 
 
-def _rows_for(
-    model: TreeFile | Classifier | Rules, data: Path | None, config_file: Path | None, named: str | None
-) -> Columns:
-=======
-def _rows_for(model: AnyModel, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
->>>>>>> leave
+def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
     """Return the rows to classify: of a file as it is, or as a table of party.toml is mapped to its schema."""
     if config_file is None:
         if data is None:
@@ -294,32 +280,12 @@ def _rows_for(model: AnyModel, data: Path | None, config_file: Path | None, name
     columns, agreed = columns_of(model), schema_for(model, table.schema_file)
     from parties.sources.labels import labelled
 
-<<<<<<< HEAD
     if isinstance(model, Rules) or model.target not in agreed.attributes:
-        return labelled(table, agreed, list(columns))
-    try:
-        return labelled(table, agreed, [*columns, model.target])
-    except NoColumnError:
-        return labelled(table, agreed, list(columns))  # new rows have no class yet
-
-
-def _columns(model: TreeFile | Classifier | Rules) -> Iterator[str]:
-    """Yield the columns that a model asks for, some of them several times."""
-    if not isinstance(model, TreeFile):
-        yield from model.columns
-        return
-    for tree in model.trees:
-        for place in places(tree):
-            if isinstance(place.node, Split):
-                yield place.node.attribute
-=======
-    if model.target not in agreed.attributes:
         return labelled(table, agreed, columns)
     try:
         return labelled(table, agreed, [*columns, model.target])
     except NoColumnError:
         return labelled(table, agreed, columns)  # new rows have no class yet
->>>>>>> leave
 
 
 def _calibration_line(group: Predicted) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from parties.base import files
 from parties.base.text import listed
 from parties.models import bayes, boosted, linear
+from parties.models.rules import Rules
 from parties.models.trees import prediction
 from parties.models.trees.tree import Split, TreeFile, places
 from parties.tables import schema
@@ -47,7 +48,7 @@ def predicted(model: AnyModel, rows: Columns) -> list[str]:
     return prediction.vote(model.trees, rows) if isinstance(model, TreeFile) else model.predict(rows)
 
 
-def columns_of(model: AnyModel) -> list[str]:
+def columns_of(model: AnyModel | Rules) -> list[str]:
     """Return the columns that a model asks for."""
     if not isinstance(model, TreeFile):
         return list(model.columns)
@@ -60,13 +61,14 @@ def is_of_numbers(model: AnyModel) -> bool:
     return isinstance(model, linear.LinearModel | boosted.BoostedModel) and model.classes is None
 
 
-def schema_for(model: AnyModel, path: Path) -> schema.Schema:
+def schema_for(model: AnyModel | Rules, path: Path) -> schema.Schema:
     """Read the schema of a model's rows, with each number by itself where the model takes numbers.
 
     `InputError` if it lacks a column that the model asks for.
     """
     numbers = list(model.numeric) if isinstance(model, linear.LinearModel | boosted.BoostedModel) else []
-    agreed = schema.load(path).numeric([*numbers, *([model.target] if is_of_numbers(model) else [])])
+    target = [model.target] if not isinstance(model, Rules) and is_of_numbers(model) else []
+    agreed = schema.load(path).numeric([*numbers, *target])
     if lacking := [name for name in columns_of(model) if name not in agreed.attributes]:
         raise InputError(f"{path}: the model asks for {listed(lacking)}, which the schema lacks")
     return agreed
