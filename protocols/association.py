@@ -66,6 +66,8 @@ class Problem:
             raise InputError("confidence must be from 0 to 1, lift from 0 up")
         if 2 * self.max_rows * max(self.support.denominator, self.confidence.denominator) >= 1 << MOST_BITS:
             raise InputError("support and confidence: give fewer digits")
+        if max(self.lift.numerator, self.lift.denominator) > 1 << 20:
+            raise InputError("lift: give fewer digits")
 
     def candidates(self, levels: Levels) -> list[ItemSet]:
         """Return the sets of the next level: all of whose parts are frequent.
