@@ -14,7 +14,7 @@ from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import pairs
-from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.release.settings import DecisionSettings, with_features
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, Name
 from parties.tables.schema import Schema
@@ -61,13 +61,7 @@ class Rank(Release):
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Rank:
         """See `Release.canonical`: target and columns by their names, in the schema's order."""
-        target = schema.choose_target(settings.target)
-        named = schema.features(target) if settings.columns is None else settings.columns
-        if target in named or not named:
-            raise InputError("columns: name one at least, and not the target")
-        order = list(schema.attributes)
-        ordered = sorted(named, key=lambda name: order.index(name) if name in order else -1)
-        return super().canonical(settings.model_copy(update={"target": target, "columns": tuple(ordered)}), schema)
+        return super().canonical(with_features(settings, schema), schema)
 
     @override
     def ask(self) -> Question:

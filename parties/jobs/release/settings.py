@@ -129,3 +129,15 @@ def check_columns(settings: Any, schema: Schema) -> None:
 def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the columns that a setting names: one, several, or none."""
     return (value,) if isinstance(value, str) else value or ()
+
+
+def with_features(settings: Any, schema: Schema) -> Any:
+    """Return the settings with target and columns by their names, in the schema's order. `InputError` if there are
+    none."""
+    target = schema.choose_target(settings.target)
+    named = schema.features(target) if settings.columns is None else settings.columns
+    if target in named or not named:
+        raise InputError("columns: name one at least, and not the target")
+    order = list(schema.attributes)
+    ordered = sorted(named, key=lambda name: order.index(name) if name in order else -1)
+    return settings.model_copy(update={"target": target, "columns": tuple(ordered)})
