@@ -37,6 +37,7 @@ from protocols.release.quality import QUALITIES, sums
 from protocols.significance import chi2_ratios
 from smc.circuit import Builder, Form, Integer, Netlist, select, total
 from smc.engines import Bits, Engine
+from smc.errors import ProtocolError
 
 LOGARITHM = 2**-12
 MEASURES = ("iv", "chi2", "mi", "gini")
@@ -117,6 +118,9 @@ def _order(engine: Engine, scores: Bits, signed: bool, first: int) -> list[int]:
     netlist = _rank_netlist(columns - 1, first, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, *[beaten.take(line) for line in lines.T]))
     ranks = index_below(opened, first + 1, "a rank")
+    expected = np.minimum(np.arange(columns), first)
+    if ranks.any() and not np.array_equal(np.sort(ranks), expected):  # all are 0 where costs are counted
+        raise ProtocolError("the ranks that were opened are no order: the peer's messages are wrong")
     return np.argsort(ranks, kind="stable")[:first].tolist()
 
 

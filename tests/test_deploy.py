@@ -85,7 +85,7 @@ def test_the_steps_make_the_folders_that_the_nodes_are_given(tmp_path: Path, mon
         for folder in re.findall(rf'"\./({service}[^:]*):', compose):
             assert Path(folder).is_dir()
         file = settings.load(Path(service, "party.toml"))
-        assert file.node.state == Path("state")  # what the compose file lets a node write
+        assert file.node.state == Path(service, "state")  # beside party.toml: what the compose file lets a node write
         assert load_identity(file.link.identity, file.link.certificate).name == service  # type: ignore[arg-type]
         assert file.link.peer is not None
         assert file.link.peer.exists()

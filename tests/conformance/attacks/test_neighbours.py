@@ -70,6 +70,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISY},
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", **NOISY},
     ],
+    "forest": [{"trees": 2, "max_depth": 2}],
     "boost": [{"rounds": 1, "depth": 2, "exact": True}, {"rounds": 2, "depth": 1, **NOISY}],
     "regress joint": [
         {"numeric": ["hours"], "steps": 2, **NOISY},

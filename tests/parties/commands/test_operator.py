@@ -386,7 +386,7 @@ def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
     party.node.finish(B, Split("outlook", {"sunny": Leaf("no"), "overcast": Leaf("yes"), "rain": Leaf("yes")}))
     code, out, err = party("result", "a1c3")
     assert code == 0
-    assert out == "├── outlook = sunny: no\n└── outlook = overcast, rain: yes\n"
+    assert out == "├── outlook = sunny: no\n└── outlook = overcast or rain: yes\n"
     assert "5.1 MB" in err
     assert err.endswith("opened to both parties: 12 leaf or split, 9 class of a leaf, 5 chosen attribute\n")
     printed, found = party.json("result", "a1c3"), party.node.result(B)

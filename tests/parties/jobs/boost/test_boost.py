@@ -185,7 +185,8 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         leaves = made.opened(state)["exact number"]
         assert made.opened(state) == {"best split": splits, "exact number": leaves}
         bits = sum(made.bits(Step(n, 0, made.cut(state, n), "")) for n in range(len(state)))
-        assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length())
+        of_leaves = leaves * (made._width + 1)
+        assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
 
 
 @pytest.mark.parametrize(("target", "adjacency"), [*product(["ill", "kind", "visits"], ["add-remove", "replace"])])
