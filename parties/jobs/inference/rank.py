@@ -101,9 +101,9 @@ class Rank(Release):
 
     @override
     def bits(self, step: Step) -> int:
-        """See `Kind.bits`: which column is at each place."""
+        """See `Kind.bits`: the rank of every column, up to the first ones."""
         columns = len(self.settings.columns)
-        return min(self.settings.first, columns) * (columns - 1).bit_length()
+        return columns * min(self.settings.first, columns).bit_length() if columns > 1 else 0
 
     @classmethod
     @override
