@@ -52,6 +52,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("quantile", {"column": "hours", **NOISE}, "exact"),
     ("quantile", {"column": "hours", "exact": True, "at": 0.9, "max_rows": 40}, "exact"),
     ("rank", {"target": "play", "measure": "iv", "max_rows": 40}, "exact"),
+    ("rank", {"target": "play", "measure": "gini", "first": 1, "max_rows": 40}, "exact"),
     ("rules", {"columns": ["wind", "rain"], "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
     ("scorecard", {"target": "play", **NOISE}, "exact"),
     ("test chi2", {"columns": ["rain", "play"], "max_rows": 40}, "exact"),
