@@ -34,7 +34,8 @@ import numpy as np
 
 from protocols.counts import Indices
 from protocols.inputs import checked
-from smc.circuit import Builder, Form, Netlist
+from protocols.threshold import reached, side_bits
+from smc.circuit import Builder, Form, Netlist, all_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
@@ -155,11 +156,7 @@ def _opened(
     if products is not None and problem is not None:
         lifted = problem.max_rows.bit_length(), problem.lift.numerator, problem.lift.denominator
     netlist = _netlist(widths, lifted, engine.form)
-    matrices = []
-    for side, width, bound in zip(sides, widths, bounds, strict=True):
-        if side.size and max(int(side.max()), -int(side.min())) > bound:
-            raise InputError(f"more rows than the agreed maximum of {bound}")
-        matrices.append(bitpack.from_integers(side.astype(np.uint64) & np.uint64((1 << width) - 1), width))
+    matrices = [side_bits(side, bound) for side, bound in zip(sides, bounds, strict=True)]
     if products is not None and lifted is not None:
         matrices += [bitpack.from_integers(checked(part, lifted[0], "the count"), lifted[0]) for part in products]
     inputs = np.concatenate(matrices)
@@ -177,21 +174,18 @@ def _netlist(widths: tuple[int, ...], lifted: tuple[int, int, int] | None, form:
     builder = Builder(form)
     length = sum(widths) + (4 * lifted[0] if lifted else 0)
     left, right = builder.input(length), builder.input(length)
-    start, met = 0, None
+    start, conditions = 0, []
     for width in widths:
         place = slice(start, start + width)
-        reached = ~right[place].as_signed() < left[place].as_signed()  # ~x is -x - 1
-        met = reached if met is None else met & reached
+        conditions.append(reached(left[place].as_signed(), right[place].as_signed()))
         start += width
     if lifted is not None:
         width, a, b = lifted
         both, of_if, of_then, rows = (
             left[at : at + width].wide_add(right[at : at + width]) for at in range(start, length, width)
         )
-        reached = both * rows * b >= of_if * of_then * a
-        met = reached if met is None else met & reached
-    assert met is not None
-    builder.output(met)
+        conditions.append(both * rows * b >= of_if * of_then * a)
+    builder.output(all_of(conditions))
     return builder.build()
 
 

@@ -25,10 +25,10 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.fractions import quotient
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Integer, Netlist, concatenate
+from smc.circuit import fraction as cut_fraction
 from smc.engines import Choice, Engine
 from smc.engines.words import MAX_WIDTH
 from smc.errors import InputError
@@ -56,7 +56,7 @@ def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
     """Build the circuit of a value: x, y; x floor(2^fraction x / (x + y))."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
-    builder.output(x * quotient(x.extend(width + 1), x.wide_add(y), fraction))
+    builder.output(x * cut_fraction(x.extend(width + 1), x.wide_add(y), fraction))
     return builder.build()
 
 

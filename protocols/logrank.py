@@ -37,10 +37,10 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.fractions import quotient
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, multiply, select
+from smc.circuit import fraction as cut_fraction
 from smc.engines import Bits, Choice, Engine
 
 QUANTILE_BITS = 16  # of the fraction
@@ -66,8 +66,8 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
     left, right = ([builder.input(width) for _ in range(3)] for _ in range(2))
     first, second, events = (a.wide_add(b) for a, b in zip(left, right, strict=True))
     at_risk = first + second  # rows of both parties, which are as many as bits for them
-    share = quotient(second, at_risk, fraction)
-    survivors = quotient(at_risk - events, at_risk - 1, fraction)
+    share = cut_fraction(second, at_risk, fraction)
+    survivors = cut_fraction(at_risk - events, at_risk - 1, fraction)
     below_one = share[:fraction]  # a share of 1 has no variance, nor has 0
     variance = (below_one * (-below_one))[fraction:]
     corrected = (variance * survivors)[fraction : 2 * fraction]

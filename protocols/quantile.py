@@ -37,6 +37,11 @@ def rounds(places: int) -> int:
     return count
 
 
+def most_opened(places: int) -> int:
+    """Return how many thresholds are opened at most, no place twice."""
+    return min(places - 1, (PARTS - 1) * rounds(places))
+
+
 def quantile(
     engine: Engine,
     up_to: Callable[[NDArray[np.int64]], NDArray[np.int64]],

@@ -45,7 +45,20 @@ from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
 from protocols.quantiles import FRACTION, t_quantile
-from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate, normalise, pick, quotient, total
+from smc.circuit import (
+    Builder,
+    Form,
+    Integer,
+    Netlist,
+    Wire,
+    any_of,
+    concatenate,
+    normalise,
+    pick,
+    quotient,
+    select,
+    total,
+)
 from smc.engines import Bits, Engine
 
 ERROR = Fraction(1, 1 << 10)  # of the statistic of a chi-square test
@@ -109,20 +122,21 @@ def _sum_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _square_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build n^2 / c with F fraction bits, from n and c >= n."""
+    """Build n^2 / c with F fraction bits, from n and c >= n; 0 for an empty column."""
     builder = Builder(form)
     count, of_column = builder.input(width), builder.input(width)
     scaled = concatenate(builder.constant(0, fraction), count * count)
-    builder.output(quotient(scaled, of_column, width + fraction))
+    builder.output(select(any_of(of_column.wires), quotient(scaled, of_column, width + fraction), 0))
     return builder.build()
 
 
 @lru_cache(maxsize=32)
 def _row_netlist(columns: int, width: int, fraction: int, form: Form) -> Netlist:
-    """Build the sum of a row's shares, which is r(i) at most, by r(i)."""
+    """Build the sum of a row's shares, which is r(i) at most, by r(i); 0 for an empty row."""
     builder = Builder(form)
     shares = [builder.input(width + fraction) for _ in range(columns)]
-    builder.output(quotient(total(shares, width + fraction), builder.input(width), fraction + 1))
+    summed, of_row = total(shares, width + fraction), builder.input(width)
+    builder.output(select(any_of(of_row.wires), quotient(summed, of_row, fraction + 1), 0))
     return builder.build()
 
 

@@ -15,10 +15,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Builder, Form, Netlist
+from smc.circuit import Builder, Form, Integer, Netlist, Wire
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 
 MOST_BITS = 63  # of a side, its sign included
 
@@ -27,8 +28,23 @@ MOST_BITS = 63  # of a side, its sign included
 def _netlist(width: int, form: Form) -> Netlist:
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
-    builder.output(~right < left)  # ~x is -x - 1
+    builder.output(reached(left, right))
     return builder.build()
+
+
+def reached(left: Integer, right: Integer) -> Wire:
+    """Return whether the sum of two signed integers is at least 0: ~x is -x - 1."""
+    return ~right < left
+
+
+def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
+    """Return this party's sides as they are entered, two's complement. `InputError` as of `at_least_zero`."""
+    width = bound.bit_length() + 1
+    if width > MOST_BITS:
+        raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
+    if sides.size and max(int(sides.max()), -int(sides.min())) > bound:
+        raise InputError("this party has more rows than agreed")
+    return bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width)
 
 
 def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
@@ -36,13 +52,8 @@ def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
 
     `InputError` if a side is beyond the public bound, or the bound beyond what fits.
     """
-    width = bound.bit_length() + 1
-    if width > MOST_BITS:
-        raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
-    if sides.size and max(int(sides.max()), -int(sides.min())) > bound:
-        raise InputError("this party has more rows than agreed")
-    both = engine.both(bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width))
-    return engine.run(_netlist(width, engine.form), *both)[0]
+    matrix = side_bits(sides, bound)
+    return engine.run(_netlist(len(matrix), engine.form), *engine.both(matrix))[0]
 
 
 def decided(engine: Engine, sides: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:

@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 from parties.base.settings import validated
 from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import BoostSettings
-from parties.jobs.running import Connection, Report
+from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.models.boosted import BoostedModel, Margins, xgboost_text
-from parties.notebook import coded, fitting
-from parties.party_file import load
+from parties.notebook import coded
 from parties.tables import categories
 from parties.tables import schema as schemas
 from parties.tables.delimited import Columns
@@ -114,10 +113,8 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         if hasattr(self.peer, "submit"):
             if X is not None or y is not None or (table is None) == (job is None):
                 raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
-            node = cast("Operator", self.peer)
             fields = {"protocol": "boost", "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
-            fields = {name: value for name, value in fields.items() if value is not None}
-            view, result = fitting.at_node(node, node.submit(fields) if job is None else node.job(job), deadline)
+            view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document)
         if X is None or y is None:
@@ -127,11 +124,7 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
         task = Boost.canonical(validated(BoostSettings, settings), agreed)
         counts = _rows(task, X, y)
-        if self.peer is None:
-            state = coded.alone(task, counts)
-        else:
-            link = self.peer if isinstance(self.peer, LinkSettings) else load(Path(cast("str", self.peer))).link
-            state, self.cost_ = Connection(link).run_task(task, task.own_rows(counts), fitting.Log())
+        state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state))
 
     def to_xgboost(self, path: Path | str) -> None:

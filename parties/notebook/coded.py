@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.jobs.running import Connection, Report
 from parties.jobs.tabular import BySchema
-from parties.notebook.fitting import NEVER
+from parties.link.settings import LinkSettings
+from parties.notebook.fitting import NEVER, Log, at_node
+from parties.party_file import load
 from parties.tables import categories
 from parties.tables.delimited import MISSING
 from parties.tables.types import Domain, NumberType, exactly
@@ -17,6 +21,9 @@ from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
+
+if TYPE_CHECKING:
+    from parties.operator.interface import JobResult, JobView, Operator
 
 
 def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
@@ -78,3 +85,20 @@ def alone(task: BySchema, counts: RowCounts) -> Any:
         return task.run(engine_of(session, profile), rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
+
+
+def learnt(task: BySchema, counts: RowCounts, peer: LinkSettings | Path | str | None) -> tuple[Any, Report | None]:
+    """Return what a task has found, alone or with the peer, and what the conversation with it cost."""
+    if peer is None:
+        return alone(task, counts), None
+    link = peer if isinstance(peer, LinkSettings) else load(Path(peer)).link
+    return Connection(link).run_task(task, task.own_rows(counts), Log())
+
+
+def by_node(
+    node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
+) -> tuple[JobView, JobResult]:
+    """Return a job of one's own node, submitted with these fields but for None or before as `job`, and its result."""
+    if job is not None:
+        return at_node(node, node.job(job), deadline)
+    return at_node(node, node.submit({name: value for name, value in fields.items() if value is not None}), deadline)

@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
 from parties.jobs.rules.rules import AssociationRules, RulesSettings
-from parties.jobs.running import Connection, Report
+from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.models.rules import Rules, words
-from parties.notebook import coded, fitting
-from parties.party_file import load
+from parties.notebook import coded
 from parties.tables import categories
 from parties.tables import schema as schemas
 from parties.tables.delimited import Columns
@@ -101,10 +100,8 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if hasattr(self.peer, "submit"):
             if X is not None or (table is None) == (job is None):
                 raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
-            node = cast("Operator", self.peer)
             fields = {"protocol": "rules", "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
-            fields = {name: value for name, value in fields.items() if value is not None}
-            view, result = fitting.at_node(node, node.submit(fields) if job is None else node.job(job), deadline)
+            view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document, agreed)
         if X is None or agreed is None:
@@ -112,11 +109,7 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         task = AssociationRules.canonical(validated(RulesSettings, settings), agreed)
         order = (*task.schema.features(task.target), task.target)
         counts = coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
-        if self.peer is None:
-            state = coded.alone(task, counts)
-        else:
-            link = self.peer if isinstance(self.peer, LinkSettings) else load(Path(cast("str", self.peer))).link
-            state, self.cost_ = Connection(link).run_task(task, task.own_rows(counts), fitting.Log())
+        state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:

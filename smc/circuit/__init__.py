@@ -3,7 +3,7 @@
 from smc.circuit.bristol import dump, load, parse, save
 from smc.circuit.builder import Builder
 from smc.circuit.carry_save import product_rows, sum_rows
-from smc.circuit.division import quotient
+from smc.circuit.division import fraction, quotient
 from smc.circuit.integer import Integer, concatenate, multiply, select, total
 from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist, evaluate
 from smc.circuit.selection import (
@@ -38,6 +38,7 @@ __all__ = [
     "decode",
     "dump",
     "evaluate",
+    "fraction",
     "leading_one",
     "load",
     "maximum",

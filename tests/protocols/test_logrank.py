@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from statsmodels.duration.survfunc import survdiff
 
-from protocols.fractions import quotient
 from protocols.logrank import differ, fraction_bits, undecided
-from smc.circuit import Builder, evaluate
+from smc.circuit import Builder, evaluate, fraction
 from smc.counting import forecast
 from smc.engines import Profile, make_engine
 from smc.local import run_local
@@ -101,7 +100,7 @@ def test_engines_agree() -> None:
 @settings(max_examples=60, deadline=None)
 def test_a_quotient_is_cut(numerator: int, divisor: int) -> None:
     builder = Builder()
-    builder.output(quotient(builder.input(9), builder.input(9), 7))
+    builder.output(fraction(builder.input(9), builder.input(9), 7))
     values = [bitpack.from_integers([value], 9) for value in (numerator, divisor)]
     (result,) = evaluate(builder.build(), values)
     if divisor == 0:

@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
-from parties.jobs.kind import Step
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
@@ -51,11 +50,6 @@ class Auc(Scoring):
     noun = "answer"
 
     @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return 1
-
-    @override
     def ask(self) -> Question:
         rows, least = self.settings.max_rows, required(self.settings.at_least, "evaluate auc.at_least")
         judging.check_rows(rows)
@@ -90,11 +84,6 @@ class Better(Scoring):
     noun = "answer"
 
     @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return 1
-
-    @override
     def ask(self) -> Question:
         rows, than = self.settings.max_rows, required(self.settings.than, "evaluate better.than")
         judging.check_rows(rows)
@@ -126,6 +115,6 @@ def _decision(
         return {"target": known.target, "scores": scores, **about, "answer": bool(state[0])}
 
     return Question(
-        learnt + task.where.words(), numbers, count, decide, show, opens="decision",
+        learnt + task.where.words(), numbers, count, decide, show, opens="decision", bits=1,
         subject=known.target, target=known.target,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document, Step
+from parties.jobs.kind import Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import about, aligned, shown
 from parties.jobs.release.question import Question, own_vector
@@ -53,11 +53,6 @@ class Drift(Release):
     estimate_example = "--schema schema.toml --columns age,score "
     noun = "answer"
 
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return len(self.settings.columns)
-
     @property
     @override
     def streamed(self) -> bool:
@@ -87,7 +82,7 @@ class Drift(Release):
             f"whether the tables of both differ in {listed(columns)}{self.where.words()}: a chi-square test of each, "
             f"at the level {self.settings.level:g}",
             sum(sizes), lambda counts: own_vector(*marginals(counts, self.schema, columns[0], self.where, sets)),
-            decide, show, opens="decision", subject=listed(columns), target=columns[0],
+            decide, show, opens="decision", bits=len(columns), subject=listed(columns), target=columns[0],
         )  # fmt: skip
 
     @classmethod

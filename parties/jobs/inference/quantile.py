@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.kind import Document, Step
+from parties.jobs.kind import Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, plain
@@ -85,6 +85,7 @@ class Quantile(Release):
         learnt = f"the quantile of {self.settings.at:g} of {column} over the rows of both tables{self.where.words()}"
         about: dict[str, Any] = {"subject": column, "target": column}
         if self.exact:
+            from protocols.quantile import most_opened
 
             def found(engine: Engine, numbers: Numbers) -> list[int]:
                 from protocols.quantile import quantile
@@ -92,8 +93,8 @@ class Quantile(Release):
                 summed = numbers.cumsum()
                 return [quantile(engine, lambda at: summed[at], int(summed[-1]), len(ranges), share, bound)]
 
-            opens = "choice without noise"
-            return Question(learnt, len(ranges), count, found, show, opens=opens, **about)
+            opens, bits = "choice without noise", most_opened(len(ranges))
+            return Question(learnt, len(ranges), count, found, show, opens=opens, bits=bits, **about)
         if len(ranges) > MOST_PLACES:
             many = f"noise chooses from {MOST_PLACES:,} numbers at most, not {len(ranges):,}"
             raise InputError(f"column: {many}: give round_to")
@@ -126,11 +127,6 @@ class Quantile(Release):
     @override
     def told_exactly(self) -> str:
         return "a range that some row is in" if self.settings.round_to else "a number that some row has"
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: which range it is."""
-        return (step.size - 1).bit_length() if self.exact else 0
 
     @classmethod
     @override

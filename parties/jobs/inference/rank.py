@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Document, Step
+from parties.jobs.kind import Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
@@ -95,15 +95,10 @@ class Rank(Release):
                 "target": target, "measure": measure, "order": [columns[index] for index in state], "of": len(columns)
             },
             opens="place of a column",
+            bits=len(columns) * first.bit_length() if len(columns) > 1 else 0,  # every rank, up to the first ones
             subject=target,
             target=target,
         )  # fmt: skip
-
-    @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: the rank of every column, up to the first ones."""
-        columns = len(self.settings.columns)
-        return columns * min(self.settings.first, columns).bit_length() if columns > 1 else 0
 
     @classmethod
     @override

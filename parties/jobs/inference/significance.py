@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Step
+from parties.jobs.kind import Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
@@ -66,12 +66,6 @@ class Significance(Release):
         return level if self.sign == 0 else 2 * level
 
     @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`: the verdict."""
-        del step
-        return 0 if self.spends else 1
-
-    @override
     def document(self, state: Any) -> Document:
         return {"test": self.name.removeprefix("test "), **super().document(state)}
 
@@ -86,7 +80,7 @@ class Significance(Release):
         """Return the question whose answer is one bit."""
         return Question(
             learnt, numbers, count, lambda engine, table: [int(decide(engine, table))],
-            lambda state: self.answer(bool(state[0])), opens="decision", **about,
+            lambda state: self.answer(bool(state[0])), opens="decision", bits=1, **about,
         )  # fmt: skip
 
     def simulated(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from parties.jobs.inference.significance import (
     alternative,
 )
 from parties.jobs.release.question import Part, Question, decision
-from parties.jobs.release.values import decimal
+from parties.jobs.release.values import Values, decimal
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Name
 from smc.circuit import Integer, Wire
@@ -114,14 +113,9 @@ class Trend(Significance):
         if len(groups) < 2:
             raise InputError("by: two groups at least are needed")
         numbers = [decimal(group) for group in groups]
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(groups):
+        if None in numbers:
             return list(range(len(groups)))
-        whole = [number - min(known) for number in known]
-        unit = Fraction(1)
-        for number in whole:
-            unit = min(unit, Fraction(1, number.denominator))
-        return [int(number / unit) for number in whole]
+        return list(Values(tuple(numbers)).from_zero.whole)
 
     def _statistic(self, opened: Reals, weights: Numbers) -> Reals:
         """Return the statistic of each table, float64[tables]; with its sign if the alternative has one."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +13,7 @@ from typing_extensions import override
 
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted, visible
-from parties.jobs.inputs import Inputs, Opened
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Document, Estimate, File, OnStep, State, Step
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.sentences import nothing_else_of_rows
@@ -206,12 +205,6 @@ class AssociationRules(BySchema):
             return counted(source.batches(), item_of, sets, len(self.items))
 
         return count, sum(int(piece[:, -1].sum()) for piece in source.batches())
-
-    @contextmanager
-    @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            yield Opened(self.own_rows(source), source.fingerprint_of_rows)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document, Step
+from parties.jobs.kind import Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import about, shown
 from parties.jobs.release.question import Question, own_vector
@@ -50,11 +50,6 @@ class Compare(Release):
     noun = "answer"
 
     @override
-    def bits(self, step: Step) -> int:
-        """See `Kind.bits`."""
-        return 1
-
-    @override
     def ask(self) -> Question:
         arm, event, time = self.settings.arm, self.settings.event, self.settings.time
         known = times(self)
@@ -81,7 +76,7 @@ class Compare(Release):
             f"differ in their survival, by {time} and {event}: a log-rank test of {len(known.bins)} bins at the level "
             f"{level:g}",
             int(np.prod(shape)), lambda counts: own_vector(known.count(counts)), decide, show,
-            opens="decision", subject=time or "", target=time or "",
+            opens="decision", bits=1, subject=time or "", target=time or "",
         )  # fmt: skip
 
     @classmethod

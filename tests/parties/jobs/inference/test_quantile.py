@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from parties.jobs import kinds
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
-from protocols.quantile import PARTS, quantile, rounds
+from protocols.quantile import PARTS, most_opened, quantile, rounds
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -128,3 +128,17 @@ def test_cost_is_counted_ahead() -> None:
 def test_wrong_questions_are_refused(said: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
         task_of(**said)
+
+
+def test_bits_are_no_fewer_than_are_opened() -> None:
+    for places in (1, 2, 16, 17, 100, 300):
+
+        def party(session: Session, places: int = places) -> int:
+            own = np.arange(places) if session.party else np.arange(0)
+            engine = engine_of(session, Profile("clear"))
+            quantile(engine, lambda at: np.searchsorted(own, at, side="right"), len(own), places, Fraction(9, 10), 1000)
+            return session.meter.total.bits_opened
+
+        assert run_local(party)[0] <= most_opened(places) <= max(0, places - 1)
+    assert task_of(exact=True).query.bits == 30  # of 40 places: 15 thresholds and 3, at most 30
+    assert task_of(epsilon=1.0).query.bits is None

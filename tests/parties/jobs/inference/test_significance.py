@@ -208,3 +208,10 @@ def test_wrong_questions_are_refused_in_a_line(name: str, said: dict[str, Any], 
         task_of(name, **said)
     assert why.split(":")[0] in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_scores_are_in_proportion_to_the_numbers() -> None:
+    trend = task_of("trend", target="outcome", by="dose")
+    assert trend._scores(("0", "0.5", "0.2")) == [0, 5, 2]
+    assert trend._scores(("3", "1", "2")) == [2, 0, 1]
+    assert trend._scores(("none", "1", "2")) == [0, 1, 2]
