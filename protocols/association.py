@@ -210,14 +210,14 @@ def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, se
         for columns, wanted, numbers in groups:
             shape = [values[column] for column in columns]
             cells = _cell(shape, [categories[column] for column in columns])
-            asked = _cell(shape, list(wanted.T))
+            codes = _cell(shape, list(wanted.T))
             if math.prod(shape) <= MOST_CELLS:
-                totals[numbers] += np.bincount(cells, weights, minlength=math.prod(shape))[asked].astype(np.int64)
+                totals[numbers] += np.bincount(cells, weights, minlength=math.prod(shape))[codes].astype(np.int64)
                 continue
             there, at = np.unique(cells, return_inverse=True)
-            sums, found_at = np.bincount(at, weights), np.searchsorted(there, asked).clip(max=max(0, len(there) - 1))
+            sums, found_at = np.bincount(at, weights), np.searchsorted(there, codes).clip(max=max(0, len(there) - 1))
             if len(there):
-                totals[numbers] += np.where(there[found_at] == asked, sums[found_at], 0).astype(np.int64)
+                totals[numbers] += np.where(there[found_at] == codes, sums[found_at], 0).astype(np.int64)
     return totals
 
 

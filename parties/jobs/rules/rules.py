@@ -204,7 +204,7 @@ class AssociationRules(BySchema):
         order = [*self.schema.features(self.target), self.target]
         values = [len(self.schema.attributes[name]) for name in order]
         places = np.array(
-            [(order.index(name), at) for name, own in self.schema.attributes.items() for at in range(len(own))]
+            [(order.index(name), at) for name, domain in self.schema.attributes.items() for at in range(len(domain))]
         )
 
         def count(sets: Sequence[tuple[int, ...]]) -> Any:
