@@ -46,8 +46,8 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     if not columns:
         raise InputError("the view would show nothing: the plan drops all columns")
     is_chosen = plan.chosen_as is not None
-    shown = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen else table)
-    create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=shown)
+    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen else table)
+    create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=select)
     if (
         is_chosen and dialect == "postgres"
     ):  # or a function in a query on the view may see rows before they are left out
