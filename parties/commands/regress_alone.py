@@ -113,9 +113,9 @@ def alone(
         listed = _listed(columns), _listed(numeric)
         document = _classifier(data, schema_file, target, *listed, method, named, huber, regularisation, epsilon)
     else:
-        given = {"target": target, "columns": _listed(columns), "numeric": _listed(numeric), "lambda": regularisation}
-        given |= {"method": method, "epsilon": epsilon, "delta": delta, "max_rows": max_rows}
-        there = {key: value for key, value in given.items() if value is not None}
+        flags = {"target": target, "columns": _listed(columns), "numeric": _listed(numeric), "lambda": regularisation}
+        flags |= {"method": method, "epsilon": epsilon, "delta": delta, "max_rows": max_rows}
+        there = {key: value for key, value in flags.items() if value is not None}
         with console.progress("fitting"):
             document = own_squares(validated(RegressSettings, {"data": data, "schema": schema_file, **there}))
     if out is not None:

@@ -22,8 +22,8 @@ def own_squares(settings: RegressSettings) -> Document:
     task, moments, _ = RegressJoint.alone(settings, 0)
 
     def party(session: Session) -> Opened:
-        own = moments if session.party == 0 else np.zeros_like(moments)
-        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: None)
+        brought = moments if session.party == 0 else np.zeros_like(moments)
+        return task.run(engine_of(session, Profile("clear")), brought, task.beginning, lambda step: None)
 
     state, _ = run_local(party)
     return task.document(state)

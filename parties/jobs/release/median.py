@@ -48,9 +48,9 @@ class Median(Release):
 
         def count(rows: Rows) -> Numbers:
             """Return how many rows have less than each candidate, then how many have more."""
-            own = cells.ranges(rows, candidates.range_of, len(candidates)).T
-            up_to = own.cumsum(axis=0)
-            return np.concatenate([up_to - own, up_to[-1] - up_to]).reshape(-1)
+            by_range = cells.ranges(rows, candidates.range_of, len(candidates)).T
+            up_to = by_range.cumsum(axis=0)
+            return np.concatenate([up_to - by_range, up_to[-1] - up_to]).reshape(-1)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:
             from protocols.release.median import noisy_median
