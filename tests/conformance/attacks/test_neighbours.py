@@ -155,7 +155,7 @@ def test_no_kind_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), EVERY, ids=IDS)
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(rows=FIT)
 def test_tables_within_their_bounds_look_alike(table: Table, name: str, number: int, rows: str) -> None:
     usual = table.usual(name, number)
