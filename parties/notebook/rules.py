@@ -19,7 +19,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
-from parties.jobs.rules.rules import AssociationRules, RulesSettings
+from parties.jobs.rules.rules import AssociationRules
+from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.models.rules import Rules, words

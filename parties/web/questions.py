@@ -83,7 +83,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "epsilon": "No noise is added.",
     "event_value": "Where the column says yes, the event came.",
     "exact": "Noise is added, so that no single row shows. Without it the peer can subtract its own part.",
-    "first": "The three most frequent are told.",
+    "first": "The three most frequent are told; of sets of values ten.",
     "gamma": "Every split that helps is made.",
     "groups": "A column of many numbers is told by about two hundred groups of neighbours.",
     "generator": "Rows are drawn from a model of which columns go together.",

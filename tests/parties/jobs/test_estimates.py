@@ -54,6 +54,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("rank", {"target": "play", "measure": "iv", "max_rows": 40}, "exact"),
     ("rank", {"target": "play", "measure": "gini", "first": 1, "max_rows": 40}, "exact"),
     ("rules", {"columns": ["wind", "rain"], "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
+    ("rules", {"columns": ["wind", "rain", "play"], "first": 7, **NOISE}, "at most"),
     ("scorecard", {"target": "play", **NOISE}, "exact"),
     ("test chi2", {"columns": ["rain", "play"], "max_rows": 40}, "exact"),
     ("test proportions", {"target": "play", "by": "wind", **NOISE}, "exact"),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from mlxtend.frequent_patterns import apriori, association_rules
 
 from parties.jobs import kinds
-from parties.jobs.rules.rules import Found, shown
+from parties.jobs.rules.exact import Found
+from parties.jobs.rules.joint import shown
 from parties.tables.schema import Schema
 from protocols import association
 from smc.counting import forecast

@@ -1,0 +1,180 @@
+"""Which values go together in the rows of both parties? Frequent sets and association rules, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Document, Estimate, OnStep, State, Step
+from parties.jobs.rules.joint import Items, RulesOfBoth, shown
+from parties.jobs.sentences import nothing_else_of_rows
+from smc.errors import InputError, JointRefusalError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is decided: the frequent sets of each length so far, and in the end the rules."""
+
+    levels: tuple[tuple[Items, ...], ...] = ()
+    rules: tuple[tuple[Items, Items], ...] | None = None
+
+
+class ExactRules(RulesOfBoth):
+    """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
+
+    @override
+    def check(self) -> None:
+        """See `RulesOfBoth.check`: noise that is not asked for, and too many pairs."""
+        from protocols.association import MOST_CANDIDATES
+
+        super().check()
+        if self.settings.first is not None:
+            raise InputError("first: sets are chosen with epsilon only: give one, or leave out first")
+        if self.pairs > MOST_CANDIDATES:
+            most = f"at most {MOST_CANDIDATES:,} are decided"
+            raise InputError(f"columns: their values make {self.pairs:,} pairs, {most}: name fewer columns")
+
+    # What is said of it.
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        settings = self.settings
+        return [
+            f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
+            f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows, and which rules "
+            f"of them hold with a confidence of {settings.confidence:.3g}"
+            + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
+            "No number of rows is told. A rule of confidence 1 says that no row of either is an exception.",
+            *nothing_else_of_rows(peer, settings.max_rows),
+        ]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: a bit for each candidate."""
+        steps = range(self.steps(state)) if step is None else [step]
+        return {"decision": sum(len(self._asked(self.cut(state, at))) for at in steps)}
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: a bit for each candidate."""
+        return step.size
+
+    def _asked(self, state: Found) -> Sequence[Any]:
+        """Return the candidates of the step that begins at this state."""
+        from protocols.association import rules_of
+
+        return self.problem.candidates(state.levels) or rules_of(state.levels)
+
+    # What it costs.
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: all values frequent, no pair, no rules."""
+        from protocols.association import frequent
+
+        def conversation(engine: Engine) -> None:
+            singles = self.problem.candidates(())
+            pairs = self.problem.candidates((tuple(singles),))
+            for candidates in (singles, pairs):
+                with engine.session.phase(f"sets of {len(candidates[0])}"):
+                    frequent(engine, self.problem, candidates, np.zeros(len(candidates), dtype=np.int64), 0)
+
+        return conversation
+
+    @property
+    @override
+    def estimate(self) -> Estimate:
+        return "typical"
+
+    @property
+    @override
+    def assumed(self) -> str:
+        return f"{len(self.items):,} frequent values and their {self.pairs:,} pairs, none of them frequent"
+
+    @property
+    @override
+    def is_countable(self) -> bool:
+        return self.pairs <= 1 << 18
+
+    # How it is run.
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is what `own_rows` returns."""
+        from protocols import association
+
+        count, rows = data
+        state: Found = start
+        while not self.is_done(state):
+            try:
+                candidates = self.problem.candidates(state.levels)
+            except InputError as error:  # both know: the candidates follow from what is opened
+                raise JointRefusalError(str(error)) from None
+            if candidates:
+                length = len(state.levels) + 1
+                on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
+                with engine.session.phase(f"sets of {length}"):
+                    level = association.frequent(engine, self.problem, candidates, count(candidates), rows)
+                state = replace(state, levels=(*state.levels, tuple(level)))
+                continue
+            rules = association.rules_of(state.levels)
+            on_step(Step(self.steps(state), len(rules), state, f"{len(rules):,} rules"))
+            with engine.session.phase("rules"):
+                held = association.holding(engine, self.problem, rules, count, rows) if rules else []
+            state = replace(state, rules=tuple(held))
+        return state
+
+    # Its states.
+
+    @property
+    @override
+    def beginning(self) -> State:
+        return Found()
+
+    @override
+    def steps(self, state: Found) -> int:
+        return len(state.levels) + (state.rules is not None)
+
+    @override
+    def is_done(self, state: Found) -> bool:
+        return state.rules is not None
+
+    @override
+    def cut(self, state: Found, steps: int) -> State:
+        return state if steps > len(state.levels) else Found(state.levels[:steps])
+
+    @override
+    def encode(self, state: Found) -> Any:
+        if not self.steps(state):
+            return None
+        return {"levels": state.levels, "rules": state.rules}
+
+    @override
+    def decode(self, value: Any) -> State:
+        if value is None:
+            return Found()
+        levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
+        rules = value["rules"]
+        return Found(levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules))
+
+    # What it brings.
+
+    @override
+    def document(self, state: Found) -> Document:
+        sets = [items for level in state.levels for items in level]
+        rules = shown(sets, state.rules or (), self.settings.show)
+        return {
+            "sets": [self.named(items) for items in sets],
+            "rules": [{"if": self.named(items_if), "then": self.named(then)} for items_if, then in rules],
+            "of": len(state.rules or ()),
+            **self.about,
+        }
