@@ -9,17 +9,19 @@ and of all rules X -> Y of frequent sets X u Y, X and Y not empty and apart, tho
 
     n(X u Y) >= confidence n(X)  and  n(X u Y) N >= lift n(X) n(Y).
 
-Leakage: nothing else. The candidates of a level are made of the frequent sets of the level before, as are those for
-rules; each opened bit is a statement about one of them, and belongs to the output: a candidate is frequent or not, a
-rule holds or not. No count is opened. The bounds are public, so are sizes and the order of all messages, given the
-output. Security is that of the engine. A rule of confidence 1 says that there is no exception among the rows of both.
+Leakage: whether support N >= least_rows, with each level of sets. Nothing else. The candidates of a level are made of
+the frequent sets of the level before, as are those for rules; each opened bit is a statement about one of them, and
+belongs to the output: a candidate is frequent or not, a rule holds or not. No count is opened. The bounds are public,
+so are sizes and the order of all messages, given the output. Security is that of the engine. A rule of confidence 1
+says that there is no exception among the rows of both.
 
 Papers: Agrawal, Srikant, "Fast Algorithms for Mining Association Rules" (VLDB 1994); Kantarcioglu, Clifton, "Privacy-
 Preserving Distributed Mining of Association Rules on Horizontally Partitioned Data" (IEEE TKDE 16, 2004), whose secure
 union and sum need three parties or more: here both thresholds are circuits on two parties' counts.
 
-Cost of c candidates, counts of w bits: linear thresholds of both bounds, about 2 w + 20 ANDs and one bit opened each;
-of r rules likewise, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
+Cost of c candidates, counts of w bits, a support of a / b: one linear threshold each, w + log2 b ANDs, and one bit
+opened, and one of all of them; of r rules likewise, and where lift is asked for two products of w + 1 bits, about
+4 w^2 ANDs.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ import numpy as np
 
 from protocols.counts import Indices
 from protocols.inputs import checked
-from protocols.threshold import reached, side_bits
+from protocols.threshold import decided, reached, side_bits
 from smc.circuit import Builder, Form, Netlist, all_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError
@@ -46,6 +48,8 @@ Levels = tuple[tuple[ItemSet, ...], ...]  # frequent sets of one item, of two, .
 Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of each set
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
+LARGE = 1 << 14  # thresholds at once for which fewer gates are worth more than fewer rounds
+FEWER = "raise support, or name fewer columns"
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
+    most: int | None = None  # candidates of a level, or rules
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:
@@ -76,8 +81,9 @@ class Problem:
         `InputError` if they are too many, or the rules of the sets so far are, which are decided in the end.
         """
         length = len(levels) + 1
-        if (rules := number_of_rules(levels)) > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
+        limit = self.most or MOST_CANDIDATES
+        most = f"at most {limit:,} are decided"
+        if (rules := number_of_rules(levels)) > limit:
             raise InputError(f"{rules:,} rules may hold, {most}: raise support, or lower max_length")
         if length == 1:
             return [(item,) for item in range(len(self.columns))]
@@ -89,17 +95,17 @@ class Problem:
             by_beginning.setdefault(items[:-1], []).append(items[-1])
         joined = sum(len(ends) * (len(ends) - 1) // 2 for ends in by_beginning.values())
         if joined > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
-            raise InputError(
-                f"{joined:,} sets of {length} may be frequent, {most}: raise support, or name fewer columns"
-            )
-        return [
+            raise InputError(f"{joined:,} sets of {length} may be frequent, {most}: {FEWER}")
+        found = [
             (*beginning, first, second)
             for beginning, ends in by_beginning.items()
             for first, second in combinations(sorted(ends), 2)
             if self.columns[first] != self.columns[second]
             and all(part in frequent for part in combinations((*beginning, first, second), length - 1))
         ]
+        if len(found) > limit:
+            raise InputError(f"{len(found):,} sets of {length} may be frequent, {most}: {FEWER}")
+        return found
 
 
 def number_of_rules(levels: Levels) -> int:
@@ -120,11 +126,16 @@ def rules_of(levels: Levels) -> list[Rule]:
 def frequent(
     engine: Engine, problem: Problem, candidates: Sequence[ItemSet], own_counts: Indices, rows: int
 ) -> list[ItemSet]:
-    """Open which of the candidates are frequent. `own_counts` is int64[candidates], this party's, of `rows` in all."""
+    """Open which of the candidates are frequent. `own_counts` is int64[candidates], this party's, of `rows` in all.
+
+    First which bound is the greater one, for all of them: each then takes one threshold.
+    """
     share, scale = problem.support.numerator, problem.support.denominator
     least = problem.least_rows if engine.party == 0 else 0
-    sides = [scale * own_counts - share * rows, own_counts - least]
-    opened = _opened(engine, sides, [scale * problem.max_rows, max(problem.max_rows, least)])
+    most = scale * max(problem.max_rows, problem.least_rows)
+    (is_support,) = decided(engine, np.array([share * rows - scale * least], dtype=np.int64), most)
+    sides = scale * own_counts - share * rows if is_support else own_counts - least
+    opened = _opened(engine, [sides], [most])  # of one width: what is sent does not depend on it
     return [items for items, bit in zip(candidates, opened, strict=True) if bit]
 
 
@@ -155,7 +166,7 @@ def _opened(
     lifted: tuple[int, int, int] | None = None
     if products is not None and problem is not None:
         lifted = problem.max_rows.bit_length(), problem.lift.numerator, problem.lift.denominator
-    netlist = _netlist(widths, lifted, engine.form)
+    netlist = _netlist(widths, lifted, "size" if len(sides[0]) >= LARGE else engine.form)
     matrices = [side_bits(side, bound) for side, bound in zip(sides, bounds, strict=True)]
     if products is not None and lifted is not None:
         matrices += [bitpack.from_integers(checked(part, lifted[0], "the count"), lifted[0]) for part in products]

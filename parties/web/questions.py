@@ -109,6 +109,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "min_child_weight": "No leaf speaks of fewer than five rows, or of two classes than twenty.",
     "min_rows": "Only the other rules end a branch.",
     "model_cells": "A model of this size; a larger one takes more memory.",
+    "most": "A run stops at about a million candidates.",
     "most_bytes": "A run that costs far more than was forecast stops in order.",
     "numeric": "Every column is taken as kinds, not as amounts.",
     "objective": "Squares for numbers, else chances of the classes.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
+
+COUNTED = 1 << 20  # candidates whose cost is counted in a few seconds
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class ExactRules(RulesOfBoth):
         super().check()
         if self.settings.first is not None:
             raise InputError("first: sets are chosen with epsilon only: give one, or leave out first")
+        if (items := len(self.items)) > (self.settings.most or MOST_CANDIDATES):
+            raise InputError(f"most: the columns have {items:,} values already: give more, or name fewer columns")
         if self.pairs > MOST_CANDIDATES:
             most = f"at most {MOST_CANDIDATES:,} are decided"
             raise InputError(f"columns: their values make {self.pairs:,} pairs, {most}: name fewer columns")
@@ -53,26 +58,33 @@ class ExactRules(RulesOfBoth):
             f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows, and which rules "
             f"of them hold with a confidence of {settings.confidence:.3g}"
             + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
-            "No number of rows is told. A rule of confidence 1 says that no row of either is an exception.",
+            f"We also learn whether both have at least {self.least_of_all:,} rows together, and no other number of "
+            "rows. A rule of confidence 1 says that no row of either is an exception.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 
+    @property
+    def least_of_all(self) -> int:
+        """From how many rows of both on the support is the greater bound."""
+        return math.ceil(self.problem.least_rows / self.problem.support)
+
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: a bit for each candidate."""
+        """See `Kind.opened`: a bit for each candidate, and one for each level of sets."""
         steps = range(self.steps(state)) if step is None else [step]
-        return {"decision": sum(len(self._asked(self.cut(state, at))) for at in steps)}
+        return {"decision": sum(self._asked(self.cut(state, at)) for at in steps)}
 
     @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: a bit for each candidate."""
         return step.size
 
-    def _asked(self, state: Found) -> Sequence[Any]:
-        """Return the candidates of the step that begins at this state."""
-        from protocols.association import rules_of
+    def _asked(self, state: Found) -> int:
+        """Return how many bits the step opens that begins at this state."""
+        from protocols.association import number_of_rules
 
-        return self.problem.candidates(state.levels) or rules_of(state.levels)
+        sets = len(self.problem.candidates(state.levels))
+        return sets + 1 if sets else number_of_rules(state.levels)
 
     # What it costs.
 
@@ -100,6 +112,40 @@ class ExactRules(RulesOfBoth):
     def assumed(self) -> str:
         return f"{len(self.items):,} frequent values and their {self.pairs:,} pairs, none of them frequent"
 
+    @cached_property
+    def largest(self) -> list[int]:
+        """How many sets of each length a run decides on at most, and at the end how many rules."""
+        from protocols.association import MOST_CANDIDATES
+
+        bound = self.settings.most or MOST_CANDIDATES
+        sets = [min(bound, many) for many in self.sets]
+        rules = sum(many * ((1 << length) - 2) for length, many in enumerate(sets, start=1))
+        return [*sets, min(bound, rules)]
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`: all candidates that there can be, unless they are too many to be counted soon."""
+        from protocols.association import frequent, holding
+        from smc.counting import forecast
+
+        *sets, rules = self.largest
+        if sum(self.largest) > COUNTED:
+            return None
+
+        def conversation(engine: Engine) -> None:
+            for many in sets:
+                frequent(engine, self.problem, [()] * many, np.zeros(many, dtype=np.int64), 0)
+            if rules:
+                some = [((0,), (1,))] * rules
+                holding(engine, self.problem, some, lambda asked: np.zeros(len(asked), dtype=np.int64), 0)
+
+        return forecast(conversation, profile).bytes
+
+    @property
+    @override
+    def bits_at_most(self) -> int | None:
+        return None if self.settings.most is None else sum(self.largest) + len(self.sets)
+
     @property
     @override
     def is_countable(self) -> bool:
@@ -121,7 +167,7 @@ class ExactRules(RulesOfBoth):
                 raise JointRefusalError(str(error)) from None
             if candidates:
                 length = len(state.levels) + 1
-                on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
+                on_step(Step(self.steps(state), len(candidates) + 1, state, f"{len(candidates):,} sets of {length}"))
                 with engine.session.phase(f"sets of {length}"):
                     level = association.frequent(engine, self.problem, candidates, count(candidates), rows)
                 state = replace(state, levels=(*state.levels, tuple(level)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -78,6 +79,14 @@ class RulesOfBoth(BySchema):
         return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
     @cached_property
+    def sets(self) -> list[int]:
+        """How many sets of one item there are, of two, and so on to the longest."""
+        ways = [1, *[0] * self.problem.max_length]
+        for values in self.schema.attributes.values():
+            ways = [1, *(more + len(values) * fewer for fewer, more in pairwise(ways))]
+        return ways[1:]
+
+    @cached_property
     def problem(self) -> association.Problem:
         """What the protocol is asked."""
         from protocols.association import Problem
@@ -85,8 +94,9 @@ class RulesOfBoth(BySchema):
         settings = self.settings
         columns = tuple(place for place, values in enumerate(self.schema.attributes.values()) for _ in values)
         return Problem(
-            columns, settings.max_rows, exact(settings.support), settings.k, exact(settings.confidence),
-            exact(settings.lift), min(settings.max_length, len(self.schema.attributes)),
+            columns, settings.max_rows, exact(settings.support), settings.k * settings.together,
+            exact(settings.confidence), exact(settings.lift), min(settings.max_length, len(self.schema.attributes)),
+            settings.most,
         )  # fmt: skip
 
     # What is said of it.

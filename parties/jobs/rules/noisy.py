@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -46,10 +45,7 @@ class NoisyRules(RulesOfBoth):
     @cached_property
     def first(self) -> int:
         """How many sets are chosen: no more than there are."""
-        ways = [1, *[0] * self.problem.max_length]  # sets of so many items
-        for values in self.schema.attributes.values():
-            ways = [1, *(more + len(values) * fewer for fewer, more in pairwise(ways))]
-        return min(self.settings.first or FIRST, sum(ways[1:]))
+        return min(self.settings.first or FIRST, sum(self.sets))
 
     @override
     def check(self) -> None:
@@ -57,6 +53,8 @@ class NoisyRules(RulesOfBoth):
         from protocols.release.frequent_sets import most_samples
 
         super().check()
+        if self.settings.most is not None:
+            raise InputError("most is of decisions without noise: leave it out, or leave out epsilon")
         if (samples := most_samples(self.problem, self.first)) > MOST_SAMPLES:
             most = f"noise is drawn for {MOST_SAMPLES:,} at most"
             raise InputError(f"columns: {samples:,} sets may become candidates, {most}: name fewer columns")
@@ -161,7 +159,7 @@ class NoisyRules(RulesOfBoth):
         }
 
     def _is_frequent(self, count: int, rows: int) -> bool:
-        return count >= max(exact(self.settings.support) * rows, self.settings.k)
+        return count >= max(exact(self.settings.support) * rows, self.settings.k * self.settings.together)
 
     def _rules(self, counts: dict[Items, int], rows: int) -> dict[tuple[Items, Items], Document]:
         """Return the rules that hold by these numbers, with their own: local work on what is public."""

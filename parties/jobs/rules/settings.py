@@ -14,6 +14,7 @@ from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, of
 from parties.sources.settings import AtMost
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+MOST_CANDIDATES = 1 << 20
 FIRST = 10  # sets, if nobody says
 
 
@@ -29,8 +30,16 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
         1.0, "Lift", "And if they agree so many times as often as all rows do; 0 for any"
     )
     max_length: Annotated[int, Field(strict=True, ge=2, le=8)] = public(4, "Longest", "Of so many values at most")
+    most: Annotated[int, Field(strict=True, ge=1, le=MOST_CANDIDATES)] | None = public(
+        None,
+        "Most candidates",
+        "A run that would decide on more sets of a length, or on more rules, stops: so what it costs at most is known",
+        none=f"{MOST_CANDIDATES:,}",
+    )
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
-        5, "Least rows", "A set of values that fewer rows have, or fewer people, is never told"
+        5,
+        "Least rows",
+        "A set that fewer rows have is never told; of people, fewer than so many times at_most",
     )
     epsilon: Epsilon | None = public(
         None,
