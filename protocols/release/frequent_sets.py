@@ -103,7 +103,7 @@ def _opened(
     numbers: list[int] = []  # own, of the chosen sets
     candidates: list[tuple[ItemSet, int]] = []  # with own numbers
     scores: Bits | None = None  # of the candidates, with noise
-    new = [(item,) for item in range(len(problem.columns))]
+    new: list[ItemSet] = [(item,) for item in range(len(problem.columns))]
     with engine.session.phase("sets"):
         while new or candidates:
             if new:

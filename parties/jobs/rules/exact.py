@@ -25,8 +25,9 @@ COUNTED = 1 << 20  # candidates whose cost is counted in a few seconds
 
 @dataclass(frozen=True)
 class Found:
-    """What is decided: the frequent sets of each length so far, and in the end the rules."""
+    """What is decided: which bound of a set is the larger, the frequent sets of each length, in the end the rules."""
 
+    by_support: bool | None = None
     levels: tuple[tuple[Items, ...], ...] = ()
     rules: tuple[tuple[Items, Items], ...] | None = None
 
@@ -70,34 +71,36 @@ class ExactRules(RulesOfBoth):
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: a bit for each candidate, and one for each level of sets."""
+        """See `Kind.opened`: a bit for each candidate, and first which bound is the larger."""
         steps = range(self.steps(state)) if step is None else [step]
-        return {"decision": sum(self._asked(self.cut(state, at)) for at in steps)}
+        return {"decision": sum(self._asked(self.cut(state, at)) + (at == 0) for at in steps)}
 
     @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: a bit for each candidate."""
-        return step.size
+        return step.size + (step.number == 0)
 
     def _asked(self, state: Found) -> int:
         """Return how many bits the step opens that begins at this state."""
         from protocols.association import number_of_rules
 
         sets = len(self.problem.candidates(state.levels))
-        return sets + 1 if sets else number_of_rules(state.levels)
+        return sets or number_of_rules(state.levels)
 
     # What it costs.
 
     @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: all values frequent, no pair, no rules."""
-        from protocols.association import frequent
+        from protocols.association import by_support, frequent
 
         def conversation(engine: Engine) -> None:
             singles = self.problem.candidates(())
             pairs = self.problem.candidates((tuple(singles),))
             for candidates in (singles, pairs):
                 with engine.session.phase(f"sets of {len(candidates[0])}"):
+                    if candidates is singles:
+                        by_support(engine, self.problem, 0)
                     frequent(engine, self.problem, candidates, np.zeros(len(candidates), dtype=np.int64), 0)
 
         return conversation
@@ -125,7 +128,7 @@ class ExactRules(RulesOfBoth):
     @override
     def most(self, profile: Profile) -> int | None:
         """See `Kind.most`: all candidates that there can be, unless they are too many to be counted soon."""
-        from protocols.association import frequent, holding
+        from protocols.association import by_support, frequent, holding
         from smc.counting import forecast
 
         *sets, rules = self.largest
@@ -133,6 +136,7 @@ class ExactRules(RulesOfBoth):
             return None
 
         def conversation(engine: Engine) -> None:
+            by_support(engine, self.problem, 0)
             for many in sets:
                 frequent(engine, self.problem, [()] * many, np.zeros(many, dtype=np.int64), 0)
             if rules:
@@ -144,7 +148,7 @@ class ExactRules(RulesOfBoth):
     @property
     @override
     def bits_at_most(self) -> int | None:
-        return None if self.settings.most is None else sum(self.largest) + len(self.sets)
+        return None if self.settings.most is None else sum(self.largest) + 1
 
     @property
     @override
@@ -167,9 +171,12 @@ class ExactRules(RulesOfBoth):
                 raise JointRefusalError(str(error)) from None
             if candidates:
                 length = len(state.levels) + 1
-                on_step(Step(self.steps(state), len(candidates) + 1, state, f"{len(candidates):,} sets of {length}"))
+                on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
                 with engine.session.phase(f"sets of {length}"):
-                    level = association.frequent(engine, self.problem, candidates, count(candidates), rows)
+                    if state.by_support is None:
+                        state = replace(state, by_support=association.by_support(engine, self.problem, rows))
+                    compared = rows if state.by_support else None
+                    level = association.frequent(engine, self.problem, candidates, count(candidates), compared)
                 state = replace(state, levels=(*state.levels, tuple(level)))
                 continue
             rules = association.rules_of(state.levels)
@@ -196,13 +203,15 @@ class ExactRules(RulesOfBoth):
 
     @override
     def cut(self, state: Found, steps: int) -> State:
-        return state if steps > len(state.levels) else Found(state.levels[:steps])
+        if steps > len(state.levels):
+            return state
+        return Found(state.by_support, state.levels[:steps]) if steps else Found()
 
     @override
     def encode(self, state: Found) -> Any:
         if not self.steps(state):
             return None
-        return {"levels": state.levels, "rules": state.rules}
+        return {"by_support": state.by_support, "levels": state.levels, "rules": state.rules}
 
     @override
     def decode(self, value: Any) -> State:
@@ -210,7 +219,9 @@ class ExactRules(RulesOfBoth):
             return Found()
         levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
         rules = value["rules"]
-        return Found(levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules))
+        return Found(
+            value["by_support"], levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules)
+        )
 
     # What it brings.
 

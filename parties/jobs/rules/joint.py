@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
@@ -114,11 +115,13 @@ class RulesOfBoth(BySchema):
         from protocols.association import counted
 
         order = [*self.schema.features(self.target), self.target]
-        first = {name: self.items.index((name, values[0])) for name, values in self.schema.attributes.items()}
-        item_of = [range(first[name], first[name] + len(self.schema.attributes[name])) for name in order]
+        values = [len(self.schema.attributes[name]) for name in order]
+        places = np.array(
+            [(order.index(name), at) for name, domain in self.schema.attributes.items() for at in range(len(domain))]
+        )
 
         def count(sets: Sequence[tuple[int, ...]]) -> Any:
-            return counted(source.batches(), item_of, sets, len(self.items))
+            return counted(source.batches(), values, places, sets)
 
         return count, sum(int(piece[:, -1].sum()) for piece in source.batches())
 

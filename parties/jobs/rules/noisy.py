@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from parties.base.settings import required
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Document, Estimate, OnStep, State, Step
 from parties.jobs.release.noise import Noise, laplace, noisy_max
@@ -65,7 +66,7 @@ class NoisyRules(RulesOfBoth):
     def mechanisms(self) -> tuple[Noise, Noise]:
         """The noise of the choice, and that of the numbers."""
         settings = self.settings
-        half, replaced = exact(settings.epsilon) / 2, settings.adjacency == "replace"
+        half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
         choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
         rows = 0 if replaced else 1  # of a row that is replaced, the number of all rows does not change
         return choice, laplace(half, self.first + rows, settings.adjacency, settings.together)
@@ -159,7 +160,7 @@ class NoisyRules(RulesOfBoth):
         }
 
     def _is_frequent(self, count: int, rows: int) -> bool:
-        return count >= max(exact(self.settings.support) * rows, self.settings.k * self.settings.together)
+        return count >= exact(self.settings.support) * rows and count >= self.problem.least_rows
 
     def _rules(self, counts: dict[Items, int], rows: int) -> dict[tuple[Items, Items], Document]:
         """Return the rules that hold by these numbers, with their own: local work on what is public."""
