@@ -99,16 +99,16 @@ class Problem:
         joined = sum(_pairs([self.columns[end] for end in ends]) for ends in by_beginning.values())
         if joined > MOST_CANDIDATES:
             raise InputError(f"{joined:,} sets of {length} may be frequent, {most}: {FEWER}")
-        found = [
+        sets = [
             (*beginning, first, second)
             for beginning, ends in by_beginning.items()
             for first, second in combinations(sorted(ends), 2)
             if self.columns[first] != self.columns[second]
             and all(part in frequent for part in combinations((*beginning, first, second), length - 1))
         ]
-        if len(found) > limit:
-            raise InputError(f"{len(found):,} sets of {length} may be frequent, {most}: {FEWER}")
-        return found
+        if len(sets) > limit:
+            raise InputError(f"{len(sets):,} sets of {length} may be frequent, {most}: {FEWER}")
+        return sets
 
 
 def _pairs(columns: Sequence[int]) -> int:

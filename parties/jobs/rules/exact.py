@@ -141,7 +141,7 @@ class ExactRules(RulesOfBoth):
                 frequent(engine, self.problem, [()] * many, np.zeros(many, dtype=np.int64), 0)
             if rules:
                 some = [((0,), (1,))] * rules
-                holding(engine, self.problem, some, lambda asked: np.zeros(len(asked), dtype=np.int64), 0)
+                holding(engine, self.problem, some, lambda counted: np.zeros(len(counted), dtype=np.int64), 0)
 
         return forecast(conversation, profile).bytes
 

@@ -141,16 +141,16 @@ class NoisyRules(RulesOfBoth):
     @override
     def document(self, state: Chosen) -> Document:
         noise, greatest = self.mechanisms[1], Fraction(2 * self.settings.max_rows)
-        told = [number(opened, noise.reach(), Fraction(0), greatest) for opened in state.numbers]
-        rows = max(1, told[-1]["value"])
-        counts = dict(zip(state.sets, (count["value"] for count in told), strict=False))
+        numbers = [number(opened, noise.reach(), Fraction(0), greatest) for opened in state.numbers]
+        rows = max(1, numbers[-1]["value"])
+        counts = dict(zip(state.sets, (count["value"] for count in numbers), strict=False))
         held = self._rules(counts, rows)
         frequent = [items for items in state.sets if self._is_frequent(counts[items], rows)]
         rules = shown(frequent, list(held), self.settings.show)
         return {
             "sets": [self.named(items) for items in state.sets],
-            "counts": told[:-1],
-            "rows": told[-1],
+            "counts": numbers[:-1],
+            "rows": numbers[-1],
             "rules": [{"if": self.named(a), "then": self.named(b), **held[a, b]} for a, b in rules],
             "of": len(held),
             **self.about,
