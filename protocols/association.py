@@ -51,6 +51,7 @@ Levels = tuple[tuple[ItemSet, ...], ...]  # frequent sets of one item, of two, .
 Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of each set
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
+FEWER = "raise support, or name fewer columns"
 MOST_CELLS = 1 << 22  # of a table of counts in memory
 
 
@@ -65,6 +66,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
+    most: int | None = None  # candidates of a level, or rules
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:
@@ -82,8 +84,9 @@ class Problem:
         `InputError` if they are too many, or the rules of the sets so far are, which are decided in the end.
         """
         length = len(levels) + 1
-        if (rules := number_of_rules(levels)) > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
+        limit = self.most or MOST_CANDIDATES
+        most = f"at most {limit:,} are decided"
+        if (rules := number_of_rules(levels)) > limit:
             raise InputError(f"{rules:,} rules may hold, {most}: raise support, or lower max_length")
         if length == 1:
             return [(item,) for item in range(len(self.columns))]
@@ -95,17 +98,17 @@ class Problem:
             by_beginning.setdefault(items[:-1], []).append(items[-1])
         joined = sum(_pairs([self.columns[end] for end in ends]) for ends in by_beginning.values())
         if joined > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
-            raise InputError(
-                f"{joined:,} sets of {length} may be frequent, {most}: raise support, or name fewer columns"
-            )
-        return [
+            raise InputError(f"{joined:,} sets of {length} may be frequent, {most}: {FEWER}")
+        sets = [
             (*beginning, first, second)
             for beginning, ends in by_beginning.items()
             for first, second in combinations(sorted(ends), 2)
             if self.columns[first] != self.columns[second]
             and all(part in frequent for part in combinations((*beginning, first, second), length - 1))
         ]
+        if len(sets) > limit:
+            raise InputError(f"{len(sets):,} sets of {length} may be frequent, {most}: {FEWER}")
+        return sets
 
 
 def _pairs(columns: Sequence[int]) -> int:

@@ -45,6 +45,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "boost": [{"target": "outcome", "columns": ["age", "visits"], "rounds": 1, "depth": 1}],
     "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
     "quantile": [{"column": "visits"}],
+    "rules": [{"columns": ["age", "outcome"], "first": 3}],
     "scorecard": [{"columns": ["age"], "target": "outcome"}],
     "test chi2": [{"columns": ["age", "outcome"]}],
     "test proportions": [{"target": "outcome", "by": "age"}],

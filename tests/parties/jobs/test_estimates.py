@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from parties.jobs import kinds
 from parties.jobs.kind import Counted, Inputs, Kind, Step
+from parties.jobs.rules.exact import ExactRules
 from parties.jobs.tree.exact import ExactTree
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
@@ -56,6 +57,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("rank", {"target": "play", "measure": "iv", "max_rows": 40}, "exact"),
     ("rank", {"target": "play", "measure": "gini", "first": 1, "max_rows": 40}, "exact"),
     ("rules", {"columns": ["wind", "rain"], "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
+    ("rules", {"columns": ["wind", "rain"], "support": 0.1, "confidence": 0.1, "most": 20, "max_rows": 40}, "typical"),
+    ("rules", {"columns": ["wind", "rain", "play"], "first": 7, **NOISE}, "at most"),
     ("scorecard", {"target": "play", **NOISE}, "exact"),
     ("test chi2", {"columns": ["rain", "play"], "max_rows": 40}, "exact"),
     ("test proportions", {"target": "play", "by": "wind", **NOISE}, "exact"),
@@ -156,7 +159,7 @@ def test_an_estimate_is_what_it_says(
     except InputError as refused:  # of a table of which every cell would be hidden
         assume("nothing can be published" not in str(refused))
         raise
-    assert (most is not None) == (isinstance(task, ExactTree))
+    assert (most is not None) == isinstance(task, ExactTree | ExactRules)
     assert most is None or sum(cost.bytes_sent for cost in costs_of_run) <= most
     for own, counted in zip(costs_of_run, costs, strict=True):
         for field in FIELDS:
