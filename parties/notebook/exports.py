@@ -49,13 +49,11 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
     gets the empty text.
     """
     fitted = _fitted(classifier)
-    if fitted.tree_file_.others:
-        raise InputError("trees that vote have no ONNX model yet: smc predict classifies by them")
     about = {"target": fitted.tree_file_.target, "schema_digest": fitted.tree_file_.schema_digest}
     if fitted.edges_:
         about["bins"] = json.dumps(fitted.edges_)
     bins = {name: (edges, bin_labels(edges)) for name, edges in fitted.edges_.items()}
-    model = to_onnx(fitted.tree_, fitted.attributes_, about, bins)
+    model = to_onnx(fitted.tree_file_.trees, fitted.attributes_, about, bins)
     if path is not None:
         files.write_bytes(Path(path), model.SerializeToString())
     return model

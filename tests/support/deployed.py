@@ -52,6 +52,14 @@ def learnt(rows: pandas.DataFrame, target: str, kind: str) -> dict[str, Any]:
     """The content of a model's file, learnt from these rows alone."""
     if kind == "bayes":
         return bayes(rows, target)
+    if kind == "boosted":
+        made = JointBoostClassifier(target=target, exact=True, rounds=4, depth=3)
+        return made.fit(rows).document_
+    if kind == "linear":
+        draw = np.random.default_rng(3)
+        weights = {n: {v: draw.normal() for v in sorted(set(rows[n]))} for n in rows.columns if n != target}
+        columns = {name: {"weights": column} for name, column in weights.items()}
+        return {"target": target, "classes": sorted(set(rows[target]))[:2], "intercept": 0.1, "columns": columns}
     if kind == "forest":
         return JointForestClassifier(target=target, trees=7, seed=1, plain=True).fit(rows).tree_file_.fields()
     return JointID3Classifier(target=target, plain=True).fit(rows).tree_file_.fields()
