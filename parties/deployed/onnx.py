@@ -13,7 +13,8 @@ from parties.models.bayes import NaiveBayesModel
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import AnyModel
-from parties.models.trees.onnx import NO_CLASS, Graph, Step, to_onnx as trees_to_onnx
+from parties.models.trees.onnx import NO_CLASS, Graph, Step
+from parties.models.trees.onnx import to_onnx as trees_to_onnx
 from parties.models.trees.tree import TreeFile
 from smc.errors import InputError
 
@@ -63,9 +64,7 @@ def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
     return terms
 
 
-def _steps(
-    model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, int], weights: list[float]
-) -> list[Step]:
+def _steps(model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, int], weights: list[float]) -> list[Step]:
     """Return a tree whose leaves are numbers of `weights`, to which its own are added."""
     nodes, steps = [tree], []
     for node in nodes:  # grows while it is read

@@ -15,7 +15,6 @@ from parties.models.trees.drawing import draw_svg
 from parties.models.trees.onnx import to_onnx
 from parties.models.trees.text import to_dot, to_text
 from parties.notebook.binning import bin_labels
-from smc.errors import InputError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -41,7 +40,9 @@ def export_svg(classifier: JointID3Classifier) -> str:
 
 
 def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
-    """Return the tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
+    """Return the tree, or trees that vote, as an ONNX model, written to `path` if that is given.
+
+    `InputError` without the onnx library.
 
     Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
     schema, and in a column with `bins` the number itself (`frame.map(str)`), of which the model finds the bin; its

@@ -28,6 +28,7 @@ DATA = {  # and the target of each
     "wisconsin": "Class",
     "balance-scale": "Class Name",
 }
+KINDS = ["tree", "forest", "boosted", "linear", "bayes"]  # see `learnt`
 TYPED = Schema(
     {
         "age": Domain(read_type({"type": "integer", "low": 18, "high": 57, "missing": True})),
@@ -53,8 +54,9 @@ def learnt(rows: pandas.DataFrame, target: str, kind: str) -> dict[str, Any]:
     if kind == "bayes":
         return bayes(rows, target)
     if kind == "boosted":
-        made = JointBoostClassifier(target=target, exact=True, rounds=4, depth=3)
-        return made.fit(rows).document_
+        schema = Schema({name: tuple(sorted(set(rows[name]))) for name in rows.columns}, target)
+        made = JointBoostClassifier(schema, exact=True, rounds=4, depth=3, min_child_weight=1.0)
+        return made.fit(rows.drop(columns=target), rows[target]).document_
     if kind == "linear":
         draw = np.random.default_rng(3)
         weights = {n: {v: draw.normal() for v in sorted(set(rows[n]))} for n in rows.columns if n != target}

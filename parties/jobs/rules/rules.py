@@ -61,8 +61,9 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
 
 @dataclass(frozen=True)
 class Found:
-    """What is decided: the frequent sets of each length so far, and in the end the rules."""
+    """What is decided: which bound of a set is the larger, the frequent sets of each length, in the end the rules."""
 
+    by_support: bool | None = None
     levels: tuple[tuple[tuple[int, ...], ...], ...] = ()
     rules: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] | None = None
 
@@ -135,7 +136,8 @@ class AssociationRules(BySchema):
         settings = self.settings
         return [
             f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
-            f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows, and which rules "
+            f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows (first whether that "
+            f"share is {settings.k:,} rows), and which rules "
             f"of them hold with a confidence of {settings.confidence:.3g}"
             + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
             "No number of rows is told. A rule of confidence 1 says that no row of either is an exception.",
@@ -144,14 +146,14 @@ class AssociationRules(BySchema):
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`: a bit for each candidate."""
+        """See `Kind.opened`: a bit for each candidate, and first which bound is the larger."""
         steps = range(self.steps(state)) if step is None else [step]
-        return {"decision": sum(len(self._asked(self.cut(state, at))) for at in steps)}
+        return {"decision": sum(len(self._asked(self.cut(state, at))) + (at == 0) for at in steps)}
 
     @override
     def bits(self, step: Step) -> int:
         """See `Kind.bits`: a bit for each candidate."""
-        return step.size
+        return step.size + (step.number == 0)
 
     def _asked(self, state: Found) -> Sequence[Any]:
         """Return the candidates of the step that begins at this state."""
@@ -164,13 +166,15 @@ class AssociationRules(BySchema):
     @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: all values frequent, no pair, no rules."""
-        from protocols.association import frequent
+        from protocols.association import by_support, frequent
 
         def conversation(engine: Engine) -> None:
             singles = self.problem.candidates(())
             pairs = self.problem.candidates((tuple(singles),))
             for candidates in (singles, pairs):
                 with engine.session.phase(f"sets of {len(candidates[0])}"):
+                    if candidates is singles:
+                        by_support(engine, self.problem, 0)
                     frequent(engine, self.problem, candidates, np.zeros(len(candidates), dtype=np.int64), 0)
 
         return conversation
@@ -198,11 +202,13 @@ class AssociationRules(BySchema):
         from protocols.association import counted
 
         order = [*self.schema.features(self.target), self.target]
-        first = {name: self.items.index((name, values[0])) for name, values in self.schema.attributes.items()}
-        item_of = [range(first[name], first[name] + len(self.schema.attributes[name])) for name in order]
+        values = [len(self.schema.attributes[name]) for name in order]
+        places = np.array(
+            [(order.index(name), at) for name, domain in self.schema.attributes.items() for at in range(len(domain))]
+        )
 
         def count(sets: Sequence[tuple[int, ...]]) -> Any:
-            return counted(source.batches(), item_of, sets, len(self.items))
+            return counted(source.batches(), values, places, sets)
 
         return count, sum(int(piece[:, -1].sum()) for piece in source.batches())
 
@@ -222,7 +228,10 @@ class AssociationRules(BySchema):
                 length = len(state.levels) + 1
                 on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
                 with engine.session.phase(f"sets of {length}"):
-                    level = association.frequent(engine, self.problem, candidates, count(candidates), rows)
+                    if state.by_support is None:
+                        state = replace(state, by_support=association.by_support(engine, self.problem, rows))
+                    compared = rows if state.by_support else None
+                    level = association.frequent(engine, self.problem, candidates, count(candidates), compared)
                 state = replace(state, levels=(*state.levels, tuple(level)))
                 continue
             rules = association.rules_of(state.levels)
@@ -249,13 +258,15 @@ class AssociationRules(BySchema):
 
     @override
     def cut(self, state: Found, steps: int) -> State:
-        return state if steps > len(state.levels) else Found(state.levels[:steps])
+        if steps > len(state.levels):
+            return state
+        return Found(state.by_support, state.levels[:steps]) if steps else Found()
 
     @override
     def encode(self, state: Found) -> Any:
         if not self.steps(state):
             return None
-        return {"levels": state.levels, "rules": state.rules}
+        return {"by_support": state.by_support, "levels": state.levels, "rules": state.rules}
 
     @override
     def decode(self, value: Any) -> State:
@@ -263,7 +274,9 @@ class AssociationRules(BySchema):
             return Found()
         levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
         rules = value["rules"]
-        return Found(levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules))
+        return Found(
+            value["by_support"], levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules)
+        )
 
     # What it brings.
 

@@ -76,7 +76,7 @@ class Graph:
         return self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
 
     def number(self, name: str, texts: Mapping[str, int] | None = None) -> tuple[str, str, str]:
-        """Return which cells of a column are a missing number, or these texts, bool[rows, 1]; and what they stand for,
+        """Return which cells of a column are a missing number or these texts, bool[rows, 1]; what they stand for,
         int64[rows, 1], 0 for a missing number; and the numbers of all others, double[rows, 1].
         """
         from onnx import TensorProto
@@ -187,7 +187,9 @@ def _feature(graph: Graph, name: str, values: Sequence[str], bins: Bins | None) 
     edges, labels = bins
     number = {value: place for place, value in enumerate(values)}
     places = [number.get(category, UNKNOWN) for category in (*labels, MISSING[0])]
-    return graph.step("Gather", graph.constant(places), graph.bin(name, edges, dict.fromkeys(MISSING, len(labels))), axis=0)
+    return graph.step(
+        "Gather", graph.constant(places), graph.bin(name, edges, dict.fromkeys(MISSING, len(labels))), axis=0
+    )
 
 
 def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
@@ -232,18 +234,20 @@ def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> 
         return whole(int(arrays.children[arrays.first[position] + low])) if single else (position, low, high)
 
     steps: list[Step] = []
-    waiting = [(whole(0), 0, "")]
+    waiting = [(whole(0), 0, False)]
     while waiting:
-        (position, low, high), parent, side = waiting.pop()
+        (position, low, high), parent, holds = waiting.pop()
         number, ends = len(steps), cuts(position, low, high) if low < high else []
-        if side:
-            steps[parent] = steps[parent]._replace(**{side: number})
+        if holds:
+            steps[parent] = steps[parent]._replace(then=number)
+        elif number:
+            steps[parent] = steps[parent]._replace(otherwise=number)
         attribute = int(arrays.attribute[position])
         if ends:
             middle = ends[(len(ends) - 1) // 2]
             steps.append(Step(features[attribute], middle + 0.5, "BRANCH_LEQ"))
-            waiting.append((part(position, middle + 1, high), number, "otherwise"))
-            waiting.append((part(position, low, middle), number, "then"))
+            waiting.append((part(position, middle + 1, high), number, False))
+            waiting.append((part(position, low, middle), number, True))
         else:
             steps.append(Step(leaf=UNKNOWN if attribute >= 0 else labels[int(arrays.label[position])]))
     return steps

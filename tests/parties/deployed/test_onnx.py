@@ -14,8 +14,6 @@ import pytest
 from parties import cli
 from tests.support import deployed
 
-KINDS = ["tree", "forest", "boosted", "linear", "bayes"]
-
 
 def asked(model: Path, rows: Any, output: str = "label") -> list[Any]:
     """What the exported model says of the columns that it asks for."""
@@ -27,7 +25,7 @@ def asked(model: Path, rows: Any, output: str = "label") -> list[Any]:
     return said
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", deployed.KINDS)
 @pytest.mark.parametrize("name", deployed.DATA)
 def test_real_tables(name: str, kind: str, tmp_path: Path) -> None:
     rows = deployed.frame(name)

@@ -24,7 +24,7 @@ def asked(
         return [row[-1] for row in base.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest", "bayes"])
+@pytest.mark.parametrize("kind", deployed.KINDS)
 @pytest.mark.parametrize("name", deployed.DATA)
 def test_categories(name: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = deployed.frame(name)
@@ -48,6 +48,17 @@ def test_raw_cells(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     exact = expected if kind != "number" else pytest.approx(expected, rel=1e-5)
     assert by_table == exact
     assert by_schema == exact
+
+
+def test_rows_that_a_table_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = deployed.typed_rows(40).assign(agreed=["yes", "no", None, " true"] * 10)
+    model, _ = deployed.written(tmp_path, deployed.typed_model("linear"), rows)
+    config = deployed.configured(tmp_path)
+    config.write_text(config.read_text() + 'consent = "agreed"\nwhere = "TRY_CAST(age AS INT) >= 40 OR age IS NULL"\n')
+    assert cli.run(["predict", "--model", str(model), "--config", str(config), "--json"]) == 0
+    expected = json.loads(capsys.readouterr().out)["predictions"]
+    assert 0 < len(expected) < 20
+    assert asked(tmp_path, capsys, "--config", str(config)) == expected
 
 
 def test_unknown_values_have_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,41 @@ def test_all_sets_and_rules_of_any_rows(
     assert told(document) == by_hand([*one, *other], task)
 
 
+@pytest.mark.parametrize("cells", [1, 1 << 22])
+def test_sets_of_any_length_are_counted(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a table of all cells, or of those that rows are in where there are too many."""
+    monkeypatch.setattr(association, "MOST_CELLS", cells)
+    rng, values = np.random.default_rng(1), [2, 3, 4]
+    places = np.array([(column, at) for column, size in enumerate(values) for at in range(size)])
+    pieces = [np.column_stack([rng.integers(0, values, (size, 3)), rng.integers(1, 5, size)]) for size in (30, 0, 2)]
+    sets = [items for size in (3, 1, 2) for items in combinations(range(9), size)]
+    sets = [items for items in sets if len({int(places[item, 0]) for item in items}) == len(items)]
+    everything = np.concatenate(pieces)
+    expected = [
+        everything[(everything[:, places[list(items), 0]] == places[list(items), 1]).all(axis=1), -1].sum()
+        for items in sets
+    ]
+    assert association.counted(pieces, values, places, sets).tolist() == expected
+
+
+def test_only_pairs_of_different_columns_are_candidates() -> None:
+    """Two columns of 1,000 values: 1,000,000 pairs are few enough, 1,999,000 would not be."""
+    problem = association.Problem(tuple([0] * 1000 + [1] * 1000), 10, Fraction(1, 2))
+    assert len(problem.candidates((tuple((item,) for item in range(2000)),))) == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "support", "larger"), [(7, 0.5, False), (8, 0.5, True), (4, 1.0, True), (3, 1.0, False)]
+)
+def test_the_larger_bound_is_opened_first(rows: int, support: float, larger: bool) -> None:
+    """Of `rows` in all, the share is four at least, or is not: then four rows are frequent and three are not."""
+    task = task_of(k=4, support=support)
+    line = {"a": "1", "b": "x", "c": "1", "d": "0"}
+    state = state_of(task, ([line] * 2, [line] * (rows - 2)))
+    assert state.by_support is larger
+    assert told(task.document(state))[0] == by_hand([line] * rows, task)[0]
+
+
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw", "ferret")], ids=str)
 def test_engines_agree_and_open_what_they_say(profile: Profile) -> None:
     rng = np.random.default_rng(3)
