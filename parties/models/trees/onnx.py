@@ -117,7 +117,7 @@ class Graph:
         whole = self.step("Concat", *(features or [self.filled([0], np.int64)]), axis=1)
         nodes = [(place, number, step) for place, tree in enumerate(trees) for number, step in enumerate(tree)]
         ends = [(place, number, step.leaf) for place, number, step in nodes if step.mode == "LEAF"]
-        found = self.step(
+        leaves = self.step(
             "TreeEnsembleRegressor",
             self.step("Cast", whole, to=TensorProto.FLOAT),
             domain="ai.onnx.ml",
@@ -134,7 +134,7 @@ class Graph:
             target_ids=[place for place, _, _ in ends],
             target_weights=[float(leaf) for _, _, leaf in ends],
         )
-        return self.step("Cast", found, to=TensorProto.INT64)
+        return self.step("Cast", leaves, to=TensorProto.INT64)
 
     def model(self, output: str, about: Mapping[str, str], *, labels: Sequence[str] | None = None) -> ModelProto:
         """Return the model: its output is a "label" of these by the output's place, or without them a "number"."""
