@@ -62,9 +62,7 @@ def linked(axes: Sequence[Axes], tables: Sequence[Tabulated], needs: Sequence[Ne
         place = np.zeros(shape, dtype=np.int64)
         for row, column in np.ndindex(*shape):
             of_row = [(by, table.row_names[row])] if row < shape[0] - 1 else []
-            of_column = (
-                [(across, table.column_names[column])] if across is not None and column < shape[1] - 1 else []
-            )
+            of_column = [(across, table.column_names[column])] if across is not None and column < shape[1] - 1 else []
             place[row, column] = numbers.setdefault(tuple(sorted(of_row + of_column)), len(numbers))
         places.append(place)
         sign = signs((shape[0], shape[1]))

@@ -34,7 +34,9 @@ class Pram(Method):
     def _rows_add_up(self) -> Pram:
         for value, line in (self.matrix or {}).items():
             if abs(sum(line.values()) - 1) > 1e-9:
-                raise ValueError(f"matrix: the probabilities of {quoted(value)} add up to {sum(line.values()):g}, not 1")
+                raise ValueError(
+                    f"matrix: the probabilities of {quoted(value)} add up to {sum(line.values()):g}, not 1"
+                )
         if self.matrix is not None and self.model_fields_set & {"pd", "invariant"}:
             raise ValueError("matrix says all: leave pd and invariant out")
         return self

@@ -167,8 +167,9 @@ def test_the_edit_takes_more_of_small_areas() -> None:
     source = rows_of(town=["N"] * 900 + ["S"] * 60 + ["E"] * 40)
     moved = np.zeros(1000)
     for seed in range(40):
-        moved += ConfidentialityEdit(column="town", rate=0.03).run(source, coins(seed))[0].columns["town"] != (
-            source.columns["town"]
+        moved += (
+            ConfidentialityEdit(column="town", rate=0.03).run(source, coins(seed))[0].columns["town"]
+            != (source.columns["town"])
         )
     assert moved[900:].mean() > 3 * moved[:900].mean()
 
@@ -272,7 +273,9 @@ def test_local_suppression_is_minimal(table: tuple[int, list[tuple[int, int]]]) 
         shown = hidden.copy()
         shown[tuple(cell)] = False
         assert not is_safe(codes, shown, k)
-    fewest = min(sum(c) for c in product([0, 1], repeat=codes.size) if is_safe(codes, np.array(c).reshape(-1, 2) > 0, k))
+    fewest = min(
+        sum(c) for c in product([0, 1], repeat=codes.size) if is_safe(codes, np.array(c).reshape(-1, 2) > 0, k)
+    )
     assert fewest <= hidden.sum() <= 2 * fewest + 1  # at least none if none is needed
 
 
