@@ -1,11 +1,13 @@
 """How fast columns of numbers are read in pieces: seconds a pass of each kind of job, and peak memory.
 
-    python -m benchmarks.streaming [--rows N] [--memory 1GB] [--threads N] [--out FILE.json] [--markdown]
+    python -m benchmarks.streaming [--rows N] [--times M] [--memory 1GB] [--threads N] [--out FILE.json] [--markdown]
 
 The rows are made by DuckDB in a temporary Parquet file: 20 columns of floats with two decimals between 0 and 10, and a
-class of two; there should be 30 bytes of disk for each row. Every figure is of a process of its own. Beside each pass
-of ours stands DuckDB's plain scan of the file with the same sums in SQL, in floating point: nothing is checked there,
-placed on a public grid, clipped or exact. Processor seconds tell more than seconds on a machine that is busy otherwise.
+class of two; there should be 30 bytes of disk for each row. With --times the file has M names and is read under each.
+Every figure is of a process of its own. Beside each pass of ours stands DuckDB's plain scan of the files with the same
+sums in SQL, in floating point: nothing is checked there, placed on a public grid, clipped or exact. What has few values
+is counted by one query before all passes, and that is the figure. Processor seconds tell more than seconds on a machine
+that is busy otherwise.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import resource
 import tempfile
 import time
@@ -30,6 +33,8 @@ from parties.bench.machine import facts
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.release.marginals import Marginals
+from parties.jobs.release.mean import Mean
+from parties.jobs.release.median import Median
 from parties.sources import TableSettings, open_table
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
@@ -43,6 +48,8 @@ KINDS = {
     "regress, least squares": "moments",
     "cluster, a round of 4 clusters": "clusters",
     "synthesise, counts of 190 pairs": "pairs",
+    "release mean, by class": "mean",
+    "release median, by class": "median",
 }
 
 
@@ -76,13 +83,17 @@ def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
         distances = ", ".join(f"{distance} d{i}" for i, distance in enumerate(apart))
         places = f"SELECT *, CASE {chosen} END c FROM (SELECT *, {distances} FROM rows)"
         query = f"SELECT c, count(*), {sums} FROM ({places}) GROUP BY c"
+    elif what == "mean":
+        query = "SELECT y, sum(x0), count(x0) FROM rows GROUP BY y"
+    elif what == "median":
+        query = "SELECT y, x0, count(*) FROM rows GROUP BY y, x0"
     elif what == "pairs":
         sets = ", ".join(f"({a}, {b})" for a, b in pairs)
         places = ", ".join(f"least(floor({name}), 9)::TINYINT {name}" for name in NAMES)
         query = f"SELECT {', '.join(NAMES)}, count(*) FROM (SELECT {places} FROM rows) GROUP BY GROUPING SETS ({sets})"
     with duckdb.connect(config=options) as database:
         database.execute("SET enable_progress_bar = false")
-        return timed(lambda: database.execute(query.replace("FROM rows", f"FROM '{path}'")).fetchall())
+        return timed(lambda: database.execute(query.replace("FROM rows", f"FROM '{path.parent}/*.parquet'")).fetchall())
 
 
 def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -> dict[str, Any]:
@@ -101,10 +112,16 @@ def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -
     elif what == "clusters":
         given = {"bounds": ("0:10",) * 20, "k": CLUSTERS, "method": "in-process"}
         task = made(Cluster, own | given, schema)
-    else:
+    elif what == "pairs":
         task = made(Marginals, own | {"ways": 2, "delta": 1e-12}, schema)
-    table = TableSettings(source=str(path), schema=path, max_rows=rows, memory=memory, threads=threads)
+    else:
+        schema = Schema({"x0": REAL, "y": ("no", "yes")})
+        known = {"max_rows": rows, "epsilon": 1.0, "column": "x0", "by": ("y",)}
+        task = made({"mean": Mean, "median": Median}[what], known, schema)
+    table = TableSettings(source=f"{path.parent}/*.parquet", schema=path, max_rows=rows, memory=memory, threads=threads)
     with open_table(table, task.schema, task.target, task.columns, task.streamed) as source:
+        if what in ("mean", "median"):
+            return timed(lambda: (source.check(), task.own_rows(source)))
         reading = timed(source.check)
         if what == "gradient":
             sums = task.method.own(task.own_rows(source))
@@ -153,6 +170,7 @@ def main() -> None:
     """Make the rows, measure, print and write the figures."""
     parser = argparse.ArgumentParser(description="Seconds a pass over columns of numbers, and memory.")
     parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--times", type=int, default=1, help="so many times these rows")
     parser.add_argument("--memory", default="1GB", help="DuckDB's limit")
     parser.add_argument("--threads", type=int, help="DuckDB's threads; default: all cores")
     parser.add_argument("--out", type=Path)
@@ -164,15 +182,18 @@ def main() -> None:
         path = Path(directory) / "rows.parquet"
         with ProcessPoolExecutor(1, fresh) as worker:
             worker.submit(make, path, given.rows).result()
+        for place in range(1, given.times):
+            os.link(path, path.with_name(f"{place}.parquet"))
+        rows = given.rows * given.times
         for kind, what in KINDS.items():
             with ProcessPoolExecutor(1, fresh) as worker:
                 plain = worker.submit(scan, what, path, given.threads).result()
             with ProcessPoolExecutor(1, fresh) as worker:
-                ours = worker.submit(stream, what, path, given.rows, given.memory, given.threads).result()
+                ours = worker.submit(stream, what, path, rows, given.memory, given.threads).result()
             passes.append({"kind": kind, "ours": ours, "duckdb": plain})
             print(json.dumps(passes[-1]), flush=True)
         size = path.stat().st_size
-    about = {"rows": given.rows, "columns": 20, "bytes": size, "memory": given.memory, "threads": given.threads}
+    about = {"rows": rows, "columns": 20, "bytes": size * given.times, "memory": given.memory, "threads": given.threads}
     report = {"machine": facts(("duckdb", "numpy", "pyarrow")), "streaming": about, "passes": passes}
     if given.markdown:
         print(markdown(report))

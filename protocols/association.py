@@ -9,8 +9,9 @@ and of all rules X -> Y of frequent sets X u Y, X and Y not empty and apart, tho
 
     n(X u Y) >= confidence n(X)  and  n(X u Y) N >= lift n(X) n(Y).
 
-Leakage: nothing else. The candidates of a level are made of the frequent sets of the level before, as are those for
-rules; each opened bit is a statement about one of them, and belongs to the output: a candidate is frequent or not, a
+Leakage: one bit more, opened first: whether support N >= least_rows, so that a set is compared with the larger of the
+two bounds only. The candidates of a level are made of the frequent sets of the level before, as are those for rules;
+each other opened bit is a statement about one of them, and belongs to the output: a candidate is frequent or not, a
 rule holds or not. No count is opened. The bounds are public, so are sizes and the order of all messages, given the
 output. Security is that of the engine. A rule of confidence 1 says that there is no exception among the rows of both.
 
@@ -18,27 +19,31 @@ Papers: Agrawal, Srikant, "Fast Algorithms for Mining Association Rules" (VLDB 1
 Preserving Distributed Mining of Association Rules on Horizontally Partitioned Data" (IEEE TKDE 16, 2004), whose secure
 union and sum need three parties or more: here both thresholds are circuits on two parties' counts.
 
-Cost of c candidates, counts of w bits: linear thresholds of both bounds, about 2 w + 20 ANDs and one bit opened each;
-of r rules likewise, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
+Cost of c candidates, counts of w bits: a linear threshold, about w + 5 ANDs and one bit opened each; of r rules
+likewise, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocols.counts import Indices
 from protocols.inputs import checked
-from protocols.threshold import reached, side_bits
+from protocols.threshold import decided, reached, side_bits
 from smc.circuit import Builder, Form, Netlist, all_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 
 ItemSet = tuple[int, ...]  # items in rising order
 Rule = tuple[ItemSet, ItemSet]  # if, then
@@ -46,6 +51,8 @@ Levels = tuple[tuple[ItemSet, ...], ...]  # frequent sets of one item, of two, .
 Counting = Callable[[Sequence[ItemSet]], Indices]  # own rows with all items of each set
 MOST_CANDIDATES = 1 << 20  # sets of a level, or rules
 MOST_BITS = 62
+FEWER = "raise support, or name fewer columns"
+MOST_CELLS = 1 << 22  # of a table of counts in memory
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
+    most: int | None = None  # candidates of a level, or rules
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:
@@ -76,8 +84,9 @@ class Problem:
         `InputError` if they are too many, or the rules of the sets so far are, which are decided in the end.
         """
         length = len(levels) + 1
-        if (rules := number_of_rules(levels)) > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
+        limit = self.most or MOST_CANDIDATES
+        most = f"at most {limit:,} are decided"
+        if (rules := number_of_rules(levels)) > limit:
             raise InputError(f"{rules:,} rules may hold, {most}: raise support, or lower max_length")
         if length == 1:
             return [(item,) for item in range(len(self.columns))]
@@ -87,19 +96,24 @@ class Problem:
         by_beginning: dict[ItemSet, list[int]] = {}
         for items in levels[-1]:
             by_beginning.setdefault(items[:-1], []).append(items[-1])
-        joined = sum(len(ends) * (len(ends) - 1) // 2 for ends in by_beginning.values())
+        joined = sum(_pairs([self.columns[end] for end in ends]) for ends in by_beginning.values())
         if joined > MOST_CANDIDATES:
-            most = f"at most {MOST_CANDIDATES:,} are decided"
-            raise InputError(
-                f"{joined:,} sets of {length} may be frequent, {most}: raise support, or name fewer columns"
-            )
-        return [
+            raise InputError(f"{joined:,} sets of {length} may be frequent, {most}: {FEWER}")
+        sets = [
             (*beginning, first, second)
             for beginning, ends in by_beginning.items()
             for first, second in combinations(sorted(ends), 2)
             if self.columns[first] != self.columns[second]
             and all(part in frequent for part in combinations((*beginning, first, second), length - 1))
         ]
+        if len(sets) > limit:
+            raise InputError(f"{len(sets):,} sets of {length} may be frequent, {most}: {FEWER}")
+        return sets
+
+
+def _pairs(columns: Sequence[int]) -> int:
+    """Return how many pairs of items of different columns there are, from the column of each."""
+    return (len(columns) ** 2 - sum(number**2 for number in Counter(columns).values())) // 2
 
 
 def number_of_rules(levels: Levels) -> int:
@@ -117,14 +131,27 @@ def rules_of(levels: Levels) -> list[Rule]:
     ]
 
 
-def frequent(
-    engine: Engine, problem: Problem, candidates: Sequence[ItemSet], own_counts: Indices, rows: int
-) -> list[ItemSet]:
-    """Open which of the candidates are frequent. `own_counts` is int64[candidates], this party's, of `rows` in all."""
+def by_support(engine: Engine, problem: Problem, rows: int) -> bool:
+    """Open whether the share `support` of all rows is `least_rows` at least; `rows` is this party's number."""
     share, scale = problem.support.numerator, problem.support.denominator
-    least = problem.least_rows if engine.party == 0 else 0
-    sides = [scale * own_counts - share * rows, own_counts - least]
-    opened = _opened(engine, sides, [scale * problem.max_rows, max(problem.max_rows, least)])
+    side = share * rows - (scale * problem.least_rows if engine.party == 0 else 0)
+    return bool(decided(engine, np.array([side]), max(share * problem.max_rows, scale * problem.least_rows))[0])
+
+
+def frequent(
+    engine: Engine, problem: Problem, candidates: Sequence[ItemSet], own_counts: Indices, rows: int | None
+) -> list[ItemSet]:
+    """Open which of the candidates are frequent. `own_counts` is int64[candidates], this party's, of `rows` in all.
+
+    `rows` is `None` if `least_rows` is the larger bound; see `by_support`.
+    """
+    if rows is None:
+        sides = own_counts - (problem.least_rows if engine.party == 0 else 0)
+        bound = max(problem.max_rows, problem.least_rows)
+    else:
+        scale = problem.support.denominator
+        sides, bound = scale * own_counts - problem.support.numerator * rows, scale * problem.max_rows
+    opened = decided(engine, sides, bound)
     return [items for items, bit in zip(candidates, opened, strict=True) if bit]
 
 
@@ -137,77 +164,83 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
         for lines in zip(*((tuple(sorted((*a, *b))), a, b) for a, b in rules), strict=True)
     )
     share, scale = problem.confidence.numerator, problem.confidence.denominator
-    sides = [scale * both - share * of_if]
-    products = None if problem.lift == 0 else (both, of_if, of_then, np.full(len(rules), rows, dtype=np.int64))
-    opened = _opened(engine, sides, [scale * problem.max_rows], products, problem)
+    sides, bound = scale * both - share * of_if, scale * problem.max_rows
+    if problem.lift == 0:
+        opened = decided(engine, sides, bound)
+    else:
+        counts_of = both, of_if, of_then, np.full(len(rules), rows, dtype=np.int64)
+        opened = _lifted(engine, problem, side_bits(sides, bound), counts_of)
     return [rule for rule, bit in zip(rules, opened, strict=True) if bit]
 
 
-def _opened(
-    engine: Engine,
-    sides: Sequence[Indices],
-    bounds: Sequence[int],
-    products: Sequence[Indices] | None = None,
-    problem: Problem | None = None,
-) -> Indices:
-    """Open whether the sums of all sides are 0 or more, uint8[questions]; and, of products, whether lift is reached."""
-    widths = tuple(bound.bit_length() + 1 for bound in bounds)
-    lifted: tuple[int, int, int] | None = None
-    if products is not None and problem is not None:
-        lifted = problem.max_rows.bit_length(), problem.lift.numerator, problem.lift.denominator
-    netlist = _netlist(widths, lifted, engine.form)
-    matrices = [side_bits(side, bound) for side, bound in zip(sides, bounds, strict=True)]
-    if products is not None and lifted is not None:
-        matrices += [bitpack.from_integers(checked(part, lifted[0], "the count"), lifted[0]) for part in products]
-    inputs = np.concatenate(matrices)
+def _lifted(engine: Engine, problem: Problem, sides: BitMatrix, counts: Sequence[Indices]) -> NDArray[np.uint8]:
+    """Open whether confidence and lift are reached, uint8[rules], of the counts of both, if, then and all rows."""
+    width = problem.max_rows.bit_length()
+    netlist = _lift(len(sides), width, problem.lift, engine.form)
+    inputs = np.concatenate([sides, *(bitpack.from_integers(checked(n, width, "the count"), width) for n in counts)])
     size = max(1, engine.comfortable // len(inputs))
-    parts = []
-    for start in range(0, max(1, inputs.shape[1]), size):
-        parts.append(engine.run(netlist, *engine.both(inputs[:, start : start + size]))[0])
-    (opened,) = engine.reveal(Bits.join(parts))
-    return np.asarray(opened[0])
+    starts = range(0, inputs.shape[1], size)
+    (opened,) = engine.reveal(
+        Bits.join([engine.run(netlist, *engine.both(inputs[:, i : i + size]))[0] for i in starts])
+    )
+    return opened[0]
 
 
 @lru_cache(maxsize=64)
-def _netlist(widths: tuple[int, ...], lifted: tuple[int, int, int] | None, form: Form) -> Netlist:
-    """Build one bit of party 0's and party 1's sides, and of four counts each if lift (a / b) is asked for."""
+def _lift(side: int, width: int, lift: Fraction, form: Form) -> Netlist:
+    """Build "the sum of the sides is 0 or more, and n(both) N >= lift n(if) n(then)", of counts of `width` bits."""
     builder = Builder(form)
-    length = sum(widths) + (4 * lifted[0] if lifted else 0)
-    left, right = builder.input(length), builder.input(length)
-    start, conditions = 0, []
-    for width in widths:
-        place = slice(start, start + width)
-        conditions.append(reached(left[place].as_signed(), right[place].as_signed()))
-        start += width
-    if lifted is not None:
-        width, a, b = lifted
-        both, of_if, of_then, rows = (
-            left[at : at + width].wide_add(right[at : at + width]) for at in range(start, length, width)
-        )
-        conditions.append(both * rows * b >= of_if * of_then * a)
-    builder.output(all_of(conditions))
+    left, right = builder.input(side + 4 * width), builder.input(side + 4 * width)
+    both, of_if, of_then, rows = (
+        left[at : at + width].wide_add(right[at : at + width]) for at in range(side, side + 4 * width, width)
+    )
+    confident = reached(left[:side].as_signed(), right[:side].as_signed())
+    lifted = both * rows * lift.denominator >= of_if * of_then * lift.numerator
+    builder.output(all_of([confident, lifted]))
     return builder.build()
 
 
-def counted(lines: Iterable[Indices], item_of: Sequence[Sequence[int]], sets: Sequence[ItemSet], items: int) -> Indices:
+def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, sets: Sequence[ItemSet]) -> Indices:
     """Count own rows with all items of each set, int64[sets].
 
-    Each piece of `lines` is int64[rows, columns + 1], the category of each column and how many rows there are;
-    `item_of[column][category]` is the item's number, -1 if there is none.
+    Each piece of `lines` is int64[rows, columns + 1], the category of each column, of `values[column]` many, and how
+    many rows there are; `places` is int64[items, 2], the column and the category of each item.
     """
     totals = np.zeros(len(sets), dtype=np.int64)
-    by_beginning: dict[ItemSet, list[int]] = {}
-    for place, item_set in enumerate(sets):
-        by_beginning.setdefault(item_set[:-1], []).append(place)
-    lasts = {beginning: [sets[place][-1] for place in places] for beginning, places in by_beginning.items()}
+    groups = list(_by_columns(places, sets))
     for piece in lines:
-        has = np.zeros((len(piece), items + 1), dtype=bool)
-        for column, numbers in enumerate(item_of):
-            has[np.arange(len(piece)), np.asarray(numbers)[piece[:, column]]] = True  # -1 is the one behind all items
-        weights = piece[:, -1].astype(np.float64)
-        by_item = has.astype(np.float64)  # sums of numbers of rows below 2^53 are exact
-        for beginning, places in by_beginning.items():
-            inside = has[:, list(beginning)].all(axis=1)
-            sums = np.matmul(weights[inside], by_item[inside][:, lasts[beginning]])
-            totals[places] += sums.astype(np.int64)
+        categories, weights = np.ascontiguousarray(piece[:, :-1].T), piece[:, -1].astype(np.float64)  # exact below 2^53
+        for columns, wanted, numbers in groups:
+            shape = [values[column] for column in columns]
+            cells = _cell(shape, [categories[column] for column in columns])
+            codes = _cell(shape, list(wanted.T))
+            if math.prod(shape) <= MOST_CELLS:
+                totals[numbers] += np.bincount(cells, weights, minlength=math.prod(shape))[codes].astype(np.int64)
+                continue
+            there, at = np.unique(cells, return_inverse=True)
+            sums, found_at = np.bincount(at, weights), np.searchsorted(there, codes).clip(max=max(0, len(there) - 1))
+            if len(there):
+                totals[numbers] += np.where(there[found_at] == codes, sums[found_at], 0).astype(np.int64)
     return totals
+
+
+def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tuple[int, ...], Indices, Indices]]:
+    """Yield the columns of sets that speak of the same ones, their categories int64[n, columns], and their numbers."""
+    chosen = np.fromiter(sets, dtype=object, count=len(sets))
+    lengths = np.array([len(items) for items in sets], dtype=np.int64)
+    for length in np.unique(lengths):
+        numbers = np.flatnonzero(lengths == length)
+        items = np.array(chosen[numbers].tolist(), dtype=np.int64)
+        columns, group = np.unique(places[items, 0], axis=0, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+        for names, part in zip(columns, parts, strict=True):
+            yield tuple(names.tolist()), places[items[part], 1], numbers[part]
+
+
+def _cell(shape: Sequence[int], categories: Sequence[Indices]) -> Indices:
+    """Return the number of the cell of each row of categories, in a table of this shape; at most 2^62 cells."""
+    cells = np.zeros(len(categories[0]), dtype=np.int64)
+    for size, column in zip(shape, categories, strict=True):
+        cells = cells * size + column
+    return cells

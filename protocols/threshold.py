@@ -5,7 +5,8 @@ sum_i c_i (n_i^0 + n_i^1) of both parties' counts, which it computes by itself. 
 opened to both: whether the form is at least 0. Leakage: the number of questions and the public bound on a side. What
 is opened tells at most a bit each; how questions that follow one another find a count is in docs/security.md.
 
-Cost of n questions of sides of w bits, the sign included: n w input bits from each party, n w ANDs, n bits opened.
+Cost of n questions of sides of w bits, the sign included: n w input bits from each party, n w ANDs (in a shallow
+circuit, of up to 2^14 questions with shared bits, about 2 n w), n bits opened.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 MOST_BITS = 63  # of a side, its sign included
+FEW = 1 << 14  # questions at once; of more, gates cost more than the rounds of a circuit of few gates
 
 
 @lru_cache(maxsize=64)
@@ -53,7 +55,8 @@ def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
     `InputError` if a side is beyond the public bound, or the bound beyond what fits.
     """
     matrix = side_bits(sides, bound)
-    return engine.run(_netlist(len(matrix), engine.form), *engine.both(matrix))[0]
+    form = engine.form if len(sides) <= FEW else "size"
+    return engine.run(_netlist(len(matrix), form), *engine.both(matrix))[0]
 
 
 def decided(engine: Engine, sides: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -86,6 +87,27 @@ class StatusLine:
         if self._status is not None:
             self._status.start()
         return answer.strip().casefold() in ("y", "yes")
+
+    @contextmanager
+    def waiting(self, what: str, seconds: float, first: float = 2, again: float = 15) -> Iterator[None]:
+        """Say what is waited for, and for how long at most: after the first seconds, and again and again."""
+        came, end = threading.Event(), time.monotonic() + seconds
+
+        def tell() -> None:
+            pause = first
+            while not came.wait(pause):
+                line = f"{what}, {max(0.0, end - time.monotonic()):.0f} s at most"
+                self.doing(line)
+                self.log(line)
+                pause = again if self._status is None else 1
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            came.set()
+            teller.join()
 
     def log(self, what: str) -> None:
         """Write a line where no animation shows that something is going on."""

@@ -206,6 +206,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "evaluate report": ("histogram",),
     "survive curve": ("histogram",),
     "quantile": ("joint-median",),
+    "rules": ("top-places", "histogram"),
     "scorecard": ("naive-bayes",),
     "test chi2": ("histogram",),
     "test proportions": ("histogram",),

@@ -44,7 +44,8 @@ def export(
 ) -> None:
     """Write a model as an SQL query, as ONNX or as PMML 4.4. It says of rows what `smc predict` says.
 
-    Cells are categories as the model has them; with --schema raw values of its types, with --config those of a table.
+    Cells are categories as the model has them; with --schema raw values of its types, with --config those of a table,
+    and an SQL query leaves out the rows that the table does.
     Trees, forests, linear models, boosted trees and naive Bayes (scorecards are one) are exported.
     """
     if schema_file is not None and config_file is not None:
@@ -75,14 +76,15 @@ def export(
         with needing("SQL"):
             from parties.deployed.sql import to_sql
 
-        types = None
+        types, conditions = None, None
         if mapped is not None:
             from parties.sources import open_rows
+            from parties.sources.choosing import conditions_of
 
             with open_rows(mapped) as opened:
                 opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
-                types = dict(opened.types)
-        text = to_sql(model, columns, rows, dialect, types)
+                types, conditions = dict(opened.types), conditions_of(opened, mapped)
+        text = to_sql(model, columns, rows, dialect, types, conditions or ())
     if out is None:
         print(text, end="")
     else:

@@ -10,7 +10,7 @@ from parties.base import console, files
 from parties.commands.options import FILE
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
-from parties.commands.rows import choose, paths
+from parties.commands.rows import CONFIG, choose, paths
 
 
 def add_to(group: click.Group) -> None:
@@ -46,14 +46,19 @@ def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | 
 @click.option("--name", required=True, help="What the view is called.")
 @click.option("--role", help="Whose view it is: columns that the plan unmasks for this role stand in clear.")
 @click.option("--out", type=FILE, help="Write the statement here  [standard output]")
-def view(plan_file: Path, name: str, role: str | None, out: Path | None) -> None:
-    """The SQL statement of a view that shows a table through its masks, to be run by who owns the table."""
+@CONFIG
+def view(plan_file: Path, name: str, role: str | None, out: Path | None, config_file: Path | None) -> None:
+    """The SQL statement of a view that shows a table through its masks, to be run by who owns the table.
+
+    With --config it shows no row that a table of party.toml there leaves out by `where` or consent.
+    """
     from parties.alone.publish.settings import read
     from parties.alone.publish.views import view as statement
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *paths(plan.source)])
+    check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
+    choose(plan, config_file)
     with open_rows(plan) as rows:
         text = statement(rows, plan, name, role)
     if out is None:

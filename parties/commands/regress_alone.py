@@ -1,4 +1,4 @@
-"""`smc regress alone`: a linear classifier of one's own table, with noise; nobody else takes part."""
+"""`smc regress alone`: a linear model of one's own table, with noise; nobody else takes part."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from parties.alone.regression.losses import LossName, loss
 from parties.alone.regression.perturbation import Way, perturbed
 from parties.base import console, files
 from parties.base.randomness import private
+from parties.base.settings import validated
 from parties.commands.options import FILE, Between, json_option
 from parties.jobs.regress import result
+from parties.jobs.regress.own import own_squares
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
+from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
 from parties.tables import rows as tables
@@ -31,14 +34,19 @@ from smc.errors import InputError
 )
 @click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
 @click.option("--schema", "schema_file", type=FILE, required=True, help="Their columns and values, which are public.")
-@click.option("--target", metavar="COLUMN", help="The class column, of two classes  [target in the schema]")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The class column, of two classes; of least squares and ridge, of numbers  [target in the schema]",
+)
 @click.option("--columns", metavar="LIST", help="The columns to predict from, with commas  [all of the schema]")
 @click.option("--numeric", metavar="LIST", help="Which of them are numbers, bounded by the values in the schema")
 @click.option(
     "--method",
-    type=click.Choice(["objective", "output"]),
+    type=click.Choice(["objective", "output", *SQUARES]),
     default="objective",
-    help="Where the noise is: in what is minimised, or on the minimiser  [objective]",
+    help="Where the noise is: in what is minimised, or on the minimiser; of a target of numbers, on second moments  "
+    "[objective]",
 )
 @click.option(
     "--loss",
@@ -57,10 +65,19 @@ from smc.errors import InputError
     "--lambda",
     "regularisation",
     type=Between(0, 1, min_open=True),
-    required=True,
-    help="Regularisation, chosen without a look at the rows",
+    help="Regularisation, chosen without a look at the rows; ridge: 0.001 if left out",
 )
 @click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
+@click.option(
+    "--delta",
+    type=Between(0, 1, min_open=True, max_open=True),
+    help="Least squares, ridge: the chance that epsilon does not hold  [a thousandth of one over all rows, or less]",
+)
+@click.option(
+    "--max-rows",
+    type=click.IntRange(1, 1 << 31),
+    help=f"Least squares, ridge: public bound on the rows  [{MAX_ROWS}]",
+)
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
 @json_option
@@ -70,27 +87,69 @@ def alone(
     target: str | None,
     columns: str | None,
     numeric: str | None,
-    method: Way,
+    method: Way | Method,
     named: LossName,
     huber: float,
-    regularisation: float,
+    regularisation: float | None,
     epsilon: float,
+    delta: float | None,
+    max_rows: int | None,
     out: Path | None,
     svg: Path | None,
     as_json: bool,
 ) -> None:
     """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
-    What is promised is of one row replaced by another; the number of rows is told.
+    What is promised is of one row replaced by another; the number of rows is told. Least squares and ridge are for a
+    target of numbers, and as of both parties' rows: a row's presence is hidden, and rows are read in pieces.
     """
     files.check_outputs({"--out": out, "--svg": svg}, [data, schema_file])
+    if method == "objective" or method == "output":  # `in` tells no types apart
+        if delta is not None or max_rows is not None:
+            flag = "--max-rows" if delta is None else "--delta"
+            raise InputError(f"{flag}: is for least squares and ridge: leave it out")
+        if regularisation is None:
+            raise InputError("--lambda: is missing: choose it without a look at the rows, 0.001 for example")
+        listed = _listed(columns), _listed(numeric)
+        document = _classifier(data, schema_file, target, *listed, method, named, huber, regularisation, epsilon)
+    else:
+        flags = {"target": target, "columns": _listed(columns), "numeric": _listed(numeric), "lambda": regularisation}
+        flags |= {"method": method, "epsilon": epsilon, "delta": delta, "max_rows": max_rows}
+        there = {key: value for key, value in flags.items() if value is not None}
+        with console.progress("fitting"):
+            document = own_squares(validated(RegressSettings, {"data": data, "schema": schema_file, **there}))
+    if out is not None:
+        files.write_json(out, document)
+    if svg is not None:
+        files.write_text(svg, result.picture(document))
+    if as_json:
+        console.print_json(document)
+        return
+    console.out.print(result.text(document), end="")
+    if written := [str(path) for path in (out, svg) if path is not None]:
+        console.err.print(f"written: {', '.join(written)}")
+
+
+def _classifier(
+    data: Path,
+    schema_file: Path,
+    target: str | None,
+    columns: tuple[str, ...] | None,
+    numeric: tuple[str, ...] | None,
+    method: Way,
+    named: LossName,
+    huber: float,
+    regularisation: float,
+    epsilon: float,
+) -> dict[str, Any]:
+    """Return the model file of a classifier."""
     schema = schemas.load(schema_file)
     label = schema.choose_target(target)
-    features, used = features_of(schema, label, _listed(columns), _listed(numeric))
+    features, used = features_of(schema, label, columns, numeric)
     with console.progress("fitting"):
         rows = rows_of(_source(data, used, label), features)
         fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
-    document: dict[str, Any] = {
+    return {
         "method": method,
         "loss": named,
         **({"huber": huber} if named == "huber" else {}),
@@ -104,16 +163,6 @@ def alone(
         "schema_digest": used.digest(),
         **result.model(label, classes_of(used, label), features, fit.weights),
     }
-    if out is not None:
-        files.write_json(out, document)
-    if svg is not None:
-        files.write_text(svg, result.picture(document))
-    if as_json:
-        console.print_json(document)
-        return
-    console.out.print(result.text(document), end="")
-    if written := [str(path) for path in (out, svg) if path is not None]:
-        console.err.print(f"written: {', '.join(written)}")
 
 
 def _source(data: Path, schema: Schema, target: str) -> RowCounts:

@@ -40,13 +40,15 @@ def to_sql(
     rows: str = "rows",
     dialect: str = "duckdb",
     types: Mapping[str, dt.DataType] | None = None,
+    conditions: Sequence[exp.Expr] = (),
 ) -> str:
     """Return the query that predicts for a table called `rows`, in the column "predicted TARGET".
 
     `types` are those of the table's columns; without them, numbers and days are as the schema has them, all else text.
+    Rows for which not all `conditions` hold are left out.
     `InputError` for a type that holds no categories, or not what the schema says.
     """
-    return _Query(model, asked, dialect).text(rows, types)
+    return _Query(model, asked, dialect).text(rows, types, conditions)
 
 
 class _Query:
@@ -56,7 +58,7 @@ class _Query:
         self._model, self._asked, self._dialect = model, asked, dialect
         self._place = {name: place for place, name in enumerate(asked)}
 
-    def text(self, rows: str, types: Mapping[str, dt.DataType] | None) -> str:
+    def text(self, rows: str, types: Mapping[str, dt.DataType] | None, conditions: Sequence[exp.Expr]) -> str:
         """See `to_sql`."""
         stages = [
             {f"smc_c{place}": self._cell(ask, types) for place, ask in enumerate(self._asked.values())},
@@ -78,6 +80,8 @@ class _Query:
         ]
         lines += [f"-- smc_c{place}: {printable(name)}" for name, place in self._place.items()]
         before, number = self._name(rows), 0
+        if conditions:
+            before += f"\n  WHERE {exp.and_(*conditions, copy=True).sql(dialect=self._dialect)}"
         for stage in filter(None, stages):
             columns = "".join(f",\n    {expression} AS {name}" for name, expression in stage.items())
             lines.append(f"{'WITH ' if not number else ', '}smc_{number} AS (\n  SELECT *{columns}\n  FROM {before}\n)")

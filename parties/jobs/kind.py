@@ -214,6 +214,11 @@ class Kind(ABC):
         return None if self.reads_table and self.past_budget else 0
 
     @property
+    def bits_at_least(self) -> int:
+        """How many of them are booked whatever the rows are: all, if a run has one step; a job must have them left."""
+        return 0
+
+    @property
     def exact(self) -> bool:
         """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
         return False

@@ -51,6 +51,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "rules": (
+        "parties.jobs.rules.rules:AssociationRules",
+        "Which values go together, and which rules follow, in the rows of both parties?",
+    ),
     "cluster": ("parties.jobs.cluster.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
     "regress joint": (
         "parties.jobs.regress.joint:RegressJoint",

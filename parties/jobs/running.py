@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +66,9 @@ class Connection:
                 question = f"{error}\nGo on, up to {size(allowed)}? [y/N] "
                 seconds = min(ANSWER_SECONDS, self._link.timeout / 2)
                 ours = status.asked(question, seconds)
-                status.say(f"the peer is asked the same: waiting for its answer, {self._link.timeout:g} s at most")
-                if not _both_say_yes(run.session, ours):
-                    raise
+                with status.waiting("the peer is asked the same: waiting for its answer", self._link.timeout):
+                    if not _both_say_yes(run.session, ours):
+                        raise
                 task, state = task.allowing(allowed), error.state
 
     def _options(self) -> LinkOptions:
@@ -125,7 +125,9 @@ class Connection:
         status.doing(waiting)
         if way.connect is not None:
             status.log(f"dialling {way.connect}, for {way.wait:g} s at most")
-        with open_link(options, specification) as link:
+        with ExitStack() as opened:
+            with nullcontext() if way.listen is None else status.waiting(waiting, way.wait, first=30, again=30):
+                link = opened.enter_context(open_link(options, specification))
             from smc.engines import engine_of
 
             if auto:

@@ -11,6 +11,7 @@ from parties.node.budget import shown
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
+from parties.node.counting import in_words
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
@@ -107,8 +108,13 @@ class Accounts:
 
         `besides` are jobs under way that may still be charged.
         """
-        spends = record.ours.proposal.task.spends
-        if not spends:
+        task = record.ours.proposal.task
+        if not record.bits and not self.bits_fit(record, task.bits_at_least, ()):
+            return (
+                f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
+                "(bits in its budget): ask for less, or with noise"
+            )
+        if not (spends := task.spends):
             return ""
         others = [other for other in besides if other.charged is None and other.table == record.table]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
@@ -132,9 +138,9 @@ class Accounts:
         return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return the same; but what was asked before may be for nothing: that is known when it starts."""
+        """Return the same; but noise that was asked for before may be for nothing: that is known when it starts."""
         refusal = self.refusal(record)
-        return "" if refusal and self.earlier(record) else refusal
+        return "" if refusal and record.ours.proposal.task.spends and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
         """Return why a job that fits by itself does not beside those under way; others repeat or refuse it later."""

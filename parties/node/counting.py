@@ -23,6 +23,11 @@ class PastBitsError(JointRefusalError):
     """A run of which the next step would open more bits than a party's table has left; both know it before the step."""
 
 
+def in_words(bits: int) -> str:
+    """Say how many bits."""
+    return f"{bits:,} {'bit' if bits == 1 else 'bits'} of exact answers"
+
+
 def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
     """Tell the peer whether the step's bits fit here. `PastBitsError` unless they do at both."""
     with session.phase("checkpoint"):
@@ -33,8 +38,7 @@ def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
     both = (fits, bool(theirs)) if session.party == 0 else (bool(theirs), fits)
     if lacking := [str(party) for party, enough in enumerate(both) if not enough]:
         where = f"the table of party {' and that of party '.join(lacking)}"
-        opens = f"{bits:,} {'bit' if bits == 1 else 'bits'} of exact answers"
         raise PastBitsError(
-            f"stopped before {step.words or 'it began'}, which opens up to {opens}: {where} has fewer left (bits in "
-            "its budget); ask for less, or with noise"
+            f"stopped before {step.words or 'it began'}, which opens up to {in_words(bits)}: {where} has fewer left "
+            "(bits in its budget); ask for less, or with noise"
         )

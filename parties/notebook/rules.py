@@ -19,7 +19,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
-from parties.jobs.rules.rules import AssociationRules, RulesSettings
+from parties.jobs.rules.rules import AssociationRules
+from parties.jobs.rules.settings import RulesSettings
 from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.models.rules import Rules, words
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
 DEFAULTS = RulesSettings()
-PARAMETERS = ("columns", "support", "confidence", "lift", "max_length", "k", "show", "max_rows")
+PARAMETERS = (
+    *("columns", "support", "confidence", "lift", "max_length", "k", "show", "most"),
+    *("epsilon", "first", "adjacency", "max_rows"),
+)
 
 
 class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,6 +63,10 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_length: int = DEFAULTS.max_length,
         k: int = DEFAULTS.k,
         show: str = DEFAULTS.show,
+        most: int | None = None,
+        epsilon: float | None = None,
+        first: int | None = None,
+        adjacency: str = DEFAULTS.adjacency,
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
@@ -70,6 +78,10 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_length = max_length
         self.k = k
         self.show = show
+        self.most = most
+        self.epsilon = epsilon
+        self.first = first
+        self.adjacency = adjacency
         self.max_rows = max_rows
         self.peer = peer
 

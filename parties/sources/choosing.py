@@ -19,15 +19,7 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
 
     `InputError` if the condition or the person is no good, or if there is no such column.
     """
-    engine = rows.engine
-    conditions: list[exp.Expr] = [exp.true(), exp.true()]
-    if settings.where is not None:
-        conditions[0] = checked_condition(settings.where, engine.backend.dialect, engine.place)
-        with engine.reporting(": where"):
-            engine.probe(exp.Select().select("*").from_(rows.query.subquery("t")).where(conditions[0]))
-    if settings.consent is not None:
-        conditions[1] = _consent(rows, settings.consent)
-    where, consent = (exp.Paren(this=condition) for condition in conditions)
+    where, consent = (exp.Paren(this=condition or exp.true()) for condition in _conditions(rows, settings))
     chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(where).where(consent)
     out = exp.case().when(where.copy(), exp.convert(0)).else_(exp.convert(1))
     refused = exp.case().when(where.copy(), exp.case().when(consent.copy(), exp.convert(0)).else_(exp.convert(1)))
@@ -39,6 +31,21 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
         left_out = exp.Select().select(*every).from_(left_out.subquery("r"))
         left_out = left_out.join(of_people.subquery("p"), join_type="cross")
     return replace(rows, query=chosen, left_out=left_out)
+
+
+def conditions_of(rows: RowQuery, settings: TableSettings) -> list[exp.Expr]:
+    """Return what `where` and consent ask of a row's columns. `InputError` as of `choose`."""
+    return [condition for condition in _conditions(rows, settings) if condition is not None]
+
+
+def _conditions(rows: RowQuery, settings: TableSettings) -> tuple[exp.Expr | None, exp.Expr | None]:
+    """Return `where`, and that there is consent; None if anything will do."""
+    engine, where = rows.engine, None
+    if settings.where is not None:
+        where = checked_condition(settings.where, engine.backend.dialect, engine.place)
+        with engine.reporting(": where"):
+            engine.probe(exp.Select().select("*").from_(rows.query.subquery("t")).where(where))
+    return where, None if settings.consent is None else _consent(rows, settings.consent)
 
 
 def _consent(rows: RowQuery, consent: ConsentSettings) -> exp.Expr:

@@ -7,6 +7,7 @@ import re
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -134,8 +135,12 @@ class DuckDb(Database):
         return self.backend.raw_sql(sql).fetchall()
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        for batch in self.backend.raw_sql(sql).to_arrow_reader(BATCH):
-            yield pa.Table.from_batches([batch]).rename_columns(list(names))
+        reader = self.backend.raw_sql(sql).to_arrow_reader(BATCH)
+        with ThreadPoolExecutor(1) as ahead:  # reads the next piece while one is worked on
+            following = ahead.submit(next, reader, None)
+            while (batch := following.result()) is not None:
+                following = ahead.submit(next, reader, None)
+                yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
 class Scratch(DuckDb):

@@ -138,7 +138,8 @@ class QueriedSource(Source):
             self._unplaced = self._engine.keep(rows) if self._engine.reads_slowly else rows
         query = exp.Select().select(*map(exp.column, self._names)).from_(self._unplaced.subquery("t"))
         for batch in chain.from_iterable(table.to_batches(PIECE) for table in self._engine.batches(query)):
-            lines = np.ones((batch.num_rows, len(self._names) + 1), dtype=np.int64, order="F")
+            lines = np.empty((batch.num_rows, len(self._names) + 1), dtype=np.int64, order="F")
+            lines[:, -1] = 1
             for place, (column, number, rule) in enumerate(zip(batch.columns, numbers, self._rules, strict=True)):
                 values = column.to_numpy(zero_copy_only=False)
                 lines[:, place] = values if number is None else rule.indices(values)

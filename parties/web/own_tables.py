@@ -1,5 +1,7 @@
 """This node's own tables as their operator prepares them: what their columns hold, looked at when it is asked for.
 
+A database tells nobody that rows have changed, so a look at one is taken again after some minutes.
+
 All of it is private and stays here. Only tables of `party.toml` are looked at, by name: no path comes from a browser.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +22,7 @@ from smc.errors import InputError
 
 AT_ONCE = 20 * 2**20  # bytes of a file that is looked at without being asked to
 MOST_KEPT = 16  # looks
+LOOK_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,17 @@ class OwnTables:
         return name in self._tables
 
     def settings(self, name: str) -> TableSettings:
-        """Return a table's settings. `InputError` if there is none of that name, or it is no file."""
+        """Return a table's settings. `InputError` if there is none of that name."""
         if name not in self._tables:
             raise InputError("there is no such table in party.toml")
-        table = self._tables[name]
-        if table.is_chosen or "://" in table.source:
-            raise InputError("only a table that is a file is prepared here: this one is a query or in a database")
-        return table
+        return self._tables[name]
 
     def profile(self, name: str, target: str | None = None) -> TableProfile:
-        """Return what the table's columns hold; a file that has not changed is read once. `InputError` if it cannot
-        be."""
+        """Return what the columns of the table's rows hold, as it chooses them; files that have not changed are read
+        once. `InputError` if they cannot be."""
         table = self.settings(name)
         require(f"{name}: to prepare a table", "ibis", "duckdb", "pyarrow")
-        key = (name, target, _stamp(Path(table.source)))
+        key = (name, target, _stamp(table))
         with self._lock:
             if key not in self._looks:
                 if len(self._looks) >= MOST_KEPT:
@@ -67,9 +68,9 @@ class OwnTables:
         """Return the quality of a table that was looked at, or is small; None if nothing is known of it."""
         try:
             table = self.settings(name)
-            path = Path(table.source)
-            seen = (name, None, _stamp(path)) in self._looks
-            if not seen and not (path.is_file() and path.stat().st_size <= AT_ONCE):
+            places = _files(table)
+            is_small = bool(places) and sum(path.stat().st_size for path in places) <= AT_ONCE
+            if not is_small and (name, None, _stamp(table)) not in self._looks:
                 return None
             look = self.profile(name)
         except (InputError, OSError):
@@ -93,10 +94,17 @@ class OwnTables:
         return [path.name for path in paths]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    """Return size and time of a file; zeros for what is none."""
+def _files(table: TableSettings) -> list[Path]:
+    """Return the files that a table is read from; none of a database, or of a pattern of many."""
+    places = [file.source for file in table.files.values()] or [table.source]
+    paths = [Path(place) for place in places if "://" not in place]
+    return paths if len(paths) == len(places) and all(path.is_file() for path in paths) else []
+
+
+def _stamp(table: TableSettings) -> tuple[object, ...]:
+    """Return sizes and times of a table's files; of another the time, coarsely: it is looked at again after that."""
     try:
-        state = path.stat()
+        states = [path.stat() for path in _files(table)]
     except OSError:
-        return 0, 0
-    return state.st_size, state.st_mtime_ns
+        states = []
+    return tuple((state.st_size, state.st_mtime_ns) for state in states) or (int(time.monotonic() // LOOK_SECONDS),)

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from parties.alone.preparing import writing
-from parties.alone.preparing.overruling import TYPES, Wish, overruled
+from parties.alone.preparing.overruling import MEANS, TYPES, Wish, overruled
 from parties.alone.preparing.profile import TableProfile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.base.text import listed
@@ -15,8 +15,7 @@ from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-FIELDS = ("type", "low", "high", "width")
-LONGEST = 40  # letters of a bound
+FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # letters at most
 ACTIONS = ("show", "schema", "mapping", "write")
 
 
@@ -40,13 +39,13 @@ class Wizard:
         except InputError as error:
             return self._show(visit, "", {}, str(error))
         wishes = {
-            column.name: Wish(*(form.get(f"{field}:{place}", "").strip()[:LONGEST] for field in FIELDS))
+            column.name: Wish(*(form.get(f"{field}:{place}", "").strip()[:most] for field, most in FIELDS.items()))
             for place, column in enumerate(before.columns)
         }
         try:
             if unknown := [wish.type for wish in wishes.values() if wish.type not in TYPES]:
                 raise InputError(f"there is no type {unknown[0]!r}")
-            after = overruled(before, wishes)
+            after = overruled(table, before, wishes)
             action = form.get("action", "show")
             if action in ("schema", "mapping"):
                 return _file(f"{action}.toml", self._text(name, action, table, after))
@@ -78,7 +77,14 @@ class Wizard:
 
     def _show(self, visit: Visit, target: str, wishes: dict[str, Wish], problem: str = "", said: str = "") -> Response:
         name = self._name(visit)
-        context: dict[str, object] = {"table": name, "problem": problem, "said": said, "types": TYPES, "target": target}
+        context: dict[str, object] = {
+            "table": name,
+            "problem": problem,
+            "said": said,
+            "types": TYPES,
+            "target": target,
+            "means": MEANS,
+        }
         try:
             table, before = self._proposal(name, target)
         except InputError as error:
@@ -86,7 +92,7 @@ class Wizard:
             return self._renderer.page(visit, "wizard.html", {**context, **gone, "problem": problem or str(error)}, 400)
         after = before
         if not problem:
-            after = overruled(before, wishes)
+            after = overruled(table, before, wishes)
         missing = {column.name: table.rows - column.rows for column in table.columns}
         lines = [
             (

@@ -104,12 +104,28 @@ def noisy_choice_of(engine: Engine, scores: Bits, law: Law) -> int:
     """Return the chosen candidate of one choice whose scores, from 0 up, are secrets already, [width, candidates]."""
     if scores.batch < 1:
         raise InputError("a choice needs at least one candidate")
-    if scores.batch == 1:
+    return 0 if scores.batch == 1 else greatest(engine, noisy(engine, scores, law))
+
+
+def greatest(engine: Engine, values: Bits) -> int:
+    """Return which of several secrets [width, candidates] is the greatest, the first among equals; of one, nothing is
+    opened."""
+    if values.batch == 1:
         return 0
-    values = noisy(engine, scores, law)
-    digits = (scores.batch - 1).bit_length()
+    digits = (values.batch - 1).bit_length()
     (opened,) = engine.reveal(_winner(engine, _Players(values, values[:0], values.batch), digits).places)
-    return int(index_below(opened, scores.batch, "a noisy choice")[0])
+    return int(index_below(opened, values.batch, "a noisy choice")[0])
+
+
+def noisy_scores(engine: Engine, own: NDArray[np.integer], width: int, law: Law) -> Bits:
+    """Return the sums of both parties' own scores int[candidates], each with noise: secrets [bits, candidates].
+
+    They are from 0 to 2^width - 1, else `InputError`.
+    """
+    scores = checked(own, width, "the score")
+    size = max(1, engine.comfortable // (2 * width + law.bits))
+    starts = range(0, len(scores), size)
+    return Bits.join([_summed(engine, scores[start : start + size], width, law) for start in starts])
 
 
 @dataclass(frozen=True)
@@ -140,10 +156,15 @@ def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law, at
 
 def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -> _Players:
     """Scores of both parties with noise."""
-    left, right = both_inputs(engine, scores.reshape(-1), width)
-    netlist = noisy_sum_netlist(width, law, engine.form)
-    (values,) = engine.run(netlist, left, right, engine.random(law.bits, scores.size))
+    values = _summed(engine, scores.reshape(-1), width, law)
     return _Players(values, values[:0], len(scores))
+
+
+def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -> Bits:
+    left, right = both_inputs(engine, scores, width)
+    netlist = noisy_sum_netlist(width, law, engine.form)
+    (values,) = engine.run(netlist, left, right, engine.random(law.bits, len(scores)))
+    return values
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:

@@ -245,8 +245,8 @@ def test_a_count_is_bisected_as_far_as_the_bits_go(nodes: Nodes) -> None:
     assert low < high, "one question more would tell b's number"
     last = asked((low + high) // 2)
     for view in nodes.finished(last):
-        assert view.state == "failed"
-        assert "stopped before counting, which opens up to 1 bit of exact answers: the table of party 1" in view.why
+        assert view.state == "refused"
+        assert "the job opens 1 bit of exact answers, more than table 'rows' has left (bits in its budget)" in view.why
     assert "exact bits  4 opened by exact answers; 0 left of 4" in smc(nodes.b, "budget", "show")
     assert "exact bits  4 opened by exact answers; not bounded" in smc(nodes.a, "budget", "show")
     for node in (nodes.a, nodes.b):

@@ -12,12 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from parties.jobs import running
 from parties.tables.example import demo
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
 
 DEMO = demo()
 LINK = ["--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt", "--listen", "127.0.0.1:0"]
+
+
+@pytest.fixture(autouse=True)
+def nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process nobody waits for a peer who could be told of our own fault; `smc` processes do."""
+    monkeypatch.setattr(running, "DECLINE_SECONDS", 0.05)
 
 
 def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:

@@ -65,6 +65,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "quantile exact": {"exact": True, "column": "hours"},
     "rank": {"target": "play", "first": 2},
     "rules": {"columns": ("wind", "rain"), "support": 0.2, "k": 1},
+    "rules with noise": {"columns": ("wind", "rain"), "epsilon": 1.0, "first": 3},
     "scorecard": {"epsilon": 1.0, "target": "play"},
     "test chi2": {"columns": ("rain", "play")},
     "test proportions": {"target": "play", "by": "wind"},

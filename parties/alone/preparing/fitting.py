@@ -25,7 +25,7 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
         settings, remarks = column_settings(by_name[name], table, attribute, categories)
         if settings:
             mapping[attribute] = settings
-        remarks += _misfits(by_name[name], table, categories)
+        remarks += misfits(by_name[name], table, categories)
         proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=tuple(remarks)))
     if not proposals:
         raise InputError(
@@ -42,7 +42,7 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
     return TableProposal(schema, (*proposals, *asides), tuple(remarks), mapping)
 
 
-def _misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
+def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
     """Return what no mapping can help."""
     kind, remarks = type_of(categories), []
     reads = "number" if column.reads in NUMBERS else column.reads

@@ -1,29 +1,60 @@
-"""What an operator overrules of a proposal: columns that are left out, and numbers with other types and bounds."""
+"""What an operator overrules of a proposal: columns that are left out, or of other types, values and bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, TypeAlias
 
-from parties.alone.preparing.proposing import ColumnProposal, TableProposal
+from parties.alone.preparing.fitting import misfits
+from parties.alone.preparing.mapping import column_settings
+from parties.alone.preparing.profile import TableProfile
+from parties.alone.preparing.proposing import AGES, RARE, ColumnProposal, TableProposal, as_category, lacks_some
 from parties.base.text import quoted
-from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.tables.types import Domain, NumberType, read_type, type_of
+from parties.tables.types import ColumnType, Domain, KeyType, read_type, type_of
 from smc.errors import InputError
 
 PROPOSED, OUT = "", "out"
-TYPES = {PROPOSED: "as proposed", OUT: "left out", "integer": "whole numbers", "real": "decimal numbers"}
+TYPES = {  # all of a schema, as they are called here
+    PROPOSED: "as proposed",
+    OUT: "left out",
+    "category": "category",
+    "flag": "yes or no",
+    "integer": "whole numbers",
+    "real": "decimal numbers",
+    "date": "dates",
+    "age": "ages, from dates of birth",
+    "time": "times of the day",
+    "key": "key",
+    "text": "free text",
+}
+MEANS = {
+    "category": "Each value counts by itself. Values: with commas between them; if left out, those of at least "
+    f"{RARE} rows, which the peer then knows, and one for all others.",
+    "yes or no": "Known spellings are yes, y, true, t, 1 and no, n, false, f, 0.",
+    "numbers": "Low and high are public bounds, from general knowledge: what is beyond belongs to the first or the "
+    "last range. Width is that of a range; if left out, each number counts by itself.",
+    "dates": "Low and high are days such as 2024-01-31. Width is day, week, month, quarter or year; if left out, "
+    "as proposed, or month.",
+    "ages": "Years on the first of January of this year, or on the day in low. Width is in years; if left out, "
+    f"ranges begin at {', '.join(map(str, AGES))}.",
+    "times of the day": "Width is in hours; if left out, each hour counts by itself.",
+    "key": "It tells rows or people apart, and nothing counts by it.",
+    "free text": "It is left out. Group texts before, or take their values as a category.",
+}
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted of a column, as it was typed: one of `TYPES`, bounds, and the width of its ranges."""
+    """What is wanted of a column, as it was typed: one of `TYPES`, bounds, the width of its ranges, its values."""
 
     type: str = PROPOSED
     low: str = ""
     high: str = ""
     width: str = ""
+    values: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -31,47 +62,142 @@ class Wish:
         return self == Wish()
 
 
-def overruled(proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
-    """Return the proposal with the columns as wished. `InputError` names the column that cannot be so."""
-    columns = tuple(_column(column, wishes.get(column.name, Wish())) for column in proposal.columns)
+Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # of the fields of a type
+
+
+def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
+    """Return the proposal for a table with the columns as wished. `InputError` names the column that cannot be so."""
+    looks = {column.name: column for column in table.columns}
+    mapping, columns, target = dict(proposal.mapping), [], proposal.schema.target
+    for before in proposal.columns:
+        wish = wishes.get(before.name, Wish())
+        column = before if wish.is_empty else _column(table, before, wish, before.name == target)
+        if column.domain and column.domain != before.domain:
+            settings, remarks = column_settings(looks[column.name], table, column.name, column.domain)
+            column = replace(column, remarks=(*remarks, *misfits(looks[column.name], table, column.domain)))
+            mapping[column.name] = settings
+        columns.append(column)
     attributes = {column.name: column.domain for column in columns if column.domain}
-    target = proposal.schema.target
     if target is not None and target not in attributes:
         raise InputError(f"{target}: the target cannot be left out")
     if not attributes:
         raise InputError("no column is left: take one back")
     keys = tuple(column.name for column in columns if column.domain is not None and not column.domain)
-    mapping = {name: spelling for name, spelling in proposal.mapping.items() if name in attributes}
-    return replace(proposal, schema=Schema(attributes, target, keys), columns=columns, mapping=mapping)
+    mapping = {name: spelling for name, spelling in mapping.items() if name in attributes and spelling}
+    return replace(proposal, schema=Schema(attributes, target, keys), columns=tuple(columns), mapping=mapping)
 
 
-def _column(column: ColumnProposal, wish: Wish) -> ColumnProposal:
-    if wish.is_empty:
-        return column
-    if wish.type == OUT:
-        return replace(column, domain=None, aside="left out by its operator", remarks=())
+def _column(table: TableProfile, column: ColumnProposal, wish: Wish, is_target: bool) -> ColumnProposal:
+    if wish.type in (OUT, "text"):
+        aside = "left out by its operator" if wish.type == OUT else "free text: group it, or leave it"
+        return replace(column, domain=None, aside=aside, remarks=())
+    if wish.type == "key":
+        return replace(column, domain=Domain(KeyType()), aside="", remarks=())
+    look = next((look for look in table.columns if look.name == column.name), None)
+    if look is None:
+        raise InputError(f"{column.name}: {column.aside}")
     before = type_of(column.domain or ())
-    fields: dict[str, object] = {"missing": True} if MISSING in (column.domain or ()) else {}
-    if isinstance(before, NumberType):
-        fields |= before.model_dump(exclude_unset=True, exclude={"type"})
-    name = wish.type or (before.type if isinstance(before, NumberType) else "")
-    if name not in ("integer", "real"):
-        raise InputError(f"{column.name}: only numbers have bounds and a width: choose whole or decimal numbers")
-    for key in ("low", "high", "width"):
-        if text := getattr(wish, key):
-            fields[key] = _number(column.name, key, text, name)
-    if wish.width or wish.type or wish.low or wish.high:
-        fields.pop("edges", None)  # they were for the bounds that were proposed
-    if missing := [key for key in ("low", "high") if key not in fields]:
-        raise InputError(f"{column.name}: {missing[0]} is missing: public bounds are never taken from the rows")
+    name = wish.type or (before.type if before is not None else "category")
+    if name == "date" and wish.type == "" and getattr(before, "age_at", None) is not None:
+        name = "age"
     try:
-        return replace(column, domain=Domain(read_type({**fields, "type": name})), aside="")
+        if name == "category" and wish == Wish(wish.type):
+            fields, _ = as_category(look, table, is_target)
+        else:
+            fields = _FIELDS[name](wish, before)
+        fields |= {"missing": True} if lacks_some(look, table) else {}
+        return replace(column, domain=Domain(read_type(fields)), aside="", remarks=())
     except InputError as error:
         raise InputError(f"{column.name}: {error}") from None
 
 
-def _number(column: str, key: str, text: str, name: str) -> int | float:
+def _kept(before: ColumnType | None, name: str) -> dict[str, Any]:
+    """Return the fields of a type that stays."""
+    if before is None or (before.type != name and {before.type, name} != {"integer", "real"}):
+        return {}
+    return before.model_dump(exclude_unset=True, exclude={"type", *(["step"] if before.type != name else [])})
+
+
+def _number(name: str) -> Reading:
+    def fields_of(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+        _only(wish, "low", "high", "width")
+        fields = _kept(before, name)
+        for key in ("low", "high", "width"):
+            if text := getattr(wish, key):
+                fields[key] = _read(int if name == "integer" else float, key, text, "a number")
+        fields.pop("edges", None)  # they were for what was proposed
+        _bounded(fields)
+        return {**fields, "type": name}
+
+    return fields_of
+
+
+def _date(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+    _only(wish, "low", "high", "width")
+    fields = {key: value for key, value in _kept(before, "date").items() if key in ("low", "high", "granularity")}
+    for key in ("low", "high"):
+        if text := getattr(wish, key):
+            fields[key] = _read(date.fromisoformat, key, text, "a day such as 2024-01-31")
+    if wish.width:
+        fields["granularity"] = wish.width
+    _bounded(fields)
+    return {**fields, "type": "date"}
+
+
+def _age(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+    _only(wish, "low", "width")
+    at: date = getattr(before, "age_at", None) or date(date.today().year, 1, 1)
+    if wish.low:
+        at = _read(date.fromisoformat, "low", wish.low, "a day such as 2024-01-31")
+    ranges = {"width": _read(int, "width", wish.width, "a number of years")} if wish.width else {"edges": list(AGES)}
+    return {"type": "date", "age_at": at, **ranges}
+
+
+def _time(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+    _only(wish, "width")
+    if not wish.width:
+        return {"type": "time"}
+    hours = _read(int, "width", wish.width, "a number of hours")
+    if not 1 <= hours <= 12:
+        raise InputError(f"width: must be 1 to 12 hours, not {hours}")
+    return {"type": "time", "edges": [f"{hour:02}:00" for hour in range(hours, 24, hours)]}
+
+
+def _flag(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+    _only(wish)
+    return {"type": "flag"}
+
+
+def _category(wish: Wish, before: ColumnType | None) -> dict[str, Any]:
+    _only(wish, "values")
+    return {"type": "category", "values": [value.strip() for value in wish.values.split(",") if value.strip()]}
+
+
+_FIELDS: dict[str, Reading] = {
+    "category": _category,
+    "flag": _flag,
+    "integer": _number("integer"),
+    "real": _number("real"),
+    "date": _date,
+    "age": _age,
+    "time": _time,
+}
+
+
+def _only(wish: Wish, *keys: str) -> None:
+    """`InputError` for a field that such a column has not."""
+    for key in ("low", "high", "width", "values"):
+        if getattr(wish, key) and key not in keys:
+            raise InputError(f"{key}: has no meaning for this type: leave it empty, or choose another")
+
+
+def _bounded(fields: Mapping[str, object]) -> None:
+    if missing := [key for key in ("low", "high") if key not in fields]:
+        raise InputError(f"{missing[0]} is missing: public bounds are never taken from the rows")
+
+
+def _read(reader: Callable[[str], Any], key: str, text: str, what: str) -> Any:
     try:
-        return int(text) if name == "integer" else float(text)
+        return reader(text)
     except ValueError:
-        raise InputError(f"{column}: {key} must be a number, not {quoted(text, 40)}") from None
+        raise InputError(f"{key} must be {what}, not {quoted(text, 40)}") from None

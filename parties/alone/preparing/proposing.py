@@ -42,6 +42,7 @@ from smc.errors import InputError
 
 MOST_VALUES = 64  # of a category
 FEW_NUMBERS = 16  # whole numbers that are counted one by one
+AGES = (18, 40, 65, 80)  # at which ranges of ages begin
 RARE = 10  # rows: what fewer rows say is not told
 RANGES = 6  # about as many a column of numbers has
 LONG = 30  # letters: longer texts on average are free text
@@ -111,23 +112,22 @@ def propose(
 
 def _propose(column: ColumnProfile, table: TableProfile, target: str | None, year: int) -> ColumnProposal:
     """Return what becomes of one column."""
-    text, rows = holds(column), table.rows
+    text = holds(column)
     is_target = column.name == target
-    codes = {"", MISSING, *table.spelling.missing}
     if problem := unusable(column.name):
         return ColumnProposal(column.name, text, aside=f"its name {problem}")
     if column.distinct <= 1:
         return ColumnProposal(column.name, text, aside="it has one value only" if column.distinct else "it is empty")
     if broken := next((word for word in column.odd if word and unusable(word)), None):
         return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
-    missing = column.rows < rows or bool(column.odd) or not codes.isdisjoint(column.counts)
+    missing = lacks_some(column, table)
     if is_key(column) and not is_target:
         undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
         return ColumnProposal(column.name, text, Domain(KeyType()), remarks=(f"{KEY}: taken for a key{undo}",))
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
     try:
-        fields, remarks = _fields(column, codes, is_target, year)
+        fields, remarks = _fields(column, table, is_target, year)
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
@@ -179,27 +179,37 @@ def is_key(column: ColumnProfile) -> bool:
     return column.reads == "integer" or column.length <= LONG
 
 
-def _fields(column: ColumnProfile, codes: set[str], is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
+def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
     """Return the type of a column as a schema file has it, and remarks. `InputError` says why it has none."""
     match column.reads:
         case "text":
-            return _category(column, codes, is_target)
+            return as_category(column, table, is_target)
         case "date":
             return _date(column, year)
         case "time":
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
-        return _category(column, codes, is_target)
+        return as_category(column, table, is_target)
     return _number(column)
 
 
-def _category(column: ColumnProfile, codes: set[str], is_target: bool) -> tuple[dict[str, Any], list[str]]:
+def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:
+    """Return whether some rows have no value there."""
+    return column.rows < table.rows or bool(column.odd) or not _codes(table).isdisjoint(column.counts)
+
+
+def _codes(table: TableProfile) -> set[str]:
+    """Return what means no value."""
+    return {"", MISSING, *table.spelling.missing}
+
+
+def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> tuple[dict[str, Any], list[str]]:
     """Return the values that occur often enough to be told; of many, their first letters; else it is free text."""
     if column.length > LONG and not column.counts:
         raise InputError("free text: group it, or leave it")
     if not column.counts:
         raise InputError(f"about {column.distinct:,} different texts, more than {MOST_VALUES}: group them, or leave it")
-    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in codes}
+    rows = {value: sum(of.values()) for value, of in column.counts.items() if value not in _codes(table)}
     remarks: list[str] = []
     prefix = None
     if len(rows) > MOST_VALUES:
@@ -261,7 +271,7 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
     if last - first > 50 * 365 and re.search(r"geb|birth|born|dob|nasc", column.name, re.IGNORECASE):
         at = date(year, 1, 1)  # public: it must not follow from the newest birth
-        return {"type": "date", "age_at": at, "edges": [18, 40, 65, 80]}, [*remarks, f"ages at {at}"]
+        return {"type": "date", "age_at": at, "edges": list(AGES)}, [*remarks, f"ages at {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
     start = period_start(low - timedelta(days=1), wider)  # the period before, if the first day begins one
     end = period_start(period_start(high + timedelta(days=1), wider) + timedelta(days=STRIDE[wider]), wider)

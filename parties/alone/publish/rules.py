@@ -5,7 +5,7 @@
     [columns.zip]
     prefixes = [4, 3]             # 53715, 5371*, 537**, then *
     [columns.birth]
-    dates = "dmy"                 # 21/1/79, */1/79, */*/79, */*/7*, then *
+    dates = "dmy"                 # 21/1/79, */1/79, */*/79, 70s, then *
     [columns.education]
     tree = "education.csv"        # a line a value: the value, its parent, ..., the top
 
@@ -147,8 +147,9 @@ def _dates(column: str, form: Dates, value: str) -> list[str]:
         hint = did_you_mean(form, [name for name, pattern in DATES.items() if re.fullmatch(pattern, value)])
         raise InputError(f"column {quoted(column)}: {quoted(value)} is no date as {form} means it{hint}")
     year = match["y"]
+    decade = f"{year[:-1]}0s"
     if form == "iso":
-        return [f"{year}-{match['m']}-*", f"{year}-*-*", f"{year[:-1]}*-*-*"]
+        return [f"{year}-{match['m']}-*", f"{year}-*-*", decade]
     mark = match["s"]
     month = ("*", match["m"]) if form == "dmy" else (match["m"], "*")
-    return [mark.join(parts) for parts in ((*month, year), ("*", "*", year), ("*", "*", f"{year[:-1]}*"))]
+    return [mark.join((*month, year)), mark.join(("*", "*", year)), decade]

@@ -22,8 +22,8 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     """Return the statements that make a view of the plan's table, and let the role read it where the database knows
     roles.
 
-    Identifiers are left out unless they are masked, or in clear for the role. `InputError` if the table is a file, or
-    if the plan names no such role.
+    Identifiers are left out unless they are masked, or in clear for the role. Rows that `where` and consent leave out
+    of the table are none of the view's. `InputError` if the table is a file, or if the plan names no such role.
     """
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):
@@ -45,16 +45,27 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
             columns.append(masked(rows, column, settings.mask).as_(column, quoted=True))
     if not columns:
         raise InputError("the view would show nothing: the plan drops all columns")
-    create = exp.Create(
-        this=exp.to_identifier(name, quoted=True),
-        kind="VIEW",
-        expression=exp.Select().select(*columns).from_(table),
-    )
+    is_chosen = plan.chosen_as is not None
+    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen else table)
+    create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=select)
+    if (
+        is_chosen and dialect == "postgres"
+    ):  # or a function in a query on the view may see rows before they are left out
+        barrier = exp.Property(this=exp.var("security_barrier"), value=exp.true())
+        create.set("properties", exp.Properties(expressions=[barrier]))
     statements = [create.sql(dialect=dialect, pretty=True)]
     if role is not None and dialect == "postgres":
         view_name, reader = (exp.to_identifier(text, quoted=True).sql(dialect=dialect) for text in (name, role))
         statements.append(f"GRANT SELECT ON {view_name} TO {reader}")
     return "".join(f"{statement};\n" for statement in statements)
+
+
+def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
+    """Return the rows that are left, of the table as its own database calls it."""
+    query = rows.query.copy()
+    for known in list(query.find_all(exp.Table)):
+        known.replace(table)
+    return query.subquery("t")
 
 
 def _table(rows: RowQuery) -> exp.Table:

@@ -279,6 +279,17 @@ class Boost(BySchema):
     def _bits_of_a_node(self) -> int:
         return 1 + (len(self.features.candidates) - 1).bit_length()
 
+    @property
+    def _bits_of_a_tree(self) -> int:
+        splits, leaves = (1 << self.settings.depth) - 1, 1 << self.settings.depth
+        return splits * self._bits_of_a_node + (2 * leaves * (self._width + 1) if self.exact else 0)
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        assert self.settings.rounds is not None
+        return self.settings.rounds * self.trees * self._bits_of_a_tree
+
     # What it costs.
 
     @property

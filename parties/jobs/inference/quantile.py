@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
@@ -16,10 +13,8 @@ from parties.base.settings import required
 from parties.jobs.kind import Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
-from parties.jobs.release.question import Question, plain
-from parties.jobs.release.reading import marginals
-from parties.jobs.release.settings import ReleaseSettings
-from parties.jobs.release.values import read
+from parties.jobs.release.question import Question
+from parties.jobs.release.ranges import Ranges, RoundedSettings
 from parties.jobs.settings import public
 from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Name
@@ -29,18 +24,13 @@ if TYPE_CHECKING:
     from protocols.counts import Rows
     from smc.engines import Engine
 
-MOST_PLACES = 4096  # that noise chooses from: an argmax of all in a circuit
 
-
-class QuantileSettings(ReleaseSettings):
+class QuantileSettings(RoundedSettings):
     """`smc quantile`."""
 
     column: Name | None = public(None, "Column of numbers", "The column; its numbers are public", column=True)
     at: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = public(
         0.5, "Share", "The share of rows below: 0.5 for the median, 0.9 for the ninth decile"
-    )
-    round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
-        None, "Rounded to", "Steps of the answer, such as 5 for ages: it is a range then", none="every number"
     )
 
 
@@ -63,24 +53,18 @@ class Quantile(Release):
     @override
     def ask(self) -> Question:
         column = required(self.settings.column, "quantile.column")
-        self.cells(column)  # refused if its numbers are too many
-        ordered = read(column, self.where.values(column, self.schema), "a quantile").ordered
-        ranges = self._ranges([number for number, _ in ordered])
-        place_of = np.repeat(np.arange(len(ranges)), [count for _, _, count in ranges])
-        positions = [place for _, place in ordered]
+        cells = self.summed(column)
+        ranges = Ranges.of(column, cells.domains[-1], self.settings.round_to, "a quantile")
         share, bound = exact(self.settings.at), self.settings.max_rows
         if share.denominator > 1000:
             raise InputError(f"at: three digits are enough, not {self.settings.at}")
 
         def count(rows: Rows) -> Numbers:
             """Return how many own rows are in each range, int64[ranges]."""
-            (table,) = marginals(rows, self.schema, column, self.where, [(column,)])
-            return np.bincount(place_of, weights=table[positions], minlength=len(ranges)).astype(np.int64)
+            return cells.ranges(rows, ranges.range_of, len(ranges))[0]
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            least, greatest, _ = ranges[state[0]]
-            bounds = {} if self.settings.round_to is None else {"low": plain(least), "high": plain(greatest)}
-            return {"column": column, "at": self.settings.at, "value": plain(greatest), **bounds}
+            return {"column": column, "at": self.settings.at, **ranges.fields(state[0])}
 
         learnt = f"the quantile of {self.settings.at:g} of {column} over the rows of both tables{self.where.words()}"
         about: dict[str, Any] = {"subject": column, "target": column}
@@ -95,9 +79,7 @@ class Quantile(Release):
 
             opens, bits = "choice without noise", most_opened(len(ranges))
             return Question(learnt, len(ranges), count, found, show, opens=opens, bits=bits, **about)
-        if len(ranges) > MOST_PLACES:
-            many = f"noise chooses from {MOST_PLACES:,} numbers at most, not {len(ranges):,}"
-            raise InputError(f"column: {many}: give round_to")
+        ranges.check()
         weights = (share.denominator - share.numerator, share.numerator)
         noise = self.noisy_max(max(weights) * (1 + self.replaced))
         assert noise is not None
@@ -113,16 +95,6 @@ class Quantile(Release):
         opens = "choice with noise"
         return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
 
-    def _ranges(self, numbers: Sequence[Fraction]) -> list[tuple[Fraction, Fraction, int]]:
-        """Return the least and greatest number of each range, and how many there are in it; by size."""
-        if self.settings.round_to is None:
-            return [(number, number, 1) for number in numbers]
-        step = exact(self.settings.round_to)
-        ranges: dict[int, list[Fraction]] = {}
-        for number in numbers:
-            ranges.setdefault(math.floor(number / step), []).append(number)
-        return [(of_range[0], of_range[-1], len(of_range)) for of_range in ranges.values()]
-
     @property
     @override
     def told_exactly(self) -> str:
@@ -131,9 +103,6 @@ class Quantile(Release):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        value = presenting.amount(document["value"])
-        if "low" in document:
-            value = f"{presenting.amount(document['low'])} to {value}"
-        line = f"{presenting.shown(document['column'])} at {document['at']:g}: {value}"
+        line = f"{presenting.shown(document['column'])} at {document['at']:g}: {presenting.value_of(document)}"
         about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
         return "\n".join([line, *map(presenting.shown, about)]) + "\n"

@@ -198,6 +198,11 @@ class JointTable(BySchema):
 
     @property
     @override
+    def bits_at_least(self) -> int:
+        return self.bits_at_most
+
+    @property
+    @override
     def spends(self) -> tuple[Loss, ...]:
         return tuple(noise.loss for noise in (self.layout.noise, self.layout.rows_noise) if noise is not None)
 

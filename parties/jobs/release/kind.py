@@ -189,6 +189,11 @@ class Release(BySchema):
     @property
     @override
     def bits_at_most(self) -> int | None:
+        return self.bits_at_least
+
+    @property
+    @override
+    def bits_at_least(self) -> int:
         return self.bits(Step(0, self.query.numbers, None, ""))
 
     @override

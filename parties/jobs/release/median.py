@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +9,17 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
-from parties.jobs.release.question import Question, plain
+from parties.jobs.release.question import Question
+from parties.jobs.release.ranges import Ranges, RoundedSettings
 from parties.jobs.release.top import ChoiceSettings
-from parties.jobs.release.values import read
 
 if TYPE_CHECKING:
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.engines import Engine
+
+
+class MedianSettings(ChoiceSettings, RoundedSettings):
+    """`smc release median`."""
 
 
 class Median(Release):
@@ -31,24 +34,23 @@ class Median(Release):
     example = "--data mine.csv --schema schema.toml --column visits --by sex --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --column visits --epsilon 1 "
     noun = "median"
-    Settings = ChoiceSettings
+    Settings = MedianSettings
+    streamed = True
 
     @override
     def ask(self) -> Question:
-        cells = self.cells(*self.named(self.settings))
-        of = cells.by[-1]
-        candidates = read(of, cells.domains[-1], "a median").ordered
-        groups, width = cells.groups.number, self.settings.max_rows.bit_length()
+        cells = self.summed(*self.named(self.settings))
+        of, groups, width = cells.by[-1], cells.groups.number, self.settings.max_rows.bit_length()
+        candidates = Ranges.of(of, cells.domains[-1], self.settings.round_to, "a median")
+        candidates.check(groups)
         noise = self.noisy_max(2 if self.replaced else 1)  # monotone scores, see `protocols.release.median`
         law = None if noise is None else noise.law(len(candidates) * groups)
-        numbers = [value for value, _ in candidates]
-        first, behind = ([find(numbers, value) for value in numbers] for find in (bisect_left, bisect_right))
 
-        def count(counts: Counts) -> Numbers:
+        def count(rows: Rows) -> Numbers:
             """Return how many rows have less than each candidate, then how many have more."""
-            ordered = cells.by_group(counts).T[[place for _, place in candidates]]
-            up_to = np.concatenate([np.zeros((1, groups), dtype=np.int64), ordered.cumsum(axis=0)])
-            return np.concatenate([up_to[first], up_to[-1] - up_to[behind]]).reshape(-1)
+            by_range = cells.ranges(rows, candidates.range_of, len(candidates)).T
+            up_to = by_range.cumsum(axis=0)
+            return np.concatenate([up_to - by_range, up_to[-1] - up_to]).reshape(-1)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:
             from protocols.release.median import noisy_median
@@ -61,7 +63,7 @@ class Median(Release):
             2 * len(candidates) * groups,
             count,
             opened,
-            lambda state: cells.grouped({"value": plain(candidates[index][0])} for index in state),
+            lambda state: cells.grouped(candidates.fields(index) for index in state),
             () if noise is None else (noise,),
             f"choice {'without' if noise is None else 'with'} noise",
             of,

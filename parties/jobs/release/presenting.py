@@ -89,9 +89,9 @@ def _answers(document: Document) -> list[str]:
     title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}", "triangles": "triangles"}.get(
         document["question"], what
     )
-    columns = [[title], *([_value(answer)] for answer in numbers)]
+    columns = [[title], *([value_of(answer)] for answer in numbers)]
     if "low" in numbers[0]:
-        columns = [[title, OF_NOISE], *([_value(answer), _interval(answer)] for answer in numbers)]
+        columns = [[title, OF_NOISE], *([value_of(answer), _interval(answer)] for answer in numbers)]
     lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:
         lines += _sums(document, len(by))
@@ -104,22 +104,23 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
     if columns > 1:
         for answer in document.get("margins", ()):
             cell = [shown(answer["cell"][name]) if name in answer["cell"] else "all" for name in document["by"]]
-            lines.append([*cell, _value(answer), *([_interval(answer)] if "low" in answer else [])])
+            lines.append([*cell, value_of(answer), *([_interval(answer)] if "low" in answer else [])])
     total = document["total"]
-    return [*lines, ["all"] * columns + [_value(total), *([_interval(total)] if "low" in total else [])]]
+    return [*lines, ["all"] * columns + [value_of(total), *([_interval(total)] if "low" in total else [])]]
 
 
 def _crossed(document: Document) -> list[str]:
     """Return a table of two columns, one down, one across, with its margins."""
     down, across = document["by"]
-    cells = {tuple(answer["cell"].values()): _value(answer) for answer in document["numbers"]}
+    cells = {tuple(answer["cell"].values()): value_of(answer) for answer in document["numbers"]}
     margins = {
-        name: {m["cell"][name]: _value(m) for m in document["margins"] if name in m["cell"]} for name in (down, across)
+        name: {m["cell"][name]: value_of(m) for m in document["margins"] if name in m["cell"]}
+        for name in (down, across)
     }
     lines = [[f"{shown(down)} \\ {shown(across)}", *map(shown, margins[across]), "all"]]
     for value, total in margins[down].items():
         lines.append([shown(value), *(cells[value, other] for other in margins[across]), total])
-    lines.append(["all", *margins[across].values(), _value(document["total"])])
+    lines.append(["all", *margins[across].values(), value_of(document["total"])])
     if "low" not in document["total"]:
         return aligned(lines, 1)
     spread = [f"each cell ± {_spread(document['numbers'])}"]
@@ -142,8 +143,12 @@ def _model(document: Document) -> list[str]:
     return aligned(lines, 1)
 
 
-def _value(answer: Document) -> str:
-    return ", ".join(map(shown, answer["first"])) if "first" in answer else amount(answer["value"])
+def value_of(answer: Document) -> str:
+    """Return what is answered: values in their order, a range, or a number."""
+    if "first" in answer:
+        return ", ".join(map(shown, answer["first"]))
+    value = amount(answer["value"])
+    return f"{amount(answer['from'])} to {value}" if "from" in answer else value
 
 
 def _interval(answer: Document) -> str:

@@ -111,13 +111,31 @@ class Cells:
         A vector is int64[wanted values]. The rows are read in pieces, once.
         """
         totals = np.zeros((len(vectors), self.groups.number), dtype=np.int64)
+        for group, values, numbers in self._grouped(rows):
+            for total, vector in zip(totals, vectors, strict=True):
+                np.add.at(total, group, vector[values] * numbers)  # integers: exact
+        return totals
+
+    def ranges(self, rows: Rows, range_of: Indices, number: int) -> Indices:
+        """Return how many own rows have a value of each range in each group, int64[groups, number].
+
+        `range_of` is int64[wanted values], -1 for one in no range. The rows are read in pieces, once.
+        """
+        counts = np.zeros(self.groups.number * number, dtype=np.int64)
+        for group, values, numbers in self._grouped(rows):
+            places = range_of[values]
+            has_one = places >= 0
+            cells = (group * number + places)[has_one]
+            counts += np.bincount(cells, weights=numbers[has_one], minlength=len(counts)).astype(np.int64)
+        return counts.reshape(-1, number)
+
+    def _grouped(self, rows: Rows) -> Iterator[tuple[Indices, Indices, Indices]]:
+        """Yield own rows in pieces: of each its group, the value of the last column, and how many such there are."""
         for codes, numbers in _pieces(rows, self.schema, self.by[-1], self.where, self.by):
             group = np.zeros(len(numbers), dtype=np.int64)
             for name, domain in zip(self.groups.by, self.groups.domains, strict=True):
                 group = group * len(domain) + codes[name]
-            for total, vector in zip(totals, vectors, strict=True):
-                np.add.at(total, group, vector[codes[self.by[-1]]] * numbers)  # integers: exact
-        return totals
+            yield group, codes[self.by[-1]], numbers
 
     def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return a result with a number for each group."""

@@ -130,6 +130,11 @@ class Amounts(Batched):
     def bits_at_most(self) -> int:
         return self.width if self.reads_table else 0
 
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        return self.bits_at_most
+
     @override
     def opened(self, state: Any, step: int | None = None) -> dict[str, int]:
         return {self.opens: 0 if state is None else 1}

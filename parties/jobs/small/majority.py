@@ -142,6 +142,11 @@ class Majority(Batched):
     def bits_at_most(self) -> int:
         return (len(self.classes) - 1).bit_length() if self.reads_table else 0
 
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        return self.bits_at_most
+
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`: of one class nothing is asked."""

@@ -151,13 +151,9 @@ class JointTree(BySchema):
         """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
 
     def check_depth(self) -> None:
-        """`InputError` for a tree that could be written but not be read back, or without any edge to ask for."""
+        """`InputError` for a tree that could be written but not be read back."""
         from parties.models.trees.tree import MAX_DEPTH
 
-        if self.settings.splits == "binary" and not self.questions.runs:
-            raise InputError(
-                "splits: no column of the schema has ranges to ask by edges; give multiway, or leave it out"
-            )
         depth = len(self.questions.domains) if self.settings.max_depth is None else self.settings.max_depth
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
@@ -186,8 +182,8 @@ class JointTree(BySchema):
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
-        by_edge = self.settings.splits == "binary"
-        return Questions(self.domains, tuple(by_edge and isinstance(column, OrderedType) for column in types))
+        cut = [isinstance(column, OrderedType) or size > 2 for column, size in zip(types, self.domains, strict=True)]
+        return Questions(self.domains, tuple(self.settings.splits == "binary" and by_edge for by_edge in cut))
 
     @property
     def classes(self) -> int:

@@ -39,15 +39,21 @@ def named(
 
 
 def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
-    """Return the words for an ordered column's values below an edge, and for the others; a missing value is the last.
+    """Return the words for a column's values below an edge, and for the others; a missing value is the last.
 
-    Example:
+    Values without an order are cut in that of the schema.
+
+    Examples:
+        >>> sides(("high", "low", "med"), 1)
+        ('is high', 'is not high')
         >>> from parties.tables.types import Domain, IntegerType
         >>> sides(Domain(IntegerType(low=0, high=99, edges=(18, 65), missing=True)), 2)
         ('< 65', '>= 65 or ?')
     """
     column = type_of(values)
-    assert isinstance(column, OrderedType)
+    if not isinstance(column, OrderedType):
+        first, rest = " or ".join(values[:edge]), " or ".join(values[edge:])
+        return (f"is {first}", f"is not {first}") if 2 * edge <= len(values) else (f"is not {rest}", f"is {rest}")
     if edge == len(column.labels):
         return "is known", f"is {MISSING}"
     start = column.starts[edge - 1]

@@ -19,12 +19,23 @@ Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_i
 
 
 Criterion = Literal["entropy", "gini"]
+Splits = Literal["multiway", "binary"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
     """Return the field `criterion`."""
     words = "How attributes compare: by the entropy of the class once they are known, or by its Gini impurity"
     return public(default, "Criterion", when + words)
+
+
+def splits(default: Splits) -> AnyField:
+    """Return the field `splits`."""
+    return public(
+        default,
+        "Splits",
+        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on; "
+        "then again by another",
+    )
 
 
 class ExactSettings(TabularSettings):
@@ -50,11 +61,7 @@ class ExactSettings(TabularSettings):
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
-    splits: Literal["multiway", "binary"] = public(
-        "multiway",
-        "Splits of ordered columns",
-        "Numbers, dates and times: a branch for every range, or whether a cell is below an edge; then again by another",
-    )
+    splits: Splits = splits("multiway")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public(
         "off",
         "Pruning",
@@ -136,6 +143,7 @@ class ForestSettings(ExactSettings):
     )
     seed: Count = public(0, "Seed", "Public, of these draws: another seed, another forest")
     criterion: Criterion = criterion("gini")
+    splits: Splits = splits("binary")
     engine: AnyEngine = public("lean", "Engine", "How it is computed; auto measures the link and chooses")
     t: Literal[1] = 1  # every tree has rows of its own: no leaf is compared with all
     distance: Literal["variational"] = "variational"

@@ -26,6 +26,7 @@ from tests.support.examples import EXPLORING
 from tests.support.grasping import Grasper
 from tests.support.workers import Noted, breaks_at, peace
 
+CAMPAIGN = pytest.mark.campaign
 SCHEMA = Schema({"age": ("young", "old"), "visits": ("0", "1", "3"), "outcome": ("good", "bad")}, "outcome")
 ROWS = [f"{age},{visits},{outcome}" for age in ("young", "old") for visits in "013" for outcome in ("good", "bad")]
 CLASSIFIER = """{"target": "outcome", "classes": {"good": 3, "bad": 2},
@@ -44,6 +45,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "boost": [{"target": "outcome", "columns": ["age", "visits"], "rounds": 1, "depth": 1}],
     "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
     "quantile": [{"column": "visits"}],
+    "rules": [{"columns": ["age", "outcome"], "first": 3}],
     "scorecard": [{"columns": ["age"], "target": "outcome"}],
     "test chi2": [{"columns": ["age", "outcome"]}],
     "test proportions": [{"target": "outcome", "by": "age"}],
@@ -63,6 +65,12 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "publish joint-table": [{"by": "age", "across": "outcome", "threshold": 3, "max_rows": 100}],
 }
 CASES = [pytest.param(name, form, id=f"{name} {number}") for name in FORMS for number, form in enumerate(FORMS[name])]
+# Sums and choices of one form as others': `make test` breaks the others' sessions; a peer hangs up on all.
+ALIKE = {
+    "release histogram", "release sum", "release median", "release edges", "evaluate report", "quantile",
+    "test proportions", "test trend", "release naive-bayes", "scorecard",
+}  # fmt: skip
+BROKEN = [pytest.param(*case.values, id=case.id, marks=CAMPAIGN if case.values[0] in ALIKE else ()) for case in CASES]
 
 
 def test_every_kind_that_spends_is_here() -> None:
@@ -95,7 +103,7 @@ def orders(inputs: tuple[Inputs, Inputs], tmp_path: Path) -> Any:
     return made
 
 
-@pytest.mark.parametrize(("name", "form"), CASES)
+@pytest.mark.parametrize(("name", "form"), BROKEN)
 def test_a_break_at_any_message(orders: Any, name: str, form: dict[str, Any]) -> None:
     """Both end with one result, and of each opening each party has sent one share."""
     fresh = orders(name, form)

@@ -108,3 +108,16 @@ def test_a_joint_command_reads_no_opt_out(capsys: Any) -> None:
     assert "tables.people leaves rows of own.csv out: give --table people" in capsys.readouterr().err
     party('source = "own.csv"\n')
     assert run(words) == 3
+
+
+def test_no_opt_out_gets_a_pseudonym() -> None:
+    pseudonyms = '[columns.name]\nrole = "identifier"\npseudonym = "deterministic"\n[columns.age]\nrole = "other"\n'
+    Path("plan.toml").write_text(f'source = "own.csv"\n{pseudonyms}')
+    party(CHOSEN)
+    secrets = ["--master", "master.key", "--keys", "keys.db"]
+    assert run(["publish", "keys", *secrets]) == 0
+    words = ["publish", "pseudonyms", "--plan", "plan.toml", *secrets, "--out", "out.csv"]
+    assert run([*words, "--config", "party.toml"]) == 0
+    assert len(names("out.csv")) == 1
+    assert run(words) == 0
+    assert len(names("out.csv")) == 3

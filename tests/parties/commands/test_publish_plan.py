@@ -65,7 +65,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
     return names, columns
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(table=tables(), looked_at=st.sampled_from([2, 1000]), sample=st.sampled_from([8, 1 << 15]))
 def test_every_plan_runs(
     table: tuple[list[str], list[list[str]]], looked_at: int, sample: int, capsys: Any, monkeypatch: pytest.MonkeyPatch

@@ -43,7 +43,14 @@ JOINT = [
     ("--epsilon 1 --huber 1", "--huber: must be < 1, not 1"),
 ]
 ALONE = [
-    ("--epsilon 1", "Missing option '--lambda'"),
+    ("--epsilon 1", "--lambda: is missing: choose it without a look at the rows"),
+    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: is for least squares and ridge"),
+    ("--epsilon 1 --lambda 0.1 --method least-squares --target visits", "lambda: is for ridge: leave it out"),
+    (
+        "--epsilon 1 --method ridge",
+        "target: a number needs bounds, which are public: the values that the schema gives 'out",
+    ),
+    ("--epsilon 1 --method ridge --target visits --max-rows 5 --data many.csv", "line 7: more than 5 rows, the agreed"),
     ("--lambda 0.1", "Missing option '--epsilon'"),
     ("--epsilon 0 --lambda 0.1", "Invalid value for '--epsilon'"),
     ("--epsilon nan --lambda 0.1", "--epsilon: must be a number"),
@@ -120,6 +127,32 @@ def test_alone_learns_from_its_own_rows(
     assert "of 1,200 rows" in told.out
     assert "epsilon 16 (replace)" in told.out
     assert "written: model.json, model.svg" in told.err
+
+
+@pytest.mark.parametrize("method", ["least-squares", "ridge"])
+def test_alone_a_number_is_predicted(method: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With little noise: the weights of numpy's least squares; noise is drawn anew each time."""
+    rows = "".join(
+        f"{age},{visits},{visits * 0.6 + (age == 'old'):.1f}\n" for age in ("young", "old") for visits in (0, 1, 2.5)
+    )
+    (place / "numbers.csv").write_text("age,visits,pay\n" + rows * 2000)
+    (place / "numbers.toml").write_text(
+        'target = "pay"\n[attributes]\nage = ["young", "old"]\nvisits = ["0", "1", "2.5"]\n'
+        f"pay = {[f'{tenths / 10:.1f}' for tenths in range(30)]}\n"
+    )
+    words = ["regress", "alone", "--data", str(place / "numbers.csv"), "--schema", str(place / "numbers.toml")]
+    words += ["--numeric", "visits", "--method", method, "--epsilon", "16", "--json"]
+    found = []
+    for _ in range(2):
+        assert run(words) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["intercept"] != found[1]["intercept"]
+    for document in found:
+        assert (document["method"], document["adjacency"]) == (method, "add-remove")
+        assert document["rows"] == pytest.approx(12_000, abs=20)
+        old, young = (document["columns"]["age"]["weights"][age] for age in ("old", "young"))
+        assert old - young == pytest.approx(1, abs=0.02)
+        assert document["columns"]["visits"]["weight"] == pytest.approx(0.6, abs=0.02)
 
 
 def test_the_commands_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:

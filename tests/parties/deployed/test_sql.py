@@ -50,6 +50,17 @@ def test_raw_cells(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert by_schema == exact
 
 
+def test_rows_that_a_table_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = deployed.typed_rows(40).assign(agreed=["yes", "no", None, " true"] * 10)
+    model, _ = deployed.written(tmp_path, deployed.typed_model("linear"), rows)
+    config = deployed.configured(tmp_path)
+    config.write_text(config.read_text() + 'consent = "agreed"\nwhere = "TRY_CAST(age AS INT) >= 40 OR age IS NULL"\n')
+    assert cli.run(["predict", "--model", str(model), "--config", str(config), "--json"]) == 0
+    expected = json.loads(capsys.readouterr().out)["predictions"]
+    assert 0 < len(expected) < 20
+    assert asked(tmp_path, capsys, "--config", str(config)) == expected
+
+
 def test_unknown_values_have_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = deployed.typed_rows(3).assign(town=["a", "b", None], age=["30", "31", "32"], pay=["1", "2", "3"])
     deployed.written(tmp_path, deployed.typed_model("linear"), rows)

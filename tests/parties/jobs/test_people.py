@@ -46,6 +46,7 @@ ASKED: dict[str, dict[str, Any]] = {
     },
     "survive curve": {"time": "visits", "event": "outcome", "event_value": "bad"},
     "quantile": {"column": "visits"},
+    "rules": {"first": 4},
     "scorecard": {"delta": 1e-6},
     "test chi2": {"columns": ("age", "outcome")},
     "test proportions": {"target": "outcome", "by": "sex"},
@@ -94,6 +95,8 @@ def noises(task: Any) -> list[Fraction]:
             return [task.method.noise.scale]
         case "boost":
             return [task.noise.scale]
+        case "rules":
+            return [noise.scale for noise in task.mechanisms]
         case "synthesise":
             work, epsilon = task.work, Fraction(1, 10)
             return [work.sigma(work.rho / 4), Fraction(2 * work.moved) / epsilon]

@@ -113,7 +113,7 @@ PUBLIC = {
     "release table": noisy(by=("wind", "rain")),
     "release sum": noisy(BY, column="hours"),
     "release mean": noisy(BY, column="hours"),
-    "release median": noisy(BY, column="hours"),
+    "release median": noisy({**BY, "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
     "release top": noisy(
         {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},
         column="hours",
@@ -136,7 +136,8 @@ PUBLIC = {
         arm="wind",
     ),
     "quantile": noisy({"at": st.sampled_from([0.25, 0.9]), "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
-    "rules": fields({"support": st.sampled_from([0.2, 0.5]), "lift": st.sampled_from([0.0, 1.5])}, table="days"),
+    "rules": fields({"support": st.sampled_from([0.2, 0.5]), "lift": st.sampled_from([0.0, 1.5])}, table="days")
+    | noisy({"first": st.integers(1, 9)}, without=("where",)),
     "rank": fields(
         {"measure": st.sampled_from(["mi", "gini"]), "first": st.integers(1, 9)}, table="days", target="play"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+import sqlglot
+import sqlglot.expressions as exp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +26,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.release.marginals import Marginals
 from parties.sources import queried, source
+from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
 from parties.sources.plain import PlainSource
@@ -275,3 +279,26 @@ def test_slopes_of_a_stream_are_those_of_all_rows() -> None:
     assert found.total == expected.total == 500
     assert found.slopes(Logistic(), weights, 9000).tolist() == expected.slopes(Logistic(), weights, 9000).tolist()
     patch.undo()
+
+
+def test_a_pass_that_is_given_up_leaves_the_engine_free() -> None:
+    """Pieces are read ahead: what was read for nobody must not come with the next question, nor hold it up."""
+    engine = Scratch("here", "200MB", 1)
+    numbers = sqlglot.parse_one("SELECT range AS i FROM range(1000000)", dialect="duckdb")
+    assert isinstance(numbers, exp.Query)
+    before = threading.active_count()
+    for _ in range(3):
+        pieces = engine.batches(numbers)
+        assert next(pieces).column("i")[0].as_py() == 0
+        pieces.close()  # type: ignore[attr-defined]
+        assert engine.counts(exp.Select().select(exp.convert(7))).tolist() == [[7]]
+    assert threading.active_count() == before
+    assert sum(len(piece) for piece in engine.batches(numbers)) == 1_000_000
+    wrong = sqlglot.parse_one(
+        "SELECT CASE WHEN range = 900000 THEN error('bad row') ELSE range END AS i FROM range(1000000)",
+        dialect="duckdb",
+    )
+    assert isinstance(wrong, exp.Query)
+    with pytest.raises(InputError, match=r"here: .*bad row"):
+        list(engine.batches(wrong))
+    engine.close()

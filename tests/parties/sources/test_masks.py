@@ -119,6 +119,21 @@ def test_a_view_of_duckdb(capsys: Any) -> None:
     assert seen == [("4000-1234-5678-9815", "axxx@xxxx.xxx"), ("815", "bxxx@xxxx.xxx"), (None, None)]
 
 
+def left_out(source: str) -> list[str]:
+    """A party.toml that leaves out all rows but the first; the flags that name it."""
+    text = f'[tables.cards]\nschema = "schema.toml"\nsource = "{source}"\ntable = "cards"\n'
+    Path("party.toml").write_text(text + 'consent = { column = "hidden", yes = ["h1"] }\nwhere = "points < 9"\n')
+    return ["--config", "party.toml"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_view_shows_no_row_that_is_left_out(capsys: Any) -> None:
+    made = statement(capsys, "--name", "masked", "--role", "cashier", *left_out("cards.duckdb"))
+    with duckdb.connect("cards.duckdb") as connection:
+        connection.execute(made)
+        assert connection.execute("SELECT card FROM masked").fetchall() == [("4000-1234-5678-9815",)]
+
+
 def test_a_view_of_postgresql(postgres: Server, folder: Path, capsys: Any) -> None:
     import psycopg
 
@@ -139,6 +154,10 @@ def test_a_view_of_postgresql(postgres: Server, folder: Path, capsys: Any) -> No
                 cashier.execute("SELECT mail FROM shop.cards")
         assert smc("mask", "--plan", "publish.toml", "--out", "masked.parquet") == 0
         check(duckdb.sql("SELECT * FROM 'masked.parquet'").fetchall())
+        made = statement(capsys, "--name", "agreed", "--role", "cashier", *left_out(postgres.url()))
+        assert "security_barrier" in made
+        connection.execute(made)
+        assert connection.execute("SELECT card FROM agreed").fetchall() == [("4000-1234-5678-9815",)]
 
 
 @pytest.mark.usefixtures("folder")

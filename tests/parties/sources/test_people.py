@@ -133,10 +133,10 @@ def test_equal_rows_are_drawn_as_often_as_they_are(tmp_path: Path) -> None:
     """Of nine equal rows and one other, the other is the one that takes part for about a tenth of the keys."""
     path = written([*[("p", "2020", "f")] * 9, ("p", "2021", "m")], tmp_path / "x.csv")
     found = Counter[tuple[str, str]]()
-    for number in range(200):
+    for number in range(80):
         (tmp_path / "key").write_bytes(b"%d" % number)
         found += counted(settings_of(tmp_path / "key", source=str(path), at_most=1))[0]
-    assert 5 <= found["2021", "m"] <= 45  # of 200: 4.2 standard deviations on either side
+    assert 1 <= found["2021", "m"] <= 19  # of 80: 8 are expected, with a standard deviation of 2.7
 
 
 def test_the_key_chooses_and_chooses_again(tmp_path: Path, identity: Path) -> None:

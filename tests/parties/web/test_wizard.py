@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+import duckdb
 import pytest
 from starlette.testclient import TestClient
 
@@ -90,7 +91,12 @@ def test_files_are_replaced_only_when_that_is_ticked(table: TableSettings, tmp_p
     [
         ({"type:0": "integer", "low:0": "many"}, "age: low must be a number, not 'many'"),
         ({"type:3": "real"}, "ward: low is missing: public bounds are never taken from the rows"),
-        ({"low:1": "1"}, "outcome: only numbers have bounds"),
+        ({"low:1": "1"}, "outcome: low: has no meaning for this type"),
+        ({"type:3": "date"}, "ward: low is missing: public bounds are never taken from the rows"),
+        ({"type:3": "date", "low:3": "1.5.2020", "high:3": "2021-01-01"}, "ward: low must be a day such as"),
+        ({"type:3": "time", "width:3": "13"}, "ward: width: must be 1 to 12 hours, not 13"),
+        ({"type:3": "age", "width:3": "some"}, "ward: width must be a number of years"),
+        ({"type:3": "flag", "values:3": "a"}, "ward: values: has no meaning for this type"),
         ({"type:1": "out"}, "outcome: the target cannot be left out"),
         ({"type:0": "integer", "low:0": "9", "high:0": "3"}, "age: "),
         ({"type:0": "../../etc"}, "there is no type"),
@@ -120,10 +126,63 @@ def test_a_name_makes_no_path(table: TableSettings, tmp_path: Path) -> None:
         used.write("t", {"schema": "a"}, True)
 
 
-def test_a_database_is_not_looked_at(table: TableSettings) -> None:
-    page = Page(table.model_copy(update={"source": "postgresql://db/x"}))
+@pytest.mark.parametrize(
+    ("wish", "labels"),
+    [
+        ({"type": "category"}, ("0,5", "1,5", "2,5", "3,5", "4,5", "5,5", "6,5")),
+        ({"type": "category", "values": "0,5"}, ("0", "5")),
+        ({"type": "flag"}, ("yes", "no")),
+        ({"type": "integer", "low": "0", "high": "8", "width": "4"}, ("under 4", "4 to 7", "8 and over")),
+        ({"type": "real", "low": "0", "high": "8", "width": "4"}, ("under 4", "4 to under 8", "8 and over")),
+        ({"type": "date", "low": "2020-01-01", "high": "2021-12-31", "width": "year"}, ("2020", "2021")),
+        ({"type": "age", "low": "2024-01-01", "width": "60"}, ("under 60", "60 to 119", "120 and over")),
+        ({"type": "age"}, ("under 18", "18 to 39", "40 to 64", "65 to 79", "80 and over")),
+        ({"type": "time", "width": "12"}, ("before 12:00", "12:00 and after")),
+        ({"type": "key"}, None),
+        ({"type": "text"}, None),
+    ],
+)
+def test_all_types_of_a_schema(
+    table: TableSettings, tmp_path: Path, wish: dict[str, str], labels: tuple[str, ...] | None
+) -> None:
+    code, text = Page(table).post("schema", **{f"{field}:2": value for field, value in wish.items()})
+    assert code == 200, text
+    (tmp_path / "got.toml").write_text(text)
+    schema = schemas.load(tmp_path / "got.toml")
+    if labels is None:
+        assert ("dose" in schema.keys, "dose" in schema.attributes) == (wish["type"] == "key", False)
+    else:
+        assert tuple(schema.attributes["dose"]) == labels
+
+
+def test_what_is_read_otherwise_is_mapped_anew_and_what_cannot_be_is_said(table: TableSettings) -> None:
+    before = propose(looked := profile(PlaceSettings(source=table.source), "outcome"), "outcome")
+    after = overruled(looked, before, {"ward": Wish("date", "2020-01-01", "2021-01-01")})
+    column = next(column for column in after.columns if column.name == "ward")
+    assert "the schema says dates, and these are text, 1 values" in column.remarks
+    assert "?" in column.domain if column.domain else False
+
+
+def test_a_query_is_looked_at_as_it_chooses_its_rows(table: TableSettings, tmp_path: Path) -> None:
+    text = "SELECT CAST(age AS INT) AS age, outcome FROM raw"
+    chosen = {"query": text, "files": {"raw": table.source}, "where": "outcome = 'yes' OR age < 30"}
+    node = TableSettings.model_validate({**chosen, "schema": str(table.schema_file)})
+    page = Page(node)
+    shown = html.unescape(page.client.get("/tables/patients/prepare").text)
+    rows = sum(1 for i in range(200) if i % 3 or i % 60 < 10)
+    assert f"{rows} rows, 2 columns" in shown
+    assert page.post("write", target="")[0] == 200
+    assert schemas.load(tmp_path / "patients-schema.toml").attributes["outcome"] == ("no", "yes")
+
+
+def test_a_database_is_looked_at_and_an_absent_one_is_a_line(table: TableSettings, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as base:
+        base.execute("CREATE TABLE visits AS SELECT i AS age, i % 2 = 0 AS late FROM range(100) t(i)")
+    held = {"source": str(tmp_path / "rows.duckdb"), "table": "visits"}
+    assert "100 rows, 2 columns" in Page(table.model_copy(update=held)).client.get("/tables/patients/prepare").text
+    page = Page(table.model_copy(update={"source": "postgresql://me:sesame@127.0.0.1:1/x", "table": "t"}))
     answer = page.client.get("/tables/patients/prepare")
-    assert (answer.status_code, "only a table that is a file" in answer.text) == (400, True)
+    assert (answer.status_code, "sesame" in answer.text) == (400, False)
 
 
 def test_own_rows_stand_beside_the_form(table: TableSettings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +194,5 @@ def test_own_rows_stand_beside_the_form(table: TableSettings, monkeypatch: pytes
 
 
 def test_nothing_overruled_is_the_proposal(table: TableSettings) -> None:
-    before = propose(profile(PlaceSettings(source=table.source), "outcome"), "outcome")
-    assert overruled(before, {"age": Wish()}).schema.digest() == before.schema.digest()
+    before = propose(looked := profile(PlaceSettings(source=table.source), "outcome"), "outcome")
+    assert overruled(looked, before, {"age": Wish()}).schema.digest() == before.schema.digest()

@@ -187,6 +187,7 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         bits = sum(made.bits(Step(n, 0, made.cut(state, n), "")) for n in range(len(state)))
         of_leaves = leaves * (made._width + 1)
         assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
+        assert (bits == made.bits_at_most) if full else (bits <= made.bits_at_most)
 
 
 @pytest.mark.parametrize(("target", "adjacency"), [*product(["ill", "kind", "visits"], ["add-remove", "replace"])])

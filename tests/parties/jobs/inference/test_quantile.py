@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from parties.jobs import kinds
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
+from protocols.counts import RowCounts
 from protocols.quantile import PARTS, most_opened, quantile, rounds
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
@@ -65,11 +67,11 @@ def test_rounds_halve_in_sixteenths() -> None:
     assert [rounds(places) for places in (1, 2, PARTS, PARTS + 1, PARTS**2, PARTS**2 + 1)] == [0, 1, 1, 2, 2, 3]
 
 
-def document(ages: Any, **said: Any) -> Any:
-    task = task_of(**said)
+def document(ages: Any, kind: str = "quantile", **said: Any) -> Any:
+    task = task_of(kind, **said)
 
     def party(session: Session) -> Any:
-        rows = [{"age": str(age), "sex": "m"} for age in ages[session.party]]
+        rows = [{"age": str(age), "sex": "mf"[age % 2]} for age in ages[session.party]]
         return task.run(
             engine_of(session, Profile("clear")), task.own_rows(counts(task, rows)), None, lambda step: None
         )
@@ -79,16 +81,34 @@ def document(ages: Any, **said: Any) -> Any:
     return task.document(one)
 
 
-def task_of(**said: Any) -> Any:
-    kind = kinds.find("quantile")
-    return kind.canonical(kind.Settings.model_validate({"max_rows": 500, "column": "age", **said}), SCHEMA)  # type: ignore[attr-defined]
+def task_of(name: str = "quantile", schema: Schema = SCHEMA, **said: Any) -> Any:
+    kind: Any = kinds.find(name)
+    return kind.canonical(kind.Settings.model_validate({"max_rows": 500, "column": "age", **said}), schema)
 
 
 def test_rounded_it_is_a_range() -> None:
     ages = ([1, 7, 13], [12, 30])
     assert document(ages, exact=True)["value"] == 12
-    assert {"low": 10, "high": 14, "value": 14}.items() <= document(ages, exact=True, round_to=5.0).items()
+    assert {"from": 10, "to": 14, "value": 14}.items() <= document(ages, exact=True, round_to=5.0).items()
     assert document(ages, exact=True, at=1.0)["value"] == 30
+
+
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=20), st.sampled_from([None, 1.0, 3.0, 7.0]), st.booleans())
+def test_medians_of_groups(ages: list[int], step: float | None, grouped: bool) -> None:
+    """Without noise: the middle one of each group's rows, or the range that it is in."""
+    said: dict[str, Any] = {"exact": True, "round_to": step} | ({"by": ("sex",)} if grouped else {})
+    numbers = document((ages[::2], ages[1::2]), "release median", **said)["numbers"]
+    assert len(numbers) == 1 + grouped
+    for parity, answer in enumerate(numbers):
+        group = sorted(age for age in ages if not grouped or age % 2 == parity)
+        if not group:
+            continue
+        wide = int(step or 1)
+        low, high = [half // wide for half in sorted((group[(len(group) - 1) // 2], group[len(group) // 2]))]
+        assert low <= answer["value"] // wide <= high
+        if step is not None:
+            assert answer["from"] == answer["value"] // wide * wide
+            assert answer["to"] == min(answer["from"] + wide - 1, 39) == answer["value"]
 
 
 @settings(max_examples=40)
@@ -128,6 +148,23 @@ def test_cost_is_counted_ahead() -> None:
 def test_wrong_questions_are_refused(said: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
         task_of(**said)
+
+
+@pytest.mark.parametrize("name", ["quantile", "release median"])
+def test_any_number_of_values(name: str) -> None:
+    """Rounded, they are as few as it takes; what is refused says what would do."""
+    real = Domain(read_type({"type": "real", "low": 0, "high": 600, "step": 0.01}))
+    schema = Schema({"age": real, "sex": ("m", "f")})
+    with pytest.raises(InputError, match=r"6,001 numbers would be compared, .* give round_to, 0.2 for"):
+        task_of(name, schema, epsilon=1.0)
+    task = task_of(name, schema, epsilon=1.0, round_to=0.5)
+    source = RowCounts([], 6001, np.zeros((3, 0), dtype=np.int64), np.array([0, 4, 6000]))
+    below, above = np.split(task.own_rows(source), 2) if name != "quantile" else (None, None)
+    if below is not None:
+        assert below[[0, 1, -1]].tolist() == [0, 2, 2]
+        assert above[[0, 1, -1]].tolist() == [1, 1, 0]
+    else:
+        assert np.flatnonzero(task.own_rows(source)).tolist() == [0, 1200]
 
 
 def test_bits_are_no_fewer_than_are_opened() -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from mlxtend.frequent_patterns import apriori, association_rules
 
 from parties.jobs import kinds
-from parties.jobs.rules.rules import Found, shown
+from parties.jobs.rules.exact import Found
+from parties.jobs.rules.joint import shown
 from parties.tables.schema import Schema
 from protocols import association
 from smc.counting import forecast
@@ -94,6 +95,41 @@ def test_all_sets_and_rules_of_any_rows(
     task = task_of(support=support, confidence=confidence, lift=lift, k=2, show="all")
     document = task.document(state_of(task, (one, other)))
     assert told(document) == by_hand([*one, *other], task)
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 22])
+def test_sets_of_any_length_are_counted(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a table of all cells, or of those that rows are in where there are too many."""
+    monkeypatch.setattr(association, "MOST_CELLS", cells)
+    rng, values = np.random.default_rng(1), [2, 3, 4]
+    places = np.array([(column, at) for column, size in enumerate(values) for at in range(size)])
+    pieces = [np.column_stack([rng.integers(0, values, (size, 3)), rng.integers(1, 5, size)]) for size in (30, 0, 2)]
+    sets = [items for size in (3, 1, 2) for items in combinations(range(9), size)]
+    sets = [items for items in sets if len({int(places[item, 0]) for item in items}) == len(items)]
+    everything = np.concatenate(pieces)
+    expected = [
+        everything[(everything[:, places[list(items), 0]] == places[list(items), 1]).all(axis=1), -1].sum()
+        for items in sets
+    ]
+    assert association.counted(pieces, values, places, sets).tolist() == expected
+
+
+def test_only_pairs_of_different_columns_are_candidates() -> None:
+    """Two columns of 1,000 values: 1,000,000 pairs are few enough, 1,999,000 would not be."""
+    problem = association.Problem(tuple([0] * 1000 + [1] * 1000), 10, Fraction(1, 2))
+    assert len(problem.candidates((tuple((item,) for item in range(2000)),))) == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "support", "larger"), [(7, 0.5, False), (8, 0.5, True), (4, 1.0, True), (3, 1.0, False)]
+)
+def test_the_larger_bound_is_opened_first(rows: int, support: float, larger: bool) -> None:
+    """Of `rows` in all, the share is four at least, or is not: then four rows are frequent and three are not."""
+    task = task_of(k=4, support=support)
+    line = {"a": "1", "b": "x", "c": "1", "d": "0"}
+    state = state_of(task, ([line] * 2, [line] * (rows - 2)))
+    assert state.by_support is larger
+    assert told(task.document(state))[0] == by_hand([line] * rows, task)[0]
 
 
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw", "ferret")], ids=str)
@@ -219,6 +255,63 @@ def test_a_run_stops_in_a_line_where_rules_are_too_many(monkeypatch: pytest.Monk
     with pytest.raises(JointRefusalError, match="50 rules may hold"):
         run_local(party)
     assert sizes == [9, 9, 6, 6, 4, 4, 1, 1]  # sets of one to four, no rules
+
+
+def test_a_run_stops_where_candidates_are_more_than_agreed() -> None:
+    lines = [{"a": "1", "b": "x", "c": "1", "d": "0"}] * 6
+    task = task_of(k=1, support=0.1, most=9)
+    assert task.bits_at_most == 5 * 9 + 1  # sets of four lengths, rules, and the larger bound
+    with pytest.raises(JointRefusalError, match="at most 9 are decided"):
+        state_of(task, (lines, lines))
+    with pytest.raises(InputError, match="most: the columns have 9 values already"):
+        task_of(most=8)
+    with pytest.raises(InputError, match="most is of decisions without noise"):
+        task_of(most=20, epsilon=1.0)
+    with pytest.raises(InputError, match="first: sets are chosen with epsilon only"):
+        task_of(first=3)
+
+
+def test_k_counts_people() -> None:
+    """Of people with at most 3 rows each, 3 k rows are of k people at least."""
+    lines = [{"a": "1", "b": "x", "c": "1", "d": "0"}] * 6
+    sides = lines, [{**lines[0], "a": "0"}] * 5
+    tasks = [task_of(k=2, support=0.1, at_most=at_most) for at_most in (1, 3)]
+    sets = [told(task.document(state_of(task, sides)))[0] for task in tasks]
+    assert frozenset({"a=0"}) in sets[0] - sets[1]
+    assert frozenset({"a=1"}) in sets[1]
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_with_noise_the_most_frequent_sets_are_chosen_and_counted(adjacency: str) -> None:
+    rng = np.random.default_rng(3)
+    drawn = zip(rng.random(4000) < 0.8, rng.random(4000) < 0.9, rng.random(4000) < 0.95, strict=True)
+    lines = [{"a": str(int(a)), "b": "x" if b else "y", "c": str(int(a == c)), "d": "0"} for a, b, c in drawn]
+    task = task_of(epsilon=16.0, first=8, adjacency=adjacency, max_length=2, confidence=0.75, show="all", support=0.5)
+    scales = [1.0, 9 / 8] if adjacency == "add-remove" else [2.0, 1.0]
+    assert [float(noise.scale) for noise in task.mechanisms] == scales
+    assert sum(loss.amount for loss in task.spends) == 16
+    state = state_of(task, (lines[:1500], lines[1500:]))
+    document = task.document(state)
+    by_count = sorted(by_hand(lines, task_of(support=0.01, max_length=2))[0], key=lambda s: -number(lines, s))
+    assert {frozenset(items) for items in document["sets"]} == set(by_count[:8])
+    for items, count in zip(document["sets"], document["counts"], strict=True):
+        assert abs(count["value"] - number(lines, frozenset(items))) < 40
+        assert count["low"] <= count["value"] <= count["high"]
+    assert abs(document["rows"]["value"] - 4000) < 40
+    assert task.opened(state) == {"choice with noise": 8, "number with noise": 9}
+    rule = next(rule for rule in document["rules"] if rule["if"] == ["a=1"] and rule["then"] == ["c=1"])
+    both, of_if, of_then = (number(lines, frozenset(items)) for items in (["a=1", "c=1"], ["a=1"], ["c=1"]))
+    assert rule["support"] == pytest.approx(both / 4000, rel=0.05)
+    assert rule["confidence"] == pytest.approx(both / of_if, rel=0.05)
+    assert rule["lift"] == pytest.approx(both * 4000 / of_if / of_then, rel=0.05)
+    assert all(rule["confidence"] >= 0.75 and rule["lift"] >= 1 for rule in document["rules"])
+    words = task.text(document, 0)
+    assert "all rows: " in words
+    assert "epsilon 16" in words
+
+
+def number(lines: list[Line], items: frozenset[str]) -> int:
+    return sum(items <= {f"{name}={value}" for name, value in line.items()} for line in lines)
 
 
 def test_cost_is_counted_ahead() -> None:

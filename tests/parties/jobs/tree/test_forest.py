@@ -63,7 +63,7 @@ def test_a_forest_is_written_read_and_gone_on_with(splits: str) -> None:
 
 def test_left_alone_its_leaves_speak_of_five_rows() -> None:
     of = task()
-    assert (of.settings.k, of.settings.attributes, of.settings.criterion) == (5, 2, "gini")
+    assert (of.settings.k, of.settings.attributes, of.settings.criterion) == (5, 3, "gini")  # of six questions
     assert of.settings.max_depth is not None
     assert any("fewer than 5 rows" in line for line in of.reveals("bob"))
 

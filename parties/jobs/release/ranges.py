@@ -1,0 +1,78 @@
+"""Numbers of a column that are the answer's candidates: each by itself, or rounded to ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from parties.base.arrays import Numbers
+from parties.jobs.release.question import plain
+from parties.jobs.release.settings import ReleaseSettings
+from parties.jobs.release.values import read
+from parties.jobs.settings import public
+from parties.jobs.spending import exact
+from smc.errors import InputError
+
+MOST_COMPARED = 4096  # candidates: a circuit compares them
+MOST_CELLS = 1 << 16  # candidates of all groups
+
+
+class RoundedSettings(ReleaseSettings):
+    """Those of an answer that is a number of a column."""
+
+    round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
+        None, "Rounded to", "Steps of the answer, such as 5 for ages: it is a range then", none="every number"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The least and the greatest number of each range, by size, and the range of each value of the column, -1 for
+    none."""
+
+    ends: Sequence[tuple[Fraction, Fraction]]
+    range_of: Numbers
+    rounded: bool
+
+    @classmethod
+    def of(cls, column: str, values: tuple[str, ...], round_to: float | None, what: str) -> Ranges:
+        """Return the ranges of a column's values; a missing one is in none. `InputError` as of `values.read`."""
+        ordered = read(column, values, what).ordered
+        step = None if round_to is None else exact(round_to)
+        ends: list[tuple[Fraction, Fraction]] = []
+        range_of, last = np.full(len(values), -1, dtype=np.int64), None
+        for number, place in ordered:
+            if (key := number if step is None else Fraction(math.floor(number / step))) != last:
+                ends.append((number, number))
+                last = key
+            ends[-1] = (ends[-1][0], number)
+            range_of[place] = len(ends) - 1
+        return cls(ends, range_of, round_to is not None)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def check(self, groups: int = 1) -> None:
+        """`InputError` if they are too many to be compared in a circuit; it says what would do."""
+        most = max(2, min(MOST_COMPARED, MOST_CELLS // groups))
+        if len(self) <= most:
+            return
+        wide = (self.ends[-1][1] - self.ends[0][0]) / (most - 1)
+        scale = Fraction(10) ** (math.ceil(math.log10(wide)) - 1)
+        enough = next(step * scale for step in (1, 2, 5, 10, 20) if step * scale >= wide)
+        of_groups = f" in each of {groups:,} groups" if groups > 1 else ""
+        raise InputError(
+            f"column: {len(self):,} numbers would be compared{of_groups}, at most {most:,} are: "
+            f"give round_to, {float(enough):g} for example"
+        )
+
+    def fields(self, place: int) -> Mapping[str, Any]:
+        """Return a range as a result has it."""
+        least, greatest = self.ends[place]
+        return {"value": plain(greatest)} | ({"from": plain(least), "to": plain(greatest)} if self.rounded else {})

@@ -1,0 +1,237 @@
+"""Which values go together in the rows of both parties? Frequent sets and association rules, exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Document, Estimate, OnStep, State, Step
+from parties.jobs.rules.joint import Items, RulesOfBoth, shown
+from parties.jobs.sentences import nothing_else_of_rows
+from smc.errors import InputError, JointRefusalError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine, Profile
+
+COUNTED = 1 << 20  # candidates whose cost is counted in a few seconds
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is decided: which bound of a set is the larger, the frequent sets of each length, in the end the rules."""
+
+    by_support: bool | None = None
+    levels: tuple[tuple[Items, ...], ...] = ()
+    rules: tuple[tuple[Items, Items], ...] | None = None
+
+
+class ExactRules(RulesOfBoth):
+    """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
+
+    @override
+    def check(self) -> None:
+        """See `RulesOfBoth.check`: noise that is not asked for, and too many pairs."""
+        from protocols.association import MOST_CANDIDATES
+
+        super().check()
+        if self.settings.first is not None:
+            raise InputError("first: sets are chosen with epsilon only: give one, or leave out first")
+        if (items := len(self.items)) > (self.settings.most or MOST_CANDIDATES):
+            raise InputError(f"most: the columns have {items:,} values already: give more, or name fewer columns")
+        if self.pairs > MOST_CANDIDATES:
+            most = f"at most {MOST_CANDIDATES:,} are decided"
+            raise InputError(f"columns: their values make {self.pairs:,} pairs, {most}: name fewer columns")
+
+    # What is said of it.
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        settings = self.settings
+        return [
+            f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
+            f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows, and which rules "
+            f"of them hold with a confidence of {settings.confidence:.3g}"
+            + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
+            f"We also learn whether both have at least {self.least_of_all:,} rows together, and no other number of "
+            "rows. A rule of confidence 1 says that no row of either is an exception.",
+            *nothing_else_of_rows(peer, settings.max_rows),
+        ]
+
+    @property
+    def least_of_all(self) -> int:
+        """From how many rows of both on the support is the greater bound."""
+        return math.ceil(self.problem.least_rows / self.problem.support)
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: a bit for each candidate, and first which bound is the larger."""
+        steps = range(self.steps(state)) if step is None else [step]
+        return {"decision": sum(self._asked(self.cut(state, at)) + (at == 0) for at in steps)}
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: a bit for each candidate."""
+        return step.size + (step.number == 0)
+
+    def _asked(self, state: Found) -> int:
+        """Return how many bits the step opens that begins at this state."""
+        from protocols.association import number_of_rules
+
+        sets = len(self.problem.candidates(state.levels))
+        return sets or number_of_rules(state.levels)
+
+    # What it costs.
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: all values frequent, no pair, no rules."""
+        from protocols.association import by_support, frequent
+
+        def conversation(engine: Engine) -> None:
+            singles = self.problem.candidates(())
+            pairs = self.problem.candidates((tuple(singles),))
+            for candidates in (singles, pairs):
+                with engine.session.phase(f"sets of {len(candidates[0])}"):
+                    if candidates is singles:
+                        by_support(engine, self.problem, 0)
+                    frequent(engine, self.problem, candidates, np.zeros(len(candidates), dtype=np.int64), 0)
+
+        return conversation
+
+    @property
+    @override
+    def estimate(self) -> Estimate:
+        return "typical"
+
+    @property
+    @override
+    def assumed(self) -> str:
+        return f"{len(self.items):,} frequent values and their {self.pairs:,} pairs, none of them frequent"
+
+    @cached_property
+    def largest(self) -> list[int]:
+        """How many sets of each length a run decides on at most, and at the end how many rules."""
+        from protocols.association import MOST_CANDIDATES
+
+        bound = self.settings.most or MOST_CANDIDATES
+        sets = [min(bound, many) for many in self.sets]
+        rules = sum(many * ((1 << length) - 2) for length, many in enumerate(sets, start=1))
+        return [*sets, min(bound, rules)]
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`: all candidates that there can be, unless they are too many to be counted soon."""
+        from protocols.association import by_support, frequent, holding
+        from smc.counting import forecast
+
+        *sets, rules = self.largest
+        if sum(self.largest) > COUNTED:
+            return None
+
+        def conversation(engine: Engine) -> None:
+            by_support(engine, self.problem, 0)
+            for many in sets:
+                frequent(engine, self.problem, [()] * many, np.zeros(many, dtype=np.int64), 0)
+            if rules:
+                some = [((0,), (1,))] * rules
+                holding(engine, self.problem, some, lambda counted: np.zeros(len(counted), dtype=np.int64), 0)
+
+        return forecast(conversation, profile).bytes
+
+    @property
+    @override
+    def bits_at_most(self) -> int | None:
+        return None if self.settings.most is None else sum(self.largest) + 1
+
+    @property
+    @override
+    def is_countable(self) -> bool:
+        return self.pairs <= 1 << 18
+
+    # How it is run.
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is what `own_rows` returns."""
+        from protocols import association
+
+        count, rows = data
+        state: Found = start
+        while not self.is_done(state):
+            try:
+                candidates = self.problem.candidates(state.levels)
+            except InputError as error:  # both know: the candidates follow from what is opened
+                raise JointRefusalError(str(error)) from None
+            if candidates:
+                length = len(state.levels) + 1
+                on_step(Step(self.steps(state), len(candidates), state, f"{len(candidates):,} sets of {length}"))
+                with engine.session.phase(f"sets of {length}"):
+                    if state.by_support is None:
+                        state = replace(state, by_support=association.by_support(engine, self.problem, rows))
+                    compared = rows if state.by_support else None
+                    level = association.frequent(engine, self.problem, candidates, count(candidates), compared)
+                state = replace(state, levels=(*state.levels, tuple(level)))
+                continue
+            rules = association.rules_of(state.levels)
+            on_step(Step(self.steps(state), len(rules), state, f"{len(rules):,} rules"))
+            with engine.session.phase("rules"):
+                held = association.holding(engine, self.problem, rules, count, rows) if rules else []
+            state = replace(state, rules=tuple(held))
+        return state
+
+    # Its states.
+
+    @property
+    @override
+    def beginning(self) -> State:
+        return Found()
+
+    @override
+    def steps(self, state: Found) -> int:
+        return len(state.levels) + (state.rules is not None)
+
+    @override
+    def is_done(self, state: Found) -> bool:
+        return state.rules is not None
+
+    @override
+    def cut(self, state: Found, steps: int) -> State:
+        if steps > len(state.levels):
+            return state
+        return Found(state.by_support, state.levels[:steps]) if steps else Found()
+
+    @override
+    def encode(self, state: Found) -> Any:
+        if not self.steps(state):
+            return None
+        return {"by_support": state.by_support, "levels": state.levels, "rules": state.rules}
+
+    @override
+    def decode(self, value: Any) -> State:
+        if value is None:
+            return Found()
+        levels = tuple(tuple(tuple(items) for items in level) for level in value["levels"])
+        rules = value["rules"]
+        return Found(
+            value["by_support"], levels, None if rules is None else tuple((tuple(a), tuple(b)) for a, b in rules)
+        )
+
+    # What it brings.
+
+    @override
+    def document(self, state: Found) -> Document:
+        sets = [items for level in state.levels for items in level]
+        rules = shown(sets, state.rules or (), self.settings.show)
+        return {
+            "sets": [self.named(items) for items in sets],
+            "rules": [{"if": self.named(items_if), "then": self.named(then)} for items_if, then in rules],
+            "of": len(state.rules or ()),
+            **self.about,
+        }

@@ -1,0 +1,180 @@
+"""The most frequent sets of values in the rows of both parties, with noise, and the rules that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from parties.base.settings import required
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Document, Estimate, OnStep, State, Step
+from parties.jobs.release.noise import Noise, laplace, noisy_max
+from parties.jobs.release.question import number
+from parties.jobs.rules.joint import Items, RulesOfBoth, shown
+from parties.jobs.rules.settings import FIRST
+from parties.jobs.sentences import hidden, nothing_else_of_rows
+from parties.jobs.spending import Loss, exact
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.release.laws import Law
+    from smc.counting import Program
+    from smc.engines import Engine
+
+MOST_SAMPLES = 1 << 16  # of noise: sets that may become candidates
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is opened: the sets in their order, and the noisy numbers of rows with each, and of all rows."""
+
+    sets: tuple[Items, ...]
+    numbers: tuple[int, ...]
+
+
+class NoisyRules(RulesOfBoth):
+    """Rules that follow from noisy numbers of rows with the most frequent sets, which are chosen with noise.
+
+    Half of epsilon chooses, half counts. A row, a basket or a person changes the number of rows with every set that is
+    chosen, however long it is or they are, and no others matter: `protocols.release.frequent_sets`.
+    """
+
+    @cached_property
+    def first(self) -> int:
+        """How many sets are chosen: no more than there are."""
+        return min(self.settings.first or FIRST, sum(self.sets))
+
+    @override
+    def check(self) -> None:
+        """See `RulesOfBoth.check`: also that there is not too much to draw."""
+        from protocols.release.frequent_sets import most_samples
+
+        super().check()
+        if self.settings.most is not None:
+            raise InputError("most is of decisions without noise: leave it out, or leave out epsilon")
+        if (samples := most_samples(self.problem, self.first)) > MOST_SAMPLES:
+            most = f"noise is drawn for {MOST_SAMPLES:,} at most"
+            raise InputError(f"columns: {samples:,} sets may become candidates, {most}: name fewer columns")
+
+    # What is said of it.
+
+    @cached_property
+    def mechanisms(self) -> tuple[Noise, Noise]:
+        """The noise of the choice, and that of the numbers."""
+        settings = self.settings
+        half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
+        choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
+        rows = 0 if replaced else 1  # of a row that is replaced, the number of all rows does not change
+        return choice, laplace(half, self.first + rows, settings.adjacency, settings.together)
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(noise.loss for noise in self.mechanisms)
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        settings = self.settings
+        hides = hidden(self.at_most, settings.adjacency == "replace")
+        return [
+            f"We and {peer} both learn the {self.first} most frequent sets of at most {self.problem.max_length} values "
+            "in the rows of both, in their order, and how many rows have each and how many there are in all, all with "
+            "noise that neither knows; the rules follow from these numbers.",
+            f"{hides[0].upper()}{hides[1:]} changes the chance of any answer by a factor of at most "
+            f"e^{settings.epsilon:g} (differential privacy).",
+            *nothing_else_of_rows(peer, settings.max_rows),
+        ]
+
+    @override
+    def opened(self, state: Chosen | None, step: int | None = None) -> dict[str, int]:
+        many = 0 if state is None else len(state.sets)
+        return {"choice with noise": many, "number with noise": many + (state is not None)}
+
+    # What it costs.
+
+    @property
+    def laws(self) -> tuple[Law, Law]:
+        """The laws of both."""
+        from protocols.release.frequent_sets import most_samples
+
+        choice, numbers = self.mechanisms
+        return choice.law(most_samples(self.problem, self.first)), numbers.law(self.first + 1)
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        """See `Kind.program`: as many candidates as there can be."""
+        from protocols.release.frequent_sets import count_at_most
+
+        return lambda engine: count_at_most(engine, self.problem, self.first, self.laws)
+
+    @property
+    @override
+    def estimate(self) -> Estimate:
+        return "at most"
+
+    # How it is run.
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """See `Kind.run`; `data` is what `own_rows` returns."""
+        from protocols.release.frequent_sets import noisy_sets
+
+        count, rows = data
+        on_step(Step(0, self.first, start, f"choosing {self.first:,} sets"))
+        sets, numbers = noisy_sets(engine, self.problem, self.first, self.laws, count, rows)
+        return Chosen(tuple(sets), tuple(numbers))
+
+    @override
+    def encode(self, state: Chosen | None) -> Any:
+        return None if state is None else {"sets": state.sets, "numbers": state.numbers}
+
+    @override
+    def decode(self, value: Any) -> State:
+        return None if value is None else Chosen(tuple(map(tuple, value["sets"])), tuple(value["numbers"]))
+
+    # What it brings.
+
+    @override
+    def document(self, state: Chosen) -> Document:
+        noise, greatest = self.mechanisms[1], Fraction(2 * self.settings.max_rows)
+        numbers = [number(opened, noise.reach(), Fraction(0), greatest) for opened in state.numbers]
+        rows = max(1, numbers[-1]["value"])
+        counts = dict(zip(state.sets, (count["value"] for count in numbers), strict=False))
+        held = self._rules(counts, rows)
+        frequent = [items for items in state.sets if self._is_frequent(counts[items], rows)]
+        rules = shown(frequent, list(held), self.settings.show)
+        return {
+            "sets": [self.named(items) for items in state.sets],
+            "counts": numbers[:-1],
+            "rows": numbers[-1],
+            "rules": [{"if": self.named(a), "then": self.named(b), **held[a, b]} for a, b in rules],
+            "of": len(held),
+            **self.about,
+            "epsilon": self.settings.epsilon,
+            "adjacency": self.settings.adjacency,
+            **noise.fields(),
+        }
+
+    def _is_frequent(self, count: int, rows: int) -> bool:
+        return count >= exact(self.settings.support) * rows and count >= self.problem.least_rows
+
+    def _rules(self, counts: dict[Items, int], rows: int) -> dict[tuple[Items, Items], Document]:
+        """Return the rules that hold by these numbers, with their own: local work on what is public."""
+        from protocols.association import rules_of
+
+        settings, longest = self.settings, self.problem.max_length
+        levels = tuple(tuple(items for items in counts if len(items) == n) for n in range(1, longest + 1))
+        held = {}
+        for a, b in rules_of(levels):
+            both, of_if, of_then = counts[tuple(sorted((*a, *b)))], counts[a], counts[b]
+            if not self._is_frequent(both, rows) or not of_if or not of_then:
+                continue
+            confidence = min(1.0, both / of_if)
+            lift = both * rows / (of_if * of_then)
+            if confidence >= settings.confidence and lift >= settings.lift:
+                held[a, b] = {"support": min(1.0, both / rows), "confidence": confidence, "lift": lift}
+        return held

@@ -1,0 +1,125 @@
+"""Which sets of items are the most frequent in both parties' rows, with noise, and how many rows have them.
+
+Ideal functionality. Inputs: each party's own rows, each a set of items; public `association.Problem`, a number `first`,
+two laws. Output to both: a list of at most `first` sets X_1, X_2, ..., and of each, and of all rows, the number of
+rows of both parties with noise of the second law. The candidates of a place are the sets all of whose parts of one
+item less have places already (those of one item have none), and that have none themselves; X_j is the candidate with
+the greatest q_X + g_X, where q_X is the number of rows with X and g_X one-sided geometric noise of the first law, drawn
+once for a set; the first candidate in a public order among equals. Leakage: laws, widths, bounds. No other count,
+score or order is opened. A set is never more frequent than its parts, so without noise these are the most frequent of
+all sets, whatever their length: noise is for `first` of them, not for `first` of each length, nor for all there are.
+
+Privacy of the choice. Let the rows of a person change each q_X by m at most. With alpha = e^(-epsilon / (first m)) it
+is epsilon-private where they are added or removed, with alpha = e^(-epsilon / (2 first m)) where they are replaced,
+however many items a row has.
+
+Proof. Draw the noise of all sets there are at the start; most of it is never looked at. Let q and q' be neighbours,
+d_X = q'_X - q_X, and S = (X_1, ..., X_k) an answer. Rows are added: all d_X are from 0 to m. If noise g gives S on q,
+then on q' so does g' with g'_X = g_X + m - d_X for X in S, and g'_X = g_X otherwise: the sums of S have all become m
+more and those of the others at most m more, so at each place, whose candidates follow from the places before, the same
+wins again, by the same order among equals. If g gives S on q', then on q so does g with g_X + d_X for X in S: the
+sums of S are what they were, the others at most that. Both maps are injective, keep g >= 0 and move k values by at
+most m each, so P(g) falls by a factor of at least alpha^(k m). Rows replaced are rows removed and rows added. (This is
+`protocols.release.top` with rows that count for several candidates, and with candidates that follow from what is
+opened.)
+
+Papers: Bhaskar, Laxman, Smith, Thakurta, "Discovering frequent patterns in sensitive data" (KDD 2010), whose candidates
+are all sets of one length; Lyu, Su, Li, "Understanding the sparse vector technique for differential privacy" (VLDB
+2017): a choice like this one is more accurate than a noisy threshold where questions need not be answered one by one.
+
+Cost: a sample for each of n items and, with place j, of at most j - 1 new candidates; j places take j tournaments of
+those that are left (`protocols.release.choice`), so 2 (w + 2) ANDs for each of about n + j^2 / 2 candidates a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from protocols.association import Counting, ItemSet, Problem
+from protocols.counts import Indices
+from protocols.release.choice import greatest, noisy_scores
+from protocols.release.laws import Law
+from protocols.release.numbers import noisy_sums
+from smc.counting import CountingEngine
+from smc.engines import Bits, Engine
+
+Fresh = Callable[[Sequence[ItemSet]], list[ItemSet]]  # the candidates that come about by the last place
+
+
+def most_samples(problem: Problem, first: int) -> int:
+    """Return how many sets become candidates at most."""
+    return len(problem.columns) + first * (first - 1) // 2
+
+
+def noisy_sets(
+    engine: Engine, problem: Problem, first: int, laws: tuple[Law, Law], counting: Counting, rows: int
+) -> tuple[list[ItemSet], list[int]]:
+    """Return the chosen sets in their order, and the noisy numbers of rows with each and, at the end, of all rows.
+
+    `laws` are of the noise on what the choice is made by, and on the numbers.
+    """
+    return _opened(engine, problem, first, laws, counting, rows, lambda chosen: candidates_after(problem, chosen))
+
+
+def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tuple[Law, Law]) -> None:
+    """Count a run that no other exceeds: with each place as many new candidates as there were places before."""
+
+    def counting(sets: Sequence[ItemSet]) -> Indices:
+        return np.zeros(len(sets), dtype=np.int64)
+
+    _opened(engine, problem, first, laws, counting, 0, lambda chosen: list(chosen[1:]))
+
+
+def candidates_after(problem: Problem, chosen: Sequence[ItemSet]) -> list[ItemSet]:
+    """Return the sets whose parts are chosen, the last of them not before now, in rising order."""
+    *before, latest = chosen
+    length, known = len(latest), set(chosen)
+    if length == problem.max_length:
+        return []
+    joined = {tuple(sorted({*latest, *other})) for other in before if len(other) == length}
+    return sorted(
+        items
+        for items in joined
+        if len(items) == length + 1
+        and len({problem.columns[item] for item in items}) == length + 1
+        and all(part in known for part in combinations(items, length))
+    )
+
+
+def _opened(
+    engine: Engine,
+    problem: Problem,
+    first: int,
+    laws: tuple[Law, Law],
+    counting: Counting,
+    rows: int,
+    fresh: Fresh,
+) -> tuple[list[ItemSet], list[int]]:
+    width = problem.max_rows.bit_length()
+    chosen: list[ItemSet] = []
+    numbers: list[int] = []  # own, of the chosen sets
+    candidates: list[tuple[ItemSet, int]] = []  # with own numbers
+    scores: Bits | None = None  # of the candidates, with noise
+    new: list[ItemSet] = [(item,) for item in range(len(problem.columns))]
+    with engine.session.phase("sets"):
+        while new or candidates:
+            if new:
+                counts = counting(new)
+                candidates += zip(new, counts.tolist(), strict=True)
+                drawn = noisy_scores(engine, counts, width, laws[0])
+                scores = drawn if scores is None else Bits.join([scores, drawn])
+            assert scores is not None
+            place = greatest(engine, scores)
+            items, number = candidates.pop(place)
+            chosen.append(items)
+            numbers.append(number)
+            if len(chosen) == first:
+                break
+            scores = scores.take(np.delete(np.arange(scores.batch), place))
+            new = fresh(chosen)
+    with engine.session.phase("numbers"):
+        own = np.array([*numbers, rows], dtype=np.int64)
+        return chosen, noisy_sums(engine, own, width, laws[1]).tolist()
