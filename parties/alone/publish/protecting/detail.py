@@ -42,7 +42,9 @@ class LevelOfDetail(Method):
             column = rows.column(name).copy()
             present = column != MISSING
             values, codes = np.unique(column[present].astype(str), return_inverse=True)
-            sizes = self._sizes(values.tolist(), np.bincount(codes, rows.weights[present], len(values)), rows, name)
+            sizes = self._sizes(
+                values.tolist(), np.bincount(codes, rows.weights[present], len(values)).astype(np.float64), rows, name
+            )
             joined = too_small(sizes, self.least)
             if joined.any() and self.other in values[~joined]:
                 raise InputError(f"column {quoted(name)}: {quoted(self.other)} is a category: give another other")

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from parties.alone.publish.hierarchy import TOP
 from parties.alone.publish.protecting.method import AtLeastTwo, Method
@@ -33,7 +33,7 @@ class LocalSuppression(Method):
 
     k: AtLeastTwo = 3
     columns: tuple[Name, ...] = ()
-    importance: dict[str, Count] = {}
+    importance: dict[str, Count] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _weighs_its_columns(self) -> LocalSuppression:
@@ -69,8 +69,8 @@ def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
     at_risk = np.arange(len(codes))
     for chosen in sorted(sets, key=lambda one: sum(prices[i] for i in one)):
         shown = [i for i in every if i not in chosen]
-        sizes = _sizes(codes[np.ix_(at_risk, shown)])
-        hidden[np.ix_(at_risk[sizes >= k], list(chosen))] = True
+        sizes = _sizes(codes[at_risk][:, np.array(shown, dtype=np.int64)])
+        hidden[at_risk[sizes >= k][:, None], np.array(chosen, dtype=np.int64)] = True
         at_risk = at_risk[sizes < k]
     if len(at_risk):  # fewer than k: others go with them, of classes that can spare them if there are such
         hidden[at_risk] = True

@@ -21,7 +21,7 @@ MOST_ROWS = 100_000  # MDAV takes rows^2 / k steps
 
 
 class Microaggregation(Method):
-    """`mdav`: rows alike in all the columns. `univariate`: groups for each column, so that classes are not of k rows."""
+    """`mdav`: rows alike in all the columns. `univariate`: groups for each column, so no classes of k rows."""
 
     columns: Columns
     aggr: AtLeastTwo = 3

@@ -117,10 +117,10 @@ def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
         "risk": {"before": class_risks(source), "after": class_risks(rows)},
     }
     if whole := [name for name in numeric if not {MISSING} & {*source.columns[name], *rows.columns[name]}]:
-        before, after = source.matrix(whole), rows.matrix(whole)
-        report["risk"]["numbers"] = number_risks(before[rows.origins], after, random)
+        values, protected = source.matrix(whole), rows.matrix(whole)
+        report["risk"]["numbers"] = number_risks(values[rows.origins], protected, random)
         if len(whole) > 1:
-            report["correlations_differ"] = correlations_differ(before, after)
+            report["correlations_differ"] = correlations_differ(values, protected)
     return rows, report
 
 

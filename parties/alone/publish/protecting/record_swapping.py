@@ -3,8 +3,8 @@
 Two rows that are alike in `similar` and live in different areas exchange their area. So every table without the area
 stays, and so does the number of rows of each area with each combination of `similar`; all else of an area gets
 uncertain. Targeted (Shlomo, Tudor, Groom, "Data swapping for protecting census tables", 2010; recordSwap in sdcMicro):
-rows of small classes first. The edit of the census of 1990 (Griffin, Navarro, Flores-Baez, "Disclosure avoidance for the
-1990 census", 1989): rows by chance, more of small areas, before tables are made.
+rows of small classes first. The edit of the census of 1990 (Griffin, Navarro, Flores-Baez, "Disclosure avoidance for
+the 1990 census", 1989): rows by chance, more of small areas, before tables are made.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def class_risks(rows: Rows) -> dict[str, Any]:
     if not rows.quasi or not len(rows):
         return {}
     codes = rows.codes(rows.quasi)
-    sizes, populations = np.bincount(codes), np.bincount(codes, rows.weights)
+    sizes, populations = np.bincount(codes), np.bincount(codes, rows.weights).astype(np.float64)
     risks = individual_risks(sizes, populations)[codes]
     return {
         "rows_alone": int((sizes == 1).sum()),

@@ -64,7 +64,7 @@ class Rows:
         return np.array(parsed, dtype=np.float64)[codes]
 
     def matrix(self, names: Sequence[str]) -> Floats:
-        """Return columns as float[rows, columns]. `InputError` if a value is missing: such a row would stay as it is."""
+        """Return columns as float[rows, columns]. `InputError` for a missing value: such a row would stay as it is."""
         columns = [self.numbers(name) for name in names]
         for name, column in zip(names, columns, strict=True):
             if lacking := int(np.isnan(column).sum()):

@@ -90,19 +90,17 @@ def test_every_sensitive_cell_is_left_in_doubt(seed: int) -> None:
 
 
 def test_tables_hidden_apart_give_each_other_away() -> None:
-    """What one table hides of the common totals the other publishes; then its cells can be computed."""
-    found_out = 0
-    for seed in range(8):
-        cube = np.random.default_rng(seed).poisson(1.2, (4, 3, 3)) * np.array([1, 4, 9])
-        tables = together(cube, CellRules(threshold=4))
-        apart = np.ones(len(tables.values), dtype=bool)
-        for table, place in zip(tabulated(cube), tables.places, strict=True):
-            mask = suppression.hide(table.values, table.counts, CellRules(threshold=4).needs(table, False))
-            apart[place[~mask]] = False
-        found_out += linked.unsafe(tables, apart) is not None
-        assert linked.unsafe(tables, linked.hide(tables)) is None
-        assert linked.unsafe(tables, tables.sensitive) is not None
-    assert found_out
+    """County B has one small cell, hidden with its total in docs/publish.md; by age the total is published."""
+    benefits = np.array([[2, 4, 18, 20, 7, 1], [0, 0, 2, 9, 0, 0], [0, 6, 30, 15, 4, 0], [0, 0, 2, 0, 0, 0]])
+    cube = np.stack([benefits // 2, benefits - benefits // 2], axis=2)
+    cube[1] = [[0, 0], [0, 0], [1, 1], [5, 4], [0, 0], [0, 0]]
+    tables = together(cube, CellRules(threshold=3))
+    apart = np.ones(len(tables.values), dtype=bool)
+    for table, place in zip(tabulated(cube), tables.places, strict=True):
+        mask = suppression.hide(table.values, table.counts, CellRules(threshold=3).needs(table, False))
+        apart[place[~mask]] = False
+    assert linked.unsafe(tables, apart) is not None
+    assert linked.unsafe(tables, linked.hide(tables)) is None
 
 
 @pytest.mark.parametrize("text", ["", "a*", "a*b*c", "a*a"])
