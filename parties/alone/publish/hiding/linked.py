@@ -34,8 +34,8 @@ Axes = tuple[str, str | None]
 class Linked:
     """Tables with each different cell once: `places[t]` int64[rows, columns] is where a table's cells are among all.
 
-    `values`, `counts`, `up`, `down` int64[cells] as in a table and its needs; `balance` float[sums, cells], sparse, is 0
-    times every table's values.
+    `values`, `counts`, `up`, `down` int64[cells] as in a table and its needs; `balance` float[sums, cells], sparse,
+    times the values is 0.
     """
 
     places: list[Counts]

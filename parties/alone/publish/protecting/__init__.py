@@ -1,1 +1,1 @@
-"""Statistical disclosure control of rows: methods that change, exchange, hide or leave out values, and what they cost."""
+"""Methods of disclosure control: values of rows changed, exchanged, hidden or left out; utility and risk."""
