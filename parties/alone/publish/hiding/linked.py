@@ -26,6 +26,7 @@ from parties.base.text import quoted
 from smc.errors import InputError
 
 MOST_CELLS = 2_500  # of all tables
+ATTEMPTS = 2_000  # pairs of a sensitive cell and another hidden one up to which less is tried to be hidden
 CLOSE = 1e-6  # a share of the distance asked for: the programmes are solved to 1e-7
 Axes = tuple[str, str | None]
 
@@ -99,7 +100,8 @@ def hide(tables: Linked) -> Mask:
     """Return the cells to hide, bool[cells]: all that are sensitive, and others. The same each time.
 
     Each sensitive cell is made safe in turn, by the cheapest change of all cells that moves it as far as asked, where
-    a cell costs as many rows as it has, by how much it changes; then cells are shown again that need not be hidden.
+    a cell costs as many rows as it has, by how much it changes; then, if there are few, cells are shown again that
+    need not be hidden.
     """
     hidden = tables.sensitive
     cost = (tables.counts + 1) / (tables.counts.max() + 1)
@@ -110,7 +112,10 @@ def hide(tables: Linked) -> Mask:
         for distance, cell, direction in wanted:
             change = _change(tables, np.where(hidden, 0.0, cost), cell, direction, distance)
             hidden = hidden | (np.abs(change) > NEGLIGIBLE * distance)
-        for cell in sorted(np.flatnonzero(hidden & ~tables.sensitive).tolist(), key=lambda i: -tables.counts[i]):
+        added = np.flatnonzero(hidden & ~tables.sensitive)
+        if len(added) * int(tables.sensitive.sum()) > ATTEMPTS:
+            return hidden
+        for cell in sorted(added.tolist(), key=lambda i: -tables.counts[i]):
             fewer = hidden.copy()
             fewer[cell] = False
             if unsafe(tables, fewer) is None:

@@ -67,9 +67,9 @@ def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
     every = range(codes.shape[1])
     sets = [chosen for size in range(codes.shape[1] + 1) for chosen in combinations(every, size)]
     at_risk = np.arange(len(codes))
-    for chosen in sorted(sets, key=lambda one: sum(prices[i] for i in one)):
-        shown = [i for i in every if i not in chosen]
-        sizes = _sizes(codes[at_risk][:, np.array(shown, dtype=np.int64)])
+    for chosen in sorted(sets, key=lambda cells: sum(prices[i] for i in cells)):
+        others = [i for i in every if i not in chosen]
+        sizes = _sizes(codes[at_risk][:, np.array(others, dtype=np.int64)])
         hidden[at_risk[sizes >= k][:, None], np.array(chosen, dtype=np.int64)] = True
         at_risk = at_risk[sizes < k]
     if len(at_risk):  # fewer than k: others go with them, of classes that can spare them if there are such

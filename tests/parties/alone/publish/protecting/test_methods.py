@@ -156,6 +156,13 @@ def test_swapped_records_keep_margins(method: RecordSwapping | ConfidentialityEd
             assert moved[at_risk].all()
 
 
+def test_nobody_swaps_twice() -> None:
+    areas, everybody = np.arange(40) % 3, np.arange(40)
+    partner = record_swapping.partners(areas, areas * 0, everybody, 40, 40, coins())
+    assert (partner[partner] == everybody).all()
+    assert (areas[partner] != areas)[partner != everybody].all()
+
+
 def test_no_partner_is_alike() -> None:
     partner = record_swapping.partners(np.array([0, 1]), np.array([0, 1]), np.array([0, 1]), 2, 2, coins())
     assert partner.tolist() == [0, 1]
