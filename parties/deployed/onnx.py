@@ -1,21 +1,134 @@
-"""A tree as an ONNX model, in bytes: text goes in, a category each cell, and classes come out."""
+"""A model as ONNX, in bytes: text goes in, a category or a number each cell, and classes or numbers come out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from parties.deployed.columns import Asked
+from parties.models.bayes import NaiveBayesModel
+from parties.models.boosted import BoostedModel
+from parties.models.linear import LinearModel, Slope
 from parties.models.load import AnyModel
-from parties.models.trees import onnx
+from parties.models.trees.onnx import NO_CLASS, Graph, Step
+from parties.models.trees.onnx import to_onnx as trees_to_onnx
 from parties.models.trees.tree import TreeFile
 from smc.errors import InputError
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
 
 def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
-    """Return the model. `InputError` unless it is one tree, of categories as it has them, and onnx is installed."""
-    if not isinstance(model, TreeFile) or model.others:
-        raise InputError("only a single tree is written as ONNX: take --to sql")
+    """Return the model. `InputError` unless its cells are as the model has them, and onnx is installed."""
     if any(ask.mapped for ask in asked.values()):
-        raise InputError("--to onnx takes categories as the tree has them: leave out --schema and --config")
-    about = {"target": model.target, "schema_digest": model.schema_digest}
-    return onnx.to_onnx(model.tree, list(asked), about).SerializeToString()
+        raise InputError("--to onnx takes categories as the model has them: leave out --schema and --config")
+    about = {"target": model.target}
+    if isinstance(model, TreeFile):
+        made = trees_to_onnx(model.trees, list(asked), about | {"schema_digest": model.schema_digest})
+    else:
+        graph = Graph(list(asked))
+        match model:
+            case BoostedModel():
+                terms = _boosted(graph, model)
+            case LinearModel():
+                terms = _linear(graph, model)
+            case NaiveBayesModel():
+                terms = _bayes(graph, model)
+        made = _decided(graph, terms, model, about)
+    return made.SerializeToString()
+
+
+# What a row's scores are made of: float64[rows, terms, scores] each, not a number for a value that is not known.
+
+
+def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
+    width = model.width
+    terms = [graph.filled([[model.base] * width], np.float64)]
+    places = {name: place for place, name in enumerate(model.columns)}
+    weights: list[float] = []
+    trees = [_steps(model, tree, places, weights) for trees in model.rounds for tree in trees]
+    codes = []
+    for name, column in model.columns.items():
+        if column.edges is not None:
+            codes.append(graph.bin(name, column.edges, column.values))
+        else:
+            codes.append(graph.category(name, list(column.values)))
+            terms.append(_looked_up(graph, codes[-1], [[0.0] * width] * len(column.values)))
+    if trees:
+        leaves = graph.step("Gather", graph.constant(weights, np.float64), graph.leaves(codes, trees))
+        terms.append(graph.step("Reshape", leaves, graph.constant([0, len(model.rounds), width])))
+    return terms
+
+
+def _steps(model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, int], weights: list[float]) -> list[Step]:
+    """Return a tree whose leaves are numbers of `weights`, to which its own are added."""
+    nodes, steps = [tree], []
+    for node in nodes:  # grows while it is read
+        if "leaf" in node:
+            steps.append(Step(leaf=len(weights)))
+            weights.append(node["leaf"])
+            continue
+        column = model.columns[node["column"]]
+        if "is" in node:
+            mode, limit = "BRANCH_EQ", float(column.values[node["is"]])
+        else:
+            mode, limit = "BRANCH_LEQ", column.place(node["below"]) - 0.5
+        steps.append(Step(places[node["column"]], limit, mode, 0, len(nodes), len(nodes) + 1))
+        nodes += [node["then"], node["otherwise"]]
+    return steps
+
+
+def _linear(graph: Graph, model: LinearModel) -> list[str]:
+    terms = [graph.filled([[model.intercept]], np.float64)]
+    for name, column in model.columns.items():
+        if isinstance(column, Slope):
+            least, greatest, middle, weight, nothing = (
+                graph.constant(number, np.float64)
+                for number in (column.least, column.greatest, column.middle, column.weight, 0.0)
+            )
+            missing, _, number = graph.number(name)
+            off = graph.step("Sub", graph.step("Clip", number, least, greatest), middle)
+            added = graph.step("Where", missing, nothing, graph.step("Mul", off, weight))
+            terms.append(graph.step("Unsqueeze", added, graph.constant([2])))
+        else:
+            terms.append(_looked_up(graph, graph.category(name, list(column)), [[w] for w in column.values()]))
+    return terms
+
+
+def _bayes(graph: Graph, model: NaiveBayesModel) -> list[str]:
+    first = graph.filled([[math.log(count + 1) for count in model.classes.values()]], np.float64)
+    tables = model.logarithms.items()
+    return [first, *(_looked_up(graph, graph.category(n, list(table)), list(table.values())) for n, table in tables)]
+
+
+def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> str:
+    """Return the line of each code; of -1, an unknown value, the last, which has no numbers."""
+    return graph.step("Gather", graph.constant([*table, [math.nan] * len(table[0])], np.float64), codes)
+
+
+def _decided(
+    graph: Graph, terms: Sequence[str], model: BoostedModel | LinearModel | NaiveBayesModel, about: Mapping[str, str]
+) -> ModelProto:
+    """Return the model that adds the terms up, one after the other as `smc predict` does, and says what they mean."""
+    from onnx import TensorProto
+
+    sums = graph.step("CumSum", graph.step("Concat", *terms, axis=1), graph.constant(1))
+    scores = graph.step("Gather", sums, graph.constant(-1), axis=1)  # [rows, scores]
+    first = graph.step("Gather", scores, graph.constant(0), axis=1)
+    is_unknown = graph.step("IsNaN", first)
+    if not isinstance(model, NaiveBayesModel) and model.bounds is not None:
+        least, greatest = (graph.constant(bound, np.float64) for bound in model.bounds)
+        within = graph.step("Clip", first, least, greatest)
+        return graph.model(graph.step("Where", is_unknown, first, within), about)
+    labels = list(model.classes or ())
+    if isinstance(model, LinearModel) or (isinstance(model, BoostedModel) and model.width == 1):
+        above = graph.step("Greater", first, graph.constant(0.0, np.float64))
+        chosen = graph.step("Cast", above, to=TensorProto.INT64)
+    else:
+        chosen = graph.step("ArgMax", scores, axis=1, keepdims=0)
+    known = graph.step("Where", is_unknown, graph.constant(len(labels)), chosen)
+    return graph.model(known, about, labels=[*labels, NO_CLASS])

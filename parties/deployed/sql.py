@@ -169,7 +169,7 @@ class _Query:
 
     def _boosted(self, model: BoostedModel, stages: list[dict[str, str]]) -> str:
         trees = [tree for trees in model.rounds for tree in trees]
-        width = len(model.rounds[0]) if model.rounds else 1
+        width = model.width
         stages.append({f"smc_t{i}": self._boosted_tree(model, tree) for i, tree in enumerate(trees)})
         if not model.rounds:
             stages.pop()
@@ -190,8 +190,7 @@ class _Query:
             if "is" in node:
                 places = [i for i, code in is_below.items() if code == column.values[node["is"]]]
             else:
-                below = node["below"]
-                edge = column.places[float(below)] if column.edges is not None else column.values[below]
+                edge = column.place(node["below"])
                 places = [i for i, code in is_below.items() if code < edge]
             goes = _among(cell, places)
         then, otherwise = (self._boosted_tree(model, node[side]) for side in ("then", "otherwise"))

@@ -58,6 +58,10 @@ class Column:
         """The bin that begins at each edge."""
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
+    def place(self, below: Any) -> int:
+        """Return the first bin that is not below an edge, or a value."""
+        return self.places[float(below)] if self.edges is not None else self.values[below]
+
 
 @dataclass(frozen=True)
 class BoostedModel:
@@ -101,6 +105,11 @@ class BoostedModel:
         """The columns whose cells are numbers, each by itself."""
         return tuple(name for name, column in self.columns.items() if column.edges is not None and not column.values)
 
+    @property
+    def width(self) -> int:
+        """How many scores a row has: the trees of a round."""
+        return len(self.rounds[0]) if self.rounds else 1
+
     def predict(self, rows: Columns) -> list[str]:
         """Return the class of every row, or its number; only columns of the model are needed.
 
@@ -126,7 +135,7 @@ class BoostedModel:
 
     def margins_of(self, codes: Mapping[str, NDArray[np.int64]], number: int) -> Margins:
         """Return the same from the bins of each column (see `Column.code`), int64[rows]."""
-        margins = np.full((len(self.rounds[0]) if self.rounds else 1, number), self.base)
+        margins = np.full((self.width, number), self.base)
         for trees in self.rounds:
             for place, tree in enumerate(trees):
                 for leaf, inside in self._leaves(tree, codes, np.arange(number)):
@@ -156,13 +165,9 @@ class BoostedModel:
             yield float(node["leaf"]), rows
             return
         column, of_rows = self.columns[node["column"]], codes[node["column"]][rows]
-        goes = of_rows == column.values[node["is"]] if "is" in node else of_rows < _place(column, node["below"])
+        goes = of_rows == column.values[node["is"]] if "is" in node else of_rows < column.place(node["below"])
         yield from self._leaves(node["then"], codes, rows[goes])
         yield from self._leaves(node["otherwise"], codes, rows[~goes])
-
-
-def _place(column: Column, below: Any) -> int:
-    return column.places[float(below)] if column.edges is not None else column.values[below]
 
 
 def _column(where: str, fields: Any) -> Column:
@@ -190,7 +195,7 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
     if column is None:
         raise ValueError("trees: a node asks for a column that is not there")
     try:
-        asks = node["is"] in column.values if "is" in node else _place(column, node["below"]) > 0
+        asks = node["is"] in column.values if "is" in node else column.place(node["below"]) > 0
     except (KeyError, TypeError, ValueError):
         asks = False
     if not asks:

@@ -15,7 +15,6 @@ from parties.models.trees.drawing import draw_svg
 from parties.models.trees.onnx import to_onnx
 from parties.models.trees.text import to_dot, to_text
 from parties.notebook.binning import bin_labels
-from smc.errors import InputError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -41,7 +40,9 @@ def export_svg(classifier: JointID3Classifier) -> str:
 
 
 def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
-    """Return the tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
+    """Return the tree, or trees that vote, as an ONNX model, written to `path` if that is given.
+
+    `InputError` without the onnx library.
 
     Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
     schema, and in a column with `bins` the number itself (`frame.map(str)`), of which the model finds the bin; its
@@ -49,13 +50,11 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
     gets the empty text.
     """
     fitted = _fitted(classifier)
-    if fitted.tree_file_.others:
-        raise InputError("trees that vote have no ONNX model yet: smc predict classifies by them")
     about = {"target": fitted.tree_file_.target, "schema_digest": fitted.tree_file_.schema_digest}
     if fitted.edges_:
         about["bins"] = json.dumps(fitted.edges_)
     bins = {name: (edges, bin_labels(edges)) for name, edges in fitted.edges_.items()}
-    model = to_onnx(fitted.tree_, fitted.attributes_, about, bins)
+    model = to_onnx(fitted.tree_file_.trees, fitted.attributes_, about, bins)
     if path is not None:
         files.write_bytes(Path(path), model.SerializeToString())
     return model

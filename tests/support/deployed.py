@@ -28,6 +28,7 @@ DATA = {  # and the target of each
     "wisconsin": "Class",
     "balance-scale": "Class Name",
 }
+KINDS = ["tree", "forest", "boosted", "linear", "bayes"]  # see `learnt`
 TYPED = Schema(
     {
         "age": Domain(read_type({"type": "integer", "low": 18, "high": 57, "missing": True})),
@@ -52,6 +53,15 @@ def learnt(rows: pandas.DataFrame, target: str, kind: str) -> dict[str, Any]:
     """The content of a model's file, learnt from these rows alone."""
     if kind == "bayes":
         return bayes(rows, target)
+    if kind == "boosted":
+        schema = Schema({name: tuple(sorted(set(rows[name]))) for name in rows.columns}, target)
+        made = JointBoostClassifier(schema, exact=True, rounds=4, depth=3, min_child_weight=1.0)
+        return made.fit(rows.drop(columns=target), rows[target]).document_
+    if kind == "linear":
+        draw = np.random.default_rng(3)
+        weights = {n: {v: draw.normal() for v in sorted(set(rows[n]))} for n in rows.columns if n != target}
+        columns = {name: {"weights": column} for name, column in weights.items()}
+        return {"target": target, "classes": sorted(set(rows[target]))[:2], "intercept": 0.1, "columns": columns}
     if kind == "forest":
         return JointForestClassifier(target=target, trees=7, seed=1, plain=True).fit(rows).tree_file_.fields()
     return JointID3Classifier(target=target, plain=True).fit(rows).tree_file_.fields()

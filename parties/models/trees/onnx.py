@@ -1,8 +1,8 @@
-"""A tree as an ONNX model, for programs that have never heard of smc."""
+"""Models as ONNX, for programs that have never heard of smc: a graph that takes text, and trees that vote in it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,119 +19,204 @@ if TYPE_CHECKING:
 
 OPSETS = {"": 17, "ai.onnx.ml": 3}  # of 2022: every runtime in use knows them
 IR_VERSION = 8
-NO_BRANCH = ""  # the class of a row with a value that the tree has no branch for
+NO_CLASS = ""  # the class of a row with a value that the model does not know
 UNKNOWN = -1  # the number of such a value
 MISSING = ("?", "", "nan", "NaN", "None")  # what a missing number may be as text
-Bins = tuple["Sequence[float]", "Sequence[str]"]  # the edges of a column of numbers, and the bins' categories in order
-Search = tuple[int, int, int]  # a node of the tree, and the least and the greatest number its value may still have
+Bins: TypeAlias = tuple["Sequence[float]", "Sequence[str]"]  # edges of a column of numbers, the bins' categories
+Search: TypeAlias = tuple[int, int, int]  # a node of the tree, and the least and the greatest number its value may have
+
+
+class Step(NamedTuple):
+    """A node of a tree of two branches: is the number of a feature at most the limit (or equal to it); or a leaf."""
+
+    feature: int = 0
+    limit: float = 0.0
+    mode: str = "LEAF"  # or BRANCH_LEQ, BRANCH_EQ
+    leaf: int = 0
+    then: int = 0
+    otherwise: int = 0
+
+
+class Graph:
+    """The steps of a model. Its input "X" is text[rows, columns]; each method adds steps and returns their output."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        """`InputError` unless onnx is installed."""
+        with needing("ONNX"):
+            import onnx  # noqa: F401
+        self._columns = list(columns)
+        self._nodes: list[NodeProto] = []
+        self._constants: list[TensorProto] = []
+        self._texts: dict[str, str] = {}
+
+    def constant(self, values: Any, dtype: Any = np.int64) -> str:
+        """Return a constant; of texts by dtype object."""
+        from onnx import numpy_helper
+
+        self._constants.append(numpy_helper.from_array(np.array(values, dtype=dtype), f"c{len(self._constants)}"))
+        return self._constants[-1].name
+
+    def step(self, operator: str, *inputs: str, **options: Any) -> str:
+        """Return the output of an operator."""
+        from onnx import helper
+
+        self._nodes.append(helper.make_node(operator, inputs, [f"n{len(self._nodes)}"], **options))
+        return str(self._nodes[-1].output[0])
+
+    def text(self, name: str) -> str:
+        """Return a column, text[rows, 1]."""
+        if name not in self._texts:
+            place = self.constant([self._columns.index(name)])
+            self._texts[name] = self.step("Gather", "X", place, axis=1)
+        return self._texts[name]
+
+    def category(self, name: str, values: Sequence[str]) -> str:
+        """Return the numbers of a column's cells among these values, int64[rows, 1]."""
+        keys: dict[str, Any] = {"keys_strings": list(values), "values_int64s": list(range(len(values)))}
+        return self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
+
+    def number(self, name: str, texts: Mapping[str, int] | None = None) -> tuple[str, str, str]:
+        """Return which cells of a column are a missing number or these texts, bool[rows, 1]; what they stand for,
+        int64[rows, 1], 0 for a missing number; and the numbers of all others, double[rows, 1].
+        """
+        from onnx import TensorProto
+
+        known = dict.fromkeys(MISSING, 0) | dict(texts or {})
+        keys: dict[str, Any] = {"keys_strings": list(known), "values_int64s": list(known.values())}
+        meaning = self.step("LabelEncoder", self.text(name), domain="ai.onnx.ml", default_int64=UNKNOWN, **keys)
+        is_text = self.step("GreaterOrEqual", meaning, self.constant(0))
+        # No runtime can be asked to read such a text as a number: it is read as 0.
+        legible = self.step("Where", is_text, self.constant(["0"], object), self.text(name))
+        return is_text, meaning, self.step("Cast", legible, to=TensorProto.DOUBLE)
+
+    def bin(self, name: str, edges: Sequence[float], texts: Mapping[str, int]) -> str:
+        """Return how many edges are not above the number in a column's cells, in double precision, or what these texts
+        stand for, and a missing number (0 if it is not among them), int64[rows, 1].
+        """
+        from onnx import TensorProto
+
+        is_text, meaning, number = self.number(name, texts)
+        reached = self.step("GreaterOrEqual", number, self.constant([list(edges)], np.float64))
+        ones = self.step("Cast", reached, to=TensorProto.INT64)
+        among = self.step("ReduceSum", ones, self.constant([1]), keepdims=1)
+        return self.step("Where", is_text, meaning, among)
+
+    def filled(self, values: Any, dtype: Any) -> str:
+        """Return a constant for every row, [rows, ...]."""
+        rows = self.step("Shape", "X", start=0, end=1)
+        array = np.array(values, dtype=dtype)
+        return self.step(
+            "Expand", self.constant(array, dtype), self.step("Concat", rows, self.constant(array.shape), axis=0)
+        )
+
+    def leaves(self, features: Sequence[str], trees: Sequence[Sequence[Step]]) -> str:
+        """Return the leaf that each tree leads a row to, by its number, int64[rows, trees]."""
+        from onnx import TensorProto
+
+        # A single leaf asks nothing: it gets a feature of zeros.
+        whole = self.step("Concat", *(features or [self.filled([0], np.int64)]), axis=1)
+        nodes = [(place, number, step) for place, tree in enumerate(trees) for number, step in enumerate(tree)]
+        ends = [(place, number, step.leaf) for place, number, step in nodes if step.mode == "LEAF"]
+        found = self.step(
+            "TreeEnsembleRegressor",
+            self.step("Cast", whole, to=TensorProto.FLOAT),
+            domain="ai.onnx.ml",
+            n_targets=len(trees),
+            nodes_treeids=[place for place, _, _ in nodes],
+            nodes_nodeids=[number for _, number, _ in nodes],
+            nodes_modes=[step.mode for _, _, step in nodes],
+            nodes_featureids=[step.feature for _, _, step in nodes],
+            nodes_values=[step.limit for _, _, step in nodes],
+            nodes_truenodeids=[step.then for _, _, step in nodes],
+            nodes_falsenodeids=[step.otherwise for _, _, step in nodes],
+            target_treeids=[place for place, _, _ in ends],
+            target_nodeids=[number for _, number, _ in ends],
+            target_ids=[place for place, _, _ in ends],
+            target_weights=[float(leaf) for _, _, leaf in ends],
+        )
+        return self.step("Cast", found, to=TensorProto.INT64)
+
+    def model(self, output: str, about: Mapping[str, str], *, labels: Sequence[str] | None = None) -> ModelProto:
+        """Return the model: its output is a "label" of these by the output's place, or without them a "number"."""
+        from onnx import TensorProto, checker, helper
+
+        name, kind = ("number", TensorProto.DOUBLE) if labels is None else ("label", TensorProto.STRING)
+        if labels is None:
+            last = helper.make_node("Identity", [output], [name])
+        else:
+            last = helper.make_node("Gather", [self.constant(list(labels), object), output], [name])
+        graph = helper.make_graph(
+            [*self._nodes, last],
+            "model",
+            [helper.make_tensor_value_info("X", TensorProto.STRING, ["rows", len(self._columns)])],
+            [helper.make_tensor_value_info(name, kind, ["rows"])],
+            self._constants,
+        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="smc")
+        helper.set_model_props(model, {**about, "attributes": "\n".join(self._columns)})
+        checker.check_model(model, full_check=True)
+        return model
 
 
 def to_onnx(
-    tree: Node, attributes: Sequence[str], about: Mapping[str, str], bins: Mapping[str, Bins] | None = None
+    trees: Sequence[Node], attributes: Sequence[str], about: Mapping[str, str], bins: Mapping[str, Bins] | None = None
 ) -> ModelProto:
-    """Return the model of a tree over these columns; `about` goes into its metadata.
+    """Return the model of trees over these columns, which vote; `about` goes into its metadata.
 
     A cell of a column in `bins` is a number, written as text; a cell of any other is a category.
     """
-    with needing("ONNX"):
-        from onnx import TensorProto, checker, helper
-
-    arrays = compiled(tree)
-    nodes, constants = [], []
-    for i, (name, values) in enumerate(arrays.domains.items()):
-        constants.append(helper.make_tensor(f"position{i}", TensorProto.INT64, [1], [list(attributes).index(name)]))
-        nodes.append(helper.make_node("Gather", ["X", f"position{i}"], [f"text{i}"], axis=1))
-        if bins is not None and name in bins:
-            steps, needed = _bin(i, *bins[name], values)
-            nodes += steps
-            constants += needed
-        else:
-            nodes.append(_category(i, values))
-    if arrays.domains:
-        numbers = [f"number{i}" for i in range(len(arrays.domains))]
-        nodes.append(helper.make_node("Concat", numbers, ["numbers"], axis=1))
-    else:  # a single leaf asks nothing: a column of zeros, as long as there are rows
-        constants.append(helper.make_tensor("one", TensorProto.INT64, [1], [1]))
-        nodes.append(helper.make_node("Shape", ["X"], ["rows"], start=0, end=1))
-        nodes.append(helper.make_node("Concat", ["rows", "one"], ["shape"], axis=0))
-        nodes.append(helper.make_node("ConstantOfShape", ["shape"], ["numbers"]))
-    nodes.append(
-        helper.make_node(
-            "TreeEnsembleClassifier", ["numbers"], ["label", "scores"], domain="ai.onnx.ml", **_ensemble(arrays)
-        )
-    )
-    graph = helper.make_graph(
-        nodes,
-        "decision tree",
-        [helper.make_tensor_value_info("X", TensorProto.STRING, ["rows", len(attributes)])],
-        [helper.make_tensor_value_info("label", TensorProto.STRING, ["rows"])],
-        constants,
-    )
-    opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="smc")
-    helper.set_model_props(model, {**about, "attributes": "\n".join(attributes)})
-    checker.check_model(model, full_check=True)
-    return model
+    graph = Graph(attributes)
+    known: dict[str, int] = {}
+    features: dict[tuple[str, tuple[str, ...]], int] = {}  # a column, and the values that trees know of it
+    steps = []
+    for tree in trees:
+        arrays = compiled(tree)
+        for label in arrays.labels:
+            known.setdefault(label, len(known))
+        columns = [features.setdefault(domain, len(features)) for domain in arrays.domains.items()]
+        steps.append(_steps(arrays, columns, [known[label] for label in arrays.labels]))
+    numbers = [_feature(graph, name, values, (bins or {}).get(name)) for name, values in features]
+    votes = graph.leaves(numbers, steps)
+    return graph.model(_vote(graph, votes, len(trees), len(known)), about, labels=[*known, NO_CLASS])
 
 
-def _category(i: int, values: Sequence[str]) -> NodeProto:
-    """Map the text of column i to the number of its value."""
-    from onnx import helper
-
-    return helper.make_node(
-        "LabelEncoder",
-        [f"text{i}"],
-        [f"number{i}"],
-        domain="ai.onnx.ml",
-        keys_strings=list(values),
-        values_floats=[float(n) for n in range(len(values))],
-        default_float=float(UNKNOWN),
+def _feature(graph: Graph, name: str, values: Sequence[str], bins: Bins | None) -> str:
+    if bins is None:
+        return graph.category(name, values)
+    edges, labels = bins
+    number = {value: place for place, value in enumerate(values)}
+    places = [number.get(category, UNKNOWN) for category in (*labels, MISSING[0])]
+    return graph.step(
+        "Gather", graph.constant(places), graph.bin(name, edges, dict.fromkeys(MISSING, len(labels))), axis=0
     )
 
 
-def _bin(
-    i: int, edges: Sequence[float], labels: Sequence[str], values: Sequence[str]
-) -> tuple[list[NodeProto], list[TensorProto]]:
-    """Map the text of column i, which is a number, to the number of its bin among `values`; and their constants.
-
-    The bin is how many edges are not above the number, in double precision. A missing one is read as 0 and then set
-    right: no runtime can be asked to read it.
+def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
+    """Return the class that most trees say, int64[rows], of equals that of the earliest tree; `classes` if one of them
+    says that it does not know, which is UNKNOWN.
     """
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto
 
-    categories = [*labels, MISSING[0]]
-    numbers = [float(values.index(category)) if category in values else float(UNKNOWN) for category in categories]
-    constants = [
-        numpy_helper.from_array(np.array(["0"], dtype=object), f"zero{i}"),
-        helper.make_tensor(f"edges{i}", TensorProto.DOUBLE, [1, len(edges)], list(edges)),
-        helper.make_tensor(f"across{i}", TensorProto.INT64, [1], [1]),
-        helper.make_tensor(f"last{i}", TensorProto.INT64, [1], [len(labels)]),
-        helper.make_tensor(f"numbers{i}", TensorProto.FLOAT, [len(numbers)], numbers),
-    ]
-    known: dict[str, Any] = {"keys_strings": MISSING, "values_int64s": [1] * len(MISSING), "default_int64": 0}
-    nodes = [
-        helper.make_node("LabelEncoder", [f"text{i}"], [f"flag{i}"], domain="ai.onnx.ml", **known),
-        helper.make_node("Cast", [f"flag{i}"], [f"missing{i}"], to=TensorProto.BOOL),
-        helper.make_node("Where", [f"missing{i}", f"zero{i}", f"text{i}"], [f"legible{i}"]),
-        helper.make_node("Cast", [f"legible{i}"], [f"cell{i}"], to=TensorProto.DOUBLE),
-        helper.make_node("GreaterOrEqual", [f"cell{i}", f"edges{i}"], [f"reached{i}"]),
-        helper.make_node("Cast", [f"reached{i}"], [f"ones{i}"], to=TensorProto.INT64),
-        helper.make_node("ReduceSum", [f"ones{i}", f"across{i}"], [f"among{i}"], keepdims=1),
-        helper.make_node("Where", [f"missing{i}", f"last{i}", f"among{i}"], [f"bin{i}"]),
-        helper.make_node("Gather", [f"numbers{i}", f"bin{i}"], [f"number{i}"], axis=0),
-    ]
-    return nodes, constants
+    each = graph.step("Unsqueeze", votes, graph.constant([2]))
+    says = graph.step("Equal", each, graph.constant([[list(range(classes))]]))
+    says = graph.step("Cast", says, to=TensorProto.INT64)  # [rows, trees, classes]
+    count = graph.step("ReduceSum", says, graph.constant([1]), keepdims=0)
+    first = graph.step("ArgMax", says, axis=1, keepdims=0)
+    score = graph.step("Sub", graph.step("Mul", count, graph.constant([trees + 1])), first)
+    most = graph.step("ArgMax", score, axis=1, keepdims=0)
+    least = graph.step("ReduceMin", votes, axes=[1], keepdims=0)
+    return graph.step("Where", graph.step("Less", least, graph.constant(0)), graph.constant(classes), most)
 
 
-def _ensemble(arrays: Compiled) -> dict[str, Any]:
-    """Return the attributes of the operator `TreeEnsembleClassifier`, of one tree.
+def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> list[Step]:
+    """Return a tree with two branches a node, whose attributes are these features and leaves these numbers.
 
-    Its nodes have two branches only. A split by k values becomes a search by halving: k comparisons "number <= limit",
-    about log2 k of them on a way, the leftmost of which finds the unknown value. Neighbours that lead to one node, as
-    all on one side of an edge do, are not told apart.
+    A split by k values becomes a search by halving: k comparisons "number <= limit", about log2 k of them on a way, the
+    leftmost of which finds the unknown value. Neighbours that lead to one node, as all on one side of an edge do, are
+    not told apart.
     """
     sizes = [len(values) for values in arrays.domains.values()]
-    lost = len(arrays.labels)  # the class of a value without a branch
 
     def whole(position: int) -> Search:
         attribute = int(arrays.attribute[position])
@@ -148,44 +233,21 @@ def _ensemble(arrays: Compiled) -> dict[str, Any]:
         single = low != UNKNOWN and not cuts(position, low, high)
         return whole(int(arrays.children[arrays.first[position] + low])) if single else (position, low, high)
 
-    modes: list[str] = []
-    columns: list[int] = []
-    limits: list[float] = []
-    below: tuple[list[int], list[int]] = [], []  # the node below if the comparison does not hold, if it does
-    scores: list[tuple[int, int, float]] = []  # node, class, score
+    steps: list[Step] = []
     waiting = [(whole(0), 0, False)]
     while waiting:
         (position, low, high), parent, holds = waiting.pop()
-        number, ends = len(modes), cuts(position, low, high) if low < high else []
-        inner, middle = bool(ends), ends[(len(ends) - 1) // 2] if ends else UNKNOWN
-        if number:
-            below[holds][parent] = number
-        modes.append("BRANCH_LEQ" if inner else "LEAF")
-        columns.append(int(arrays.attribute[position]) if inner else 0)
-        limits.append(middle + 0.5 if inner else 0.0)
-        for side in below:
-            side.append(0)
-        if inner:
+        number, ends = len(steps), cuts(position, low, high) if low < high else []
+        if holds:
+            steps[parent] = steps[parent]._replace(then=number)
+        elif number:
+            steps[parent] = steps[parent]._replace(otherwise=number)
+        attribute = int(arrays.attribute[position])
+        if ends:
+            middle = ends[(len(ends) - 1) // 2]
+            steps.append(Step(features[attribute], middle + 0.5, "BRANCH_LEQ"))
             waiting.append((part(position, middle + 1, high), number, False))
             waiting.append((part(position, low, middle), number, True))
         else:
-            label = int(arrays.label[position]) if arrays.attribute[position] < 0 else lost
-            scores.append((number, label, 1.0))
-            if lost == 1:  # of two classes, onnxruntime takes a single score for that of the second
-                scores.append((number, 1 - label, 0.0))
-    places, classes, weights = zip(*scores, strict=True)
-    return {
-        "nodes_treeids": [0] * len(modes),
-        "nodes_nodeids": list(range(len(modes))),
-        "nodes_modes": modes,
-        "nodes_featureids": columns,
-        "nodes_values": limits,
-        "nodes_truenodeids": below[True],
-        "nodes_falsenodeids": below[False],
-        "class_treeids": [0] * len(scores),
-        "class_nodeids": places,
-        "class_ids": classes,
-        "class_weights": weights,
-        "classlabels_strings": [*arrays.labels, NO_BRANCH],
-        "post_transform": "NONE",
-    }
+            steps.append(Step(leaf=UNKNOWN if attribute >= 0 else labels[int(arrays.label[position])]))
+    return steps

@@ -24,7 +24,7 @@ def asked(
         return [row[-1] for row in base.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest", "bayes"])
+@pytest.mark.parametrize("kind", deployed.KINDS)
 @pytest.mark.parametrize("name", deployed.DATA)
 def test_categories(name: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = deployed.frame(name)

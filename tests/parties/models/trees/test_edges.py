@@ -79,7 +79,7 @@ def test_every_reader_leads_a_row_to_the_same_leaf(tree: Node) -> None:
     arrays = compiled(loaded)
     found = arrays.predict({name: column(name, values) for name, values in cells.items()}, len(ROWS))
     assert [arrays.labels[i] for i in found] == wanted
-    assert run(to_onnx(loaded, list(cells), {}), np.array(ROWS, dtype=object)) == wanted
+    assert run(to_onnx([loaded], list(cells), {}), np.array(ROWS, dtype=object)) == wanted
     simple = merged(tree)
     assert [
         label(simple, row) if isinstance(simple, Leaf) else predict(simple, rows_of(**cells))[i]

@@ -33,7 +33,7 @@ def test_onnx_says_what_predict_says(seed: int, depth: int, classes: int, rows: 
     cells = {name: [str(v) for v in rng.choice(values, rows)] for name, values in domains.items()}
     expected = predict(tree, Columns(Path("rows"), cells, range(rows)))
     table = np.array(list(cells.values()), dtype=object).T.reshape(rows, 4)
-    assert run(to_onnx(tree, list(domains), {}), table) == expected
+    assert run(to_onnx([tree], list(domains), {}), table) == expected
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3])
@@ -46,7 +46,7 @@ def test_another_runtime_agrees(classes: int) -> None:
         cells = np.array(
             [[str(v) for v in rng.choice(["ä", "日本", "?", "other"], 3)] for _ in range(20)], dtype=object
         )
-        model = to_onnx(tree, list(domains), {})
+        model = to_onnx([tree], list(domains), {})
         (labels,) = ReferenceEvaluator(model).run(["label"], {"X": cells})
         assert labels.tolist() == run(model, cells)
         seen |= set(labels.tolist())
@@ -56,27 +56,27 @@ def test_another_runtime_agrees(classes: int) -> None:
 def test_onnx_gives_the_empty_text_to_rows_that_predict_refuses() -> None:
     tree = Split("a", {"x": Leaf("yes"), "y": Split("b", {"x": Leaf("no")})})
     cells = np.array([["x", "?"], ["y", "x"], ["y", "?"], ["z", "x"], ["", "x"]], dtype=object)
-    assert run(to_onnx(tree, ["a", "b"], {}), cells) == ["yes", "no", "", "", ""]
+    assert run(to_onnx([tree], ["a", "b"], {}), cells) == ["yes", "no", "", "", ""]
 
 
 @pytest.mark.parametrize("attributes", [[], ["a"], ["a", "b"]])
 @pytest.mark.parametrize("rows", [0, 1, 3])
 def test_onnx_of_a_single_leaf(attributes: list[str], rows: int) -> None:
     cells = np.full((rows, len(attributes)), "x", dtype=object)
-    assert run(to_onnx(Leaf("ja"), attributes, {}), cells) == ["ja"] * rows
+    assert run(to_onnx([Leaf("ja")], attributes, {}), cells) == ["ja"] * rows
 
 
 def test_onnx_of_many_values_and_of_many_levels() -> None:
     values = [f"v{i}" for i in range(3000)]
     wide = Split("a", {value: Leaf(f"c{i % 7}") for i, value in enumerate(values)})
     cells = np.array(values, dtype=object)[:, None]
-    assert run(to_onnx(wide, ["a"], {}), cells) == [f"c{i % 7}" for i in range(3000)]
+    assert run(to_onnx([wide], ["a"], {}), cells) == [f"c{i % 7}" for i in range(3000)]
     deep: Node = Leaf("bottom")
     for i in reversed(range(MAX_DEPTH)):
         deep = Split(f"a{i}", {value: deep if value == "v0" else Leaf(f"left at {i}") for value in values[:20]})
     rows = np.full((3, MAX_DEPTH), "v0", dtype=object)
     rows[1, 150], rows[2, 0] = "v19", "v1"
-    model = to_onnx(deep, [f"a{i}" for i in range(MAX_DEPTH)], {})
+    model = to_onnx([deep], [f"a{i}" for i in range(MAX_DEPTH)], {})
     assert run(model, rows) == ["bottom", "left at 150", "left at 0"]
 
 
@@ -84,7 +84,7 @@ def test_without_onnx_one_line_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['onnx'] = None\n"
         "from parties.models.trees.onnx import to_onnx\nfrom parties.models.trees.tree import Leaf\n"
-        "to_onnx(Leaf('x'), [], {})"
+        "to_onnx([Leaf('x')], [], {})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]

@@ -12,6 +12,7 @@ import pytest
 
 from parties.cli import run
 
+pytestmark = pytest.mark.slow
 DOCS = Path(__file__).parents[5] / "docs/publish.md"
 ROLES = """
 source = "people.csv"
