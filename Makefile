@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity bench-derived docs
+	bench-synthesis bench-sensitivity bench-derived bench-forests docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -74,6 +74,9 @@ bench-peers: $(STAMP)
 
 bench-regress: $(STAMP)
 	$(BIN)/python -m benchmarks.regression --out benchmarks/results
+
+bench-forests: $(STAMP)
+	$(BIN)/python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

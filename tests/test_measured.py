@@ -85,3 +85,9 @@ def test_the_figures_of_the_readme() -> None:
     for seconds, sent in ((smc["seconds"], smc["bytes"]), (peer["seconds"], peer["bytes"])):
         assert f"{seconds['median']:.2f} s and {size(sent['median'])}" in README
     assert f"{car['rows']:,} rows" in README
+
+
+def test_forests_beside_scikit_learn() -> None:
+    from benchmarks.forests import markdown
+
+    assert markdown(results("forests")["results"]) in (ROOT / "docs" / "protocols.md").read_text()

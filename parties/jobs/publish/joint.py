@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -87,6 +88,15 @@ class PublishJoint(Recoded):
         domains = self.problem.domains
         begun, times = (0 if step.number else 1 + len(self.columns)), min(2, len(domains))
         return begun + step.size * times * (1 + sum(Asked(domains, (), ()).widths))
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        """See `Kind.bits_at_most`: as many classes as values, or rows, allow; all are asked, and those they are of."""
+        settings, classes = self.settings, math.prod(self.problem.domains)
+        if settings.against == "public":
+            classes = min(classes, 2 * settings.max_rows // (settings.k or 1))
+        return self.bits(Step(0, max(1, 2 * classes - 1), (), ""))
 
     # What it costs.
 

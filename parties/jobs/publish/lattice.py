@@ -151,6 +151,18 @@ class PublishLattice(Recoded):
         begun = 0 if step.number else 1 + len(self.columns)
         return begun + max(1, (step.size - 1).bit_length())
 
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        """See `Kind.bits_at_most`: a search by halves, then of the levels that are chosen."""
+        lattice = self.full_domain.lattice
+        heights = [nodes for nodes in lattice.heights if nodes]
+        answers = (len(lattice.heights) - 1).bit_length()
+        index = max(1, *((len(nodes) - 1).bit_length() for nodes in heights))
+        public = self.settings.against == "public"
+        classes = max(lattice.possible(node) for nodes in heights for node in nodes) if public else 0
+        return 1 + len(self.columns) + (answers + 1) * index + classes
+
     # What it costs.
 
     @override

@@ -263,11 +263,12 @@ class ExactTree(JointTree):
     def forecast(self) -> int | None:
         """The bytes of a typical tree, both ways, by the profile that the specification names, or the first for "auto".
 
-        None if it is too large to be counted, or asks columns by their edges: no shape of such trees was measured.
+        None if it is too large to be counted, or is one tree that asks columns by their edges: no shape of such trees
+        was measured. Forests that do have cost about half of it.
         """
         from smc.counting import forecast
 
-        if not self.is_countable or self.problem.runs:
+        if not self.is_countable or (self.problem.runs and self.problem.drawn is None):
             return None
         from parties.jobs import profiles
 
