@@ -17,7 +17,9 @@ from parties.commands.options import FILE, Between, check_proposal, json_option,
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
+from parties.commands.publish_protect import protect_command
 from parties.commands.publish_table import table_command
+from parties.commands.publish_tables import tables_command
 from parties.commands.rows import CONFIG, TABLE, choose, chosen, paths, place
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
@@ -37,7 +39,9 @@ def group() -> None:
 
 publish_pseudonyms.add_to(group)
 publish_masks.add_to(group)
+group.add_command(protect_command)
 group.add_command(table_command)
+group.add_command(tables_command)
 group.add_command(open_command)
 
 

@@ -8,6 +8,7 @@ settings    `publish.toml`; planning: a first one
 writing     the rows, recoded; storing: as a table of their own database; applying: later rows
 masks       what stands in a value's place; views: for other programs
 keys        ciphers of cells and who keeps their keys; pseudonyms: made with them
-hiding      tables of counts and sums: cells hidden or rounded
+protecting  rows swapped, averaged, drawn anew, blurred, sampled: the methods of statistical disclosure control
+hiding      tables of counts and sums: cells hidden or rounded; linked: several tables of the same rows
 sealing     tables that only a third party can read
 """

@@ -38,6 +38,11 @@ model = "l-diversity"
 column = "disease"
 l = 2
 
+[[methods]]                      # instead of models: what `smc publish protect` does, in this order (see `protecting`)
+method = "rank-swapping"
+columns = ["income"]
+p = 5
+
 [public]                         # for presence: a table of all who could be in this one
 source = "register.csv"
 """
@@ -105,6 +110,13 @@ class ModelPlan(Settings):
             return MODELS.find(self.model).of(self.model_extra or {})
 
 
+class MethodPlan(Settings):
+    """A method of disclosure control by its name; its settings are its class's."""
+
+    model_config = ConfigDict(extra="allow")
+    method: str
+
+
 class PublishPlan(PlaceSettings):
     """The plan of a table. Make it with `load`, which checks what no field can say alone."""
 
@@ -114,6 +126,7 @@ class PublishPlan(PlaceSettings):
     local: bool = False
     columns: dict[str, ColumnPlan]
     models: tuple[ModelPlan, ...] = ()
+    methods: tuple[MethodPlan, ...] = ()
     subject: Name | None = None
     public: PlaceSettings | None = None
 
@@ -124,6 +137,8 @@ class PublishPlan(PlaceSettings):
     def check(self) -> list[PrivacyModel]:
         """Return the models. `InputError` if they do not fit the columns, or if there is nothing to do."""
         models = [model.made() for model in self.models]
+        if self.methods:
+            raise InputError("methods: they are for smc publish protect: make a plan of its own for them")
         if not models:
             raise InputError("models: give at least one, such as k-anonymity")
         if not self.named("quasi-identifier"):

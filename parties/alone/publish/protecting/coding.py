@@ -1,0 +1,73 @@
+"""Top and bottom coding: what lies beyond a bound is published as the bound, or as the mean of what lies there.
+
+topBotCoding of sdcMicro; Hundepool et al., "Statistical Disclosure Control" (2012), section 3.3.3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from parties.alone.publish.protecting.method import Columns, Method
+from parties.alone.publish.protecting.rows import Rows, spelled
+from parties.base.arrays import Floats
+from parties.base.settings import Finite
+from smc.errors import InputError
+
+FEWEST = 3  # values that a mean may be of
+Tail = Annotated[float, Field(strict=True, gt=0, lt=0.5)]
+
+
+class TopBottomCoding(Method):
+    """`top`, `bottom`: bounds. `share`: instead of both, the share of the rows beyond either bound, at most."""
+
+    columns: Columns
+    top: Finite | None = None
+    bottom: Finite | None = None
+    share: Tail | None = None
+    replacement: Literal["bound", "mean"] = "bound"
+
+    @model_validator(mode="after")
+    def _has_bounds(self) -> TopBottomCoding:
+        if (self.share is None) == (self.top is None and self.bottom is None):
+            raise ValueError("give top, bottom or both, or share")
+        if self.top is not None and self.bottom is not None and self.bottom >= self.top:
+            raise ValueError(f"bottom must be below top, and {self.bottom:g} is not below {self.top:g}")
+        return self
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with values within the bounds. `InputError` for a mean of fewer than three values."""
+        del random
+        changed, figures = {}, {}
+        for name in self.columns:
+            numbers = rows.numbers(name)
+            bottom, top = self._bounds(numbers)
+            column, counts = rows.column(name).copy(), {}
+            for tail, beyond, bound in (("top", numbers > top, top), ("bottom", numbers < bottom, bottom)):
+                counts[tail] = int(beyond.sum())
+                if not beyond.any():
+                    continue
+                value = bound
+                if self.replacement == "mean":
+                    if counts[tail] < FEWEST:
+                        raise InputError(
+                            f"column {name}: {counts[tail]} value(s) lie beyond the {tail}, and their mean would tell "
+                            f"them: at least {FEWEST} are needed, or the bound as replacement"
+                        )
+                    value = float(numbers[beyond].mean())
+                column[beyond] = spelled(np.array([value]))[0]
+            changed[name] = column
+            figures[name] = counts
+        return rows.replaced(changed), figures
+
+    def _bounds(self, numbers: Floats) -> tuple[float, float]:
+        """Return the least and the greatest value that stay."""
+        if self.share is None:
+            return -np.inf if self.bottom is None else self.bottom, np.inf if self.top is None else self.top
+        ranked = np.sort(numbers[~np.isnan(numbers)])
+        if not len(ranked):
+            return -np.inf, np.inf
+        beyond = int(len(ranked) * self.share)
+        return float(ranked[beyond]), float(ranked[-1 - beyond])

@@ -1,0 +1,72 @@
+"""Special rules on the level of detail: a category, or an area, is published only if it is large enough.
+
+Rules as of the census bureau's public use files, where no area of fewer than 100,000 people is told and no category of
+fewer than 10,000 (Hundepool et al., "Statistical Disclosure Control", 2012, section 3.2). What is too small goes into
+one category; so does the next smallest, until that is large enough, too.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from parties.alone.publish.protecting.method import Columns, Method
+from parties.alone.publish.protecting.rows import Rows
+from parties.base.arrays import Floats
+from parties.base.text import quoted
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+
+class LevelOfDetail(Method):
+    """`least` people, each row as many as its weight; or, by the `population` of each value, as many there."""
+
+    columns: Columns
+    least: Annotated[int, Field(strict=True, ge=2)]
+    population: dict[str, Annotated[int, Field(strict=True, ge=0)]] | None = None
+    other: str = "other"
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> LevelOfDetail:
+        if not self.other.strip():
+            raise ValueError("other: must not be empty")
+        return self
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with small categories joined. `InputError` if the population lacks a value."""
+        del random
+        changed, figures = {}, {}
+        for name in self.columns:
+            column = rows.column(name).copy()
+            present = column != MISSING
+            values, codes = np.unique(column[present].astype(str), return_inverse=True)
+            sizes = self._sizes(
+                values.tolist(), np.bincount(codes, rows.weights[present], len(values)).astype(np.float64), rows, name
+            )
+            joined = too_small(sizes, self.least)
+            if joined.any() and self.other in values[~joined]:
+                raise InputError(f"column {quoted(name)}: {quoted(self.other)} is a category: give another other")
+            column[present] = np.where(joined[codes], self.other, values[codes]).astype(object)
+            changed[name] = column
+            figures[name] = {"categories": len(values), "joined": int(joined.sum())}
+        return rows.replaced(changed), figures
+
+    def _sizes(self, values: list[str], counted: Floats, rows: Rows, name: str) -> Floats:
+        if self.population is None:
+            return counted
+        for value in values:
+            if value not in self.population:
+                raise InputError(f"{rows.place}, column {quoted(name)}: population has no number for {quoted(value)}")
+        return np.array([self.population[value] for value in values], dtype=np.float64)
+
+
+def too_small(sizes: Floats, least: float) -> Any:
+    """Return the categories that are joined, bool[categories]: the fewest smallest ones that are enough together."""
+    order = np.argsort(sizes, kind="stable")
+    joined = sizes < least
+    if joined.any():
+        enough = int(np.argmax(sizes[order].cumsum() >= least)) if sizes.sum() >= least else len(sizes) - 1
+        joined[order[: enough + 1]] = True
+    return joined

@@ -1,0 +1,143 @@
+"""Local suppression: single cells of the quasi-identifiers are hidden until each row is like k - 1 others.
+
+A hidden cell is a value of its own, `*`: of k rows that look alike each might be anybody of whom they are true. To
+count a hidden cell as like every value, as is done elsewhere, hides less; but who knows that a person is in the table
+with a value that no published row shows would then find the hidden one. The fewest cells are NP-hard to find (Meyerson,
+Williams, "On the complexity of optimal k-anonymity", 2004). Here rows at risk give up the cheapest columns in which
+enough of them are alike, and then every cell that can be shown again is: no further one could.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from parties.alone.publish.hierarchy import TOP
+from parties.alone.publish.protecting.method import AtLeastTwo, Method
+from parties.alone.publish.protecting.rows import Rows
+from parties.base.arrays import Counts
+from parties.base.settings import Count
+from parties.sources.settings import Name
+from smc.errors import InputError
+
+MOST_COLUMNS = 12  # of which every combination is tried
+HIDDEN = -1
+Line = tuple[int, ...]
+
+
+class LocalSuppression(Method):
+    """`k` rows alike in the columns (left out: the quasi-identifiers). `importance`: the higher, the rather kept."""
+
+    k: AtLeastTwo = 3
+    columns: tuple[Name, ...] = ()
+    importance: dict[str, Count] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _weighs_its_columns(self) -> LocalSuppression:
+        if self.columns and (others := sorted(set(self.importance) - set(self.columns))):
+            raise ValueError(f"importance: {others[0]} is not among the columns")
+        return self
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with `*` in some cells. `InputError` for fewer than k rows, or too many columns."""
+        del random
+        names = self.columns or rows.quasi
+        if not names:
+            raise InputError("columns: none is a quasi-identifier: name those that are to be alike")
+        if len(names) > MOST_COLUMNS:
+            raise InputError(f"columns: at most {MOST_COLUMNS}, not {len(names)}")
+        if len(rows) < self.k:
+            raise InputError(f"{rows.place}: {len(rows)} rows, and {self.k} must be alike")
+        codes = np.stack([rows.codes([name]) for name in names], axis=1)
+        hidden = suppressed(codes, self.k, [1 + self.importance.get(name, 0) for name in names])
+        changed, counts = {}, {}
+        for i, name in enumerate(names):
+            column = rows.column(name).copy()
+            column[hidden[:, i]] = TOP
+            changed[name], counts[name] = column, int(hidden[:, i].sum())
+        return rows.replaced(changed), {"cells_suppressed": counts}
+
+
+def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
+    """Return the cells to hide, bool[rows >= k, columns], of codes int64[rows, columns]; the same each time."""
+    hidden = np.zeros(codes.shape, dtype=bool)
+    every = range(codes.shape[1])
+    sets = [chosen for size in range(codes.shape[1] + 1) for chosen in combinations(every, size)]
+    at_risk = np.arange(len(codes))
+    for chosen in sorted(sets, key=lambda cells: sum(prices[i] for i in cells)):
+        others = [i for i in every if i not in chosen]
+        sizes = _sizes(codes[at_risk][:, np.array(others, dtype=np.int64)])
+        hidden[at_risk[sizes >= k][:, None], np.array(chosen, dtype=np.int64)] = True
+        at_risk = at_risk[sizes < k]
+    if len(at_risk):  # fewer than k: others go with them, of classes that can spare them if there are such
+        hidden[at_risk] = True
+        _filled(codes, hidden, k)
+    return _shown_again(codes, hidden, k)
+
+
+def _sizes(codes: Counts) -> Counts:
+    """Return how many rows are like each, int64[rows]."""
+    if not codes.shape[1]:
+        return np.full(len(codes), len(codes))
+    inverse, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)[1:]
+    return np.asarray(counts[inverse.reshape(-1)])
+
+
+def _filled(codes: Counts, hidden: Any, k: int) -> None:
+    """Hide all of further rows, those most like the ones at risk, until these are k and no class has fewer."""
+    first = codes[hidden.all(axis=1)][0]
+    alike = np.argsort(-(codes == first).sum(axis=1), kind="stable")
+    while k > int(hidden.all(axis=1).sum()):
+        published = np.where(hidden, HIDDEN, codes)
+        sizes = _sizes(published)
+        others = alike[~hidden[alike].all(axis=1)]
+        spare = others[sizes[others] > k]
+        if len(spare):
+            hidden[spare[0]] = True
+        else:  # a whole class
+            hidden[(published == published[others[0]]).all(axis=1)] = True
+
+
+def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
+    """Return the cells that stay hidden, once no row's cell can be shown with k rows, or none, in every class."""
+    published = np.where(hidden, HIDDEN, codes)
+    classes: dict[Line, list[int]] = {}
+    for row, line in enumerate(map(tuple, published.tolist())):
+        classes.setdefault(line, []).append(row)
+    waiting = [line for line in classes if HIDDEN in line]
+    while waiting:
+        line = waiting.pop()
+        move = _move(line, classes, codes, k)
+        if move is None:
+            continue
+        target, moved = move
+        left = set(moved)
+        classes[line] = [row for row in classes[line] if row not in left]
+        classes[target] = classes.get(target, []) + moved
+        published[moved] = target
+        if not classes[line]:
+            del classes[line]
+        # a class that has grown, or is new, may take rows of, or give rows to, others
+        waiting = [other for other in classes if HIDDEN in other] if not waiting else [*waiting, line, target]
+        waiting = [other for other in waiting if other in classes]
+    return published == HIDDEN
+
+
+def _move(line: Line, classes: dict[Line, list[int]], codes: Counts, k: int) -> tuple[Line, list[int]] | None:
+    """Return a class that rows of this one may be in with one cell more, and these rows; None if there is none."""
+    members = classes[line]
+    for column in [i for i, code in enumerate(line) if code == HIDDEN]:
+        by_value: dict[int, list[int]] = {}
+        for row in members:
+            by_value.setdefault(int(codes[row, column]), []).append(row)
+        for value, some in by_value.items():
+            target = (*line[:column], value, *line[column + 1 :])
+            number = len(some)
+            if number < len(members):  # the rest stays a class
+                number = min(number, len(members) - k)
+            if number > 0 and number + len(classes.get(target, [])) >= k:
+                return target, some[:number]
+    return None

@@ -1,0 +1,25 @@
+"""A method of disclosure control: its settings, and what it makes of rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from parties.alone.publish.protecting.rows import Rows
+from parties.base.settings import Settings
+from parties.sources.settings import Name
+
+Columns: TypeAlias = Annotated[tuple[Name, ...], Field(min_length=1)]
+Share: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=1)]
+AtLeastTwo: TypeAlias = Annotated[int, Field(strict=True, ge=2)]
+
+
+class Method(Settings):
+    """The settings of a method, as they stand in a table of [[methods]]."""
+
+    @abstractmethod
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows that are published, and figures for the report. `InputError` if the rows do not fit it."""

@@ -1,0 +1,64 @@
+"""Additive noise: normal, independent for each column or with the columns' own correlations.
+
+Kim, "A method for limiting disclosure in microdata based on random noise and transformation" (1986): noise of the
+covariance d S, S the columns' own, keeps correlations; values drawn together again by sqrt(1 + d) have the covariance S
+itself. No promise as of differential privacy: who knows much sees through it (see `smc blur attack`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from parties.alone.publish.protecting.method import Columns, Method
+from parties.alone.publish.protecting.rows import Rows, spelled
+from parties.base.arrays import Floats
+from smc.errors import InputError
+
+
+class Noise(Method):
+    """`d`: the variance of the noise as a share of each column's. `transformed`: with the columns' own covariance."""
+
+    columns: Columns
+    d: Annotated[float, Field(strict=True, gt=0, le=100)] = 0.1
+    by: Literal["additive", "correlated"] = "additive"
+    transformed: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> Noise:
+        if self.transformed and self.by != "correlated":
+            raise ValueError('transformed is for noise by = "correlated"')
+        return self
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with noise, in as many decimals as the column has. `InputError` for fewer than two rows."""
+        values = rows.matrix(self.columns)
+        if len(values) < 2:
+            raise InputError(f"{rows.place}: noise needs two rows, to know how far they differ")
+        noisy = added(values, self.d, self.by == "correlated", self.transformed, random)
+        changed = {
+            name: spelled(np.round(column, _decimals(rows, name)))
+            for name, column in zip(self.columns, noisy.T, strict=True)
+        }
+        return rows.replaced(changed), {"variance_of_noise": self.d}
+
+
+def added(values: Floats, d: float, correlated: bool, transformed: bool, random: np.random.Generator) -> Floats:
+    """Return values with noise, float[rows, columns]."""
+    covariance = np.atleast_2d(np.cov(values, rowvar=False))
+    if not correlated:
+        covariance = np.diag(np.diag(covariance))
+    eigenvalues, directions = np.linalg.eigh(covariance)  # a covariance may be singular, where Cholesky fails
+    root = directions * np.sqrt(np.maximum(eigenvalues, 0) * d)
+    noisy = values + random.standard_normal(values.shape) @ root.T
+    if transformed:
+        mean = values.mean(axis=0)
+        noisy = mean + (noisy - mean) / np.sqrt(1 + d)
+    return np.asarray(noisy)
+
+
+def _decimals(rows: Rows, name: str) -> int:
+    """Return the most digits after the point of a column's values."""
+    return max(len(text.partition(".")[2].partition("e")[0]) for text in set(rows.column(name).tolist()))

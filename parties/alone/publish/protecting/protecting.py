@@ -1,0 +1,159 @@
+"""From a plan with methods to rows that are published, and the report on what they cost and what is left to fear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlglot.expressions as exp
+
+from parties.alone.publish.protecting.coding import TopBottomCoding
+from parties.alone.publish.protecting.detail import LevelOfDetail
+from parties.alone.publish.protecting.local_suppression import LocalSuppression
+from parties.alone.publish.protecting.method import Method
+from parties.alone.publish.protecting.microaggregation import Microaggregation
+from parties.alone.publish.protecting.noise import Noise
+from parties.alone.publish.protecting.pram import Pram
+from parties.alone.publish.protecting.rank_swapping import RankSwapping
+from parties.alone.publish.protecting.record_swapping import ConfidentialityEdit, RecordSwapping
+from parties.alone.publish.protecting.risk import class_risks, number_risks
+from parties.alone.publish.protecting.rows import Rows
+from parties.alone.publish.protecting.sampling import Sampling
+from parties.alone.publish.protecting.utility import correlations_differ, of_categories, of_numbers
+from parties.alone.publish.reading import cell_of, spelled
+from parties.alone.publish.rules import Rule
+from parties.alone.publish.settings import PublishPlan
+from parties.alone.publish.writing import writer_of
+from parties.base import files
+from parties.base.randomness import private
+from parties.base.settings import at_key, validated
+from parties.base.text import did_you_mean, quoted
+from parties.sources.opened import RowQuery
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+METHODS: dict[str, type[Method]] = {
+    "sampling": Sampling,
+    "microaggregation": Microaggregation,
+    "pram": Pram,
+    "rank-swapping": RankSwapping,
+    "record-swapping": RecordSwapping,
+    "confidentiality-edit": ConfidentialityEdit,
+    "top-bottom-coding": TopBottomCoding,
+    "noise": Noise,
+    "local-suppression": LocalSuppression,
+    "level-of-detail": LevelOfDetail,
+}
+NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
+
+
+def methods_of(plan: PublishPlan) -> list[Method]:
+    """Return the plan's methods in their order. `InputError` if there is none, or if something else is asked for."""
+    if plan.models:
+        raise InputError("models: they are for smc publish anonymise: make a plan of its own with [[methods]]")
+    if not plan.methods:
+        raise InputError("methods: give at least one, such as local-suppression")
+    for name, column in plan.columns.items():
+        if any(getattr(column, rule) is not None for rule in (*Rule.model_fields, "mask")):
+            raise InputError(f"column {quoted(name)}: methods recode and mask nothing: leave out its rule or mask")
+    methods = []
+    for settings in plan.methods:
+        if settings.method not in METHODS:
+            hint = did_you_mean(settings.method, METHODS)
+            raise InputError(f"methods: must be one of {', '.join(METHODS)}, not {quoted(settings.method)}{hint}")
+        with at_key(f"methods: {settings.method}"):
+            methods.append(validated(METHODS[settings.method], settings.model_extra or {}))
+    return methods
+
+
+def read(rows: RowQuery, plan: PublishPlan) -> Rows:
+    """Return all rows of a plan's columns but identifiers. `InputError` if there are none, or a column is not there."""
+    names = [name for name, column in plan.columns.items() if column.role != "identifier"]
+    if not names:
+        raise InputError("columns: all are identifiers, so there is nothing to publish")
+    cells = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
+    pieces: list[list[Any]] = [[] for _ in names]
+    for batch in rows.engine.batches(exp.Select().select(*cells).from_(rows.query.subquery("t"))):
+        for i, piece in enumerate(pieces):
+            piece += map(spelled, batch.column(i).to_pylist())
+    if not pieces[0]:
+        raise InputError(f"{rows.engine.place}: there are no rows")
+    number = len(pieces[0])
+    columns = {name: np.array(piece, dtype=object) for name, piece in zip(names, pieces, strict=True)}
+    quasi = tuple(plan.named("quasi-identifier"))
+    return Rows(columns, quasi, np.ones(number), np.arange(number), rows.engine.place)
+
+
+def protect(source: Rows, plan: PublishPlan) -> tuple[Rows, dict[str, Any]]:
+    """Return the rows after all methods, and the report, ready for JSON. `InputError` names the method that fails."""
+    random = private()
+    methods, rows, steps = methods_of(plan), source, []
+    numeric: list[str] = []
+    for settings, method in zip(plan.methods, methods, strict=True):
+        with at_key(f"methods: {settings.method}"):
+            rows, figures = method.run(rows, random)
+        steps.append({"method": settings.method, "figures": figures})
+        if isinstance(method, NUMERIC):
+            numeric += [name for name in method.columns if name not in numeric]
+    columns = {}
+    for name, before in source.columns.items():
+        originals, after = before[rows.origins], rows.columns[name]
+        if name in numeric:
+            try:
+                numbers = source.numbers(name), rows.numbers(name)
+            except InputError:  # a later method made categories of it
+                numeric.remove(name)
+        if name in numeric:
+            columns[name] = of_numbers(numbers[0][rows.origins], *numbers)
+        else:
+            columns[name] = of_categories(originals, before, after)
+    report: dict[str, Any] = {
+        "rows": len(source),
+        "published": len(rows),
+        "steps": steps,
+        "utility": columns,
+        "risk": {"before": class_risks(source), "after": class_risks(rows)},
+    }
+    if whole := [name for name in numeric if not {MISSING} & {*source.columns[name], *rows.columns[name]}]:
+        values, protected = source.matrix(whole), rows.matrix(whole)
+        report["risk"]["numbers"] = number_risks(values[rows.origins], protected, random)
+        if len(whole) > 1:
+            report["correlations_differ"] = correlations_differ(values, protected)
+    return rows, report
+
+
+def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
+    """Write the rows in a random order, nothing for a missing value. `InputError` if the file cannot be written."""
+    order = private().permutation(len(rows))
+    arrays = [
+        pa.array([None if text == MISSING else text for text in column[order]], pa.string())
+        for column in rows.columns.values()
+    ]
+    names = list(rows.columns)
+    with files.replacing(path) as stream, writer_of(path, stream, names, escape_formulas) as writer:
+        writer.write(pa.table(arrays, names=names))
+
+
+def to_text(report: dict[str, Any]) -> str:
+    """Return the report in lines for people."""
+    from parties.alone.publish.recoding.report import NAMES, figure
+
+    def worded(figures: dict[str, Any]) -> str:
+        parts = []
+        for key, value in figures.items():
+            if isinstance(value, dict):
+                inner = {name: part for name, part in value.items() if name != "matrix"}
+                parts.append(f"{key} ({worded(inner)})")
+            else:
+                parts.append(f"{key.replace('_', ' ')} {figure(value)}")
+        return ", ".join(parts)
+
+    lines = [("rows", figure(report["rows"])), ("published", figure(report["published"]))]
+    lines += [(step["method"], worded(step["figures"])) for step in report["steps"]]
+    lines += [("utility of " + name, worded(figures)) for name, figures in report["utility"].items()]
+    if "correlations_differ" in report:
+        lines.append(("correlations differ", "at most " + figure(report["correlations_differ"])))
+    lines += [("risk " + name, worded(figures)) for name, figures in report["risk"].items() if figures]
+    return "".join(f"{name:{NAMES}} {value}\n" for name, value in lines)

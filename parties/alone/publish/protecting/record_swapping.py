@@ -1,0 +1,99 @@
+"""Targeted record swapping, and the confidentiality edit before tabulation: rows of two areas change places.
+
+Two rows that are alike in `similar` and live in different areas exchange their area. So every table without the area
+stays, and so does the number of rows of each area with each combination of `similar`; all else of an area gets
+uncertain. Targeted (Shlomo, Tudor, Groom, "Data swapping for protecting census tables", 2010; recordSwap in sdcMicro):
+rows of small classes first. The edit of the census of 1990 (Griffin, Navarro, Flores-Baez, "Disclosure avoidance for
+the 1990 census", 1989): rows by chance, more of small areas, before tables are made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parties.alone.publish.protecting.method import AtLeastTwo, Method, Share
+from parties.alone.publish.protecting.rows import Rows
+from parties.base.arrays import Counts
+from parties.sources.settings import Name
+from smc.errors import InputError
+
+
+class RecordSwapping(Method):
+    """Swap all rows of classes below `k` by the quasi-identifiers, and others by chance up to a `rate` of the rows."""
+
+    column: Name
+    similar: tuple[Name, ...] = ()
+    rate: Share = 0.05
+    k: AtLeastTwo = 3
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with areas exchanged. `InputError` if there is one area only."""
+        at_risk = rows.class_sizes(rows.quasi) < self.k
+        mixed = random.permutation(len(rows))
+        wanted = mixed[np.argsort(~at_risk[mixed], kind="stable")]
+        least = int(at_risk.sum())
+        return swapped(rows, self.column, self.similar, wanted, least, round(self.rate * len(rows)), random)
+
+
+class ConfidentialityEdit(Method):
+    """Swap rows by chance: with probability `rate` on average, more in areas of fewer rows."""
+
+    column: Name
+    similar: tuple[Name, ...] = ()
+    rate: Share = 0.05
+
+    def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
+        """Return the rows with areas exchanged. `InputError` if there is one area only."""
+        sizes = rows.class_sizes([self.column])
+        areas = (1 / sizes).sum()
+        probability = np.minimum(1.0, self.rate * len(rows) / areas / sizes)
+        wanted = random.permutation(np.flatnonzero(random.random(len(rows)) < probability))
+        return swapped(rows, self.column, self.similar, wanted, len(wanted), len(wanted), random)
+
+
+def swapped(
+    rows: Rows,
+    name: str,
+    similar: tuple[str, ...],
+    wanted: Counts,
+    least: int,
+    most: int,
+    random: np.random.Generator,
+) -> tuple[Rows, dict[str, Any]]:
+    """Return the rows with areas exchanged: the first `least` of `wanted`, and more until `most` rows are swapped."""
+    if name in similar:
+        raise InputError("similar: must not have the column that is swapped")
+    column = rows.column(name)
+    areas = np.unique(column.astype(str), return_inverse=True)[1]
+    if not len(areas) or areas.max() == 0:
+        raise InputError(f"column {name}: all rows have one value, so there is nothing to swap")
+    partner = partners(areas, rows.codes(similar), wanted, least, most, random)
+    alone = int((partner[wanted[:least]] == wanted[:least]).sum())
+    figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": alone}
+    return rows.replaced({name: column[partner]}), figures
+
+
+def partners(
+    areas: Counts, alike: Counts, wanted: Counts, least: int, most: int, random: np.random.Generator
+) -> Counts:
+    """Return the row that each one exchanges its area with, itself if none: one alike, and of another area."""
+    partner, done = np.arange(len(areas)), 0
+    mixed = random.permutation(len(areas))
+    order = mixed[np.lexsort((areas[mixed], alike[mixed]))]  # by class, then by area; within both by coins
+    starts = np.searchsorted(alike[order], np.arange(alike.max(initial=0) + 2))
+    free = np.ones(len(areas), dtype=bool)
+    for turn, row in enumerate(wanted.tolist()):
+        if turn >= least and done >= most:
+            break
+        if not free[row]:
+            continue
+        peers = order[starts[alike[row]] : starts[alike[row] + 1]]
+        candidates = peers[free[peers] & (areas[peers] != areas[row])]
+        if len(candidates):
+            other = int(random.choice(candidates))
+            partner[row], partner[other] = other, row
+            free[row] = free[other] = False
+            done += 2
+    return partner

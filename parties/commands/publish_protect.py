@@ -1,0 +1,53 @@
+"""`smc publish protect`: rows of one's own through the methods of statistical disclosure control."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties.base import console, files
+from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.publish_options import ESCAPE, PLAN
+from parties.commands.rows import choose, paths
+
+
+@click.command("protect", epilog="Example:  smc publish protect --plan protect.toml --out protected.csv")
+@PLAN
+@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@ESCAPE
+@click.option("--report", "report_file", type=FILE, help="Write as JSON what was lost and is left to fear.")
+@log_options
+@json_option
+def protect_command(
+    plan_file: Path,
+    out: Path,
+    escape_formulas: bool,
+    report_file: Path | None,
+    config_file: Path | None,
+    purpose: str | None,
+    as_json: bool,
+) -> None:
+    """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
+    from parties.alone.publish.protecting import protecting
+    from parties.alone.publish.reading import rows_of
+    from parties.alone.publish.settings import read
+    from parties.base.settings import at_key
+
+    plan = read(plan_file)
+    with at_key(str(plan_file)):
+        protecting.methods_of(plan)
+    check_outputs({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file)
+    choose(plan, config_file)
+    with recording(config_file, "protect", purpose) as log, console.progress("reading") as status:
+        with rows_of(plan) as opened:
+            source = protecting.read(opened, plan)
+        status.doing("protecting")
+        rows, report = protecting.protect(source, plan)
+        protecting.write(rows, out, escape_formulas)
+        log.published(plan, list(rows.columns), [method.method for method in plan.methods], out)
+    if report_file is not None:
+        files.write_json(report_file, report)
+    console.tell(as_json, report, protecting.to_text(report))
+    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))

@@ -1,0 +1,122 @@
+"""`smc publish tables`: several tables of one's own rows, with cells hidden in all of them together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parties.base import console, files
+from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.publish_options import ESCAPE
+from parties.commands.publish_table import DOMINANCE
+from parties.commands.rows import TABLE, choose, paths, place
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.publish.hiding.cell_rules import CellRules
+    from parties.alone.publish.hiding.tabulation import Tabulated
+
+
+@click.command(
+    "tables",
+    epilog="Example:  smc publish tables --data people.csv --cross county*benefit benefits.csv "
+    "--cross county*age ages.csv",
+)
+@click.option("--data", "source", metavar="SOURCE", required=True, help="The rows: a file, or a database's URL.")
+@TABLE
+@click.option(
+    "--cross",
+    "crosses",
+    type=click.Tuple([str, FILE]),
+    metavar="COLUMN[*COLUMN] FILE",
+    required=True,
+    multiple=True,
+    help="A table and where it goes, CSV; once for each.",
+)
+@click.option("--sum", "summed", metavar="COLUMN", help="Add these numbers up  [count the rows]")
+@click.option("--threshold", type=int, help="Hide cells of fewer rows  [3, if no other rule is given]")
+@click.option("--dominance", type=DOMINANCE, metavar="N K", help="Hide sums of which the N largest are over K%.")
+@click.option("--p-percent", type=float, metavar="P", help="Hide sums whose largest could be estimated to within P%.")
+@click.option("--margin", type=float, metavar="P", help="Doubt to leave about a sum of too few rows, in %  [20]")
+@ESCAPE
+@click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
+@log_options
+@json_option
+def tables_command(
+    source: str,
+    table: str | None,
+    crosses: tuple[tuple[str, Path], ...],
+    summed: str | None,
+    threshold: int | None,
+    dominance: tuple[int, float] | None,
+    p_percent: float | None,
+    margin: float | None,
+    escape_formulas: bool,
+    report_file: Path | None,
+    config_file: Path | None,
+    purpose: str | None,
+    as_json: bool,
+) -> None:
+    """Publish linked tables: what one of them hides cannot be computed from the others."""
+    from parties.alone.publish.hiding import linked
+    from parties.alone.publish.hiding.cell_rules import CellRules
+    from parties.alone.publish.hiding.table_text import as_csv
+    from parties.alone.publish.hiding.tabulation import tabulate
+    from parties.sources import open_rows
+
+    outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
+    if len(outputs) < len(crosses):
+        raise InputError("--cross: a table is given twice")
+    check_outputs(outputs | {"--report": report_file}, paths(source), config_file)
+    axes = [linked.axes_of(name) for name, _ in crosses]
+    if threshold is None and dominance is None and p_percent is None:
+        threshold = 3
+    rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
+    rules.check(summed is not None)
+    where = place(source, table)
+    choose(where, config_file)
+    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
+        with open_rows(where) as rows:
+            tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]
+        status.doing("hiding cells")
+        masks, report = _hidden(axes, tables, rules, summed is not None)
+        names = [summed] if summed is not None else []
+        for (by, across), tabulated, mask, (_, out) in zip(axes, tables, masks, crosses, strict=True):
+            texts = _texts(tabulated, mask)
+            files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
+            columns = [name for name in (by, across) if name is not None]
+            log.published(where, [*columns, *names], [rules.words, f"{len(axes)} linked tables"], out)
+    if report_file is not None:
+        files.write_json(report_file, report)
+    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
+    console.tell(as_json, report, "".join(lines))
+    written = [*(out for _, out in crosses), *([report_file] if report_file is not None else [])]
+    console.err.print("written: " + ", ".join(map(str, written)))
+
+
+def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:
+    """Return what is hidden of each table, bool[rows, columns], and what the report says of it."""
+    from parties.alone.publish.hiding import linked
+
+    together = linked.linked(axes, tables, [rules.needs(table, sums) for table in tables])
+    hidden = linked.hide(together)
+    report = {
+        "tables": len(tables),
+        "different_cells": len(together.values),
+        "by_the_rules": int(together.sensitive.sum()),
+        "so_that_totals_do_not_tell": int((hidden & ~together.sensitive).sum()),
+        "hidden": int(hidden.sum()),
+    }
+    return linked.masks(together, hidden), report
+
+
+def _texts(table: Tabulated, mask: Any) -> list[list[str]]:
+    from parties.alone.publish.hiding.table_text import HIDDEN, spelled
+
+    return [
+        [HIDDEN if covered else spelled(int(x), table.digits) for x, covered in zip(line, over, strict=True)]
+        for line, over in zip(table.values, mask, strict=True)
+    ]
