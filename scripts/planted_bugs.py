@@ -148,8 +148,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("scale = Fraction(sensitivity) * (1 if", "scale = (1 if"),
             ("security_for(epsilon, candidates, security)", "security_for(epsilon, 1, security)"),
             (
-                "engine.random(law.bits, scores.size))",
-                "engine.random(law.bits, 1).take(np.zeros(scores.size, dtype=int)))",
+                "engine.random(law.bits, len(scores)))",
+                "engine.random(law.bits, 1).take(np.zeros(len(scores), dtype=int)))",
             ),
         ],
     ),
