@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parties.models.boosted import BoostedModel
+from parties.models.boosted import BoostedModel, Column
 from parties.models.linear import LinearModel
 from parties.models.load import AnyModel, columns_of, schema_for
 from parties.models.trees.tree import Split, TreeFile, places
 from parties.sources.mapping import ColumnRule, rules
 from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,3 +72,12 @@ def _plain(model: AnyModel, name: str) -> Asked:
         values = tuple(model.columns[name])  # type: ignore[arg-type]
     index = {value: place for place, value in enumerate(values)}
     return Asked(ColumnRule(name, name, values, index, missing=index.get(MISSING)), mapped=False)
+
+
+def known_codes(column: Column, categories: Sequence[str]) -> dict[int, int]:
+    """Return the bin of each category of a boosted model's column; none of those that it does not know."""
+    codes = {}
+    for place, text in enumerate(categories):
+        with suppress(InputError):
+            codes[place] = column.code(text, "")
+    return codes

@@ -1,4 +1,4 @@
-"""A model as PMML 4.4: a tree, a forest that votes, a linear model, naive Bayes.
+"""A model as PMML 4.4: a tree, a forest that votes, boosted trees, a linear model, naive Bayes.
 
 Cells are categories as the model has them, where a missing one is "?"; by a schema, numbers become ranges
 (`Discretize`) and texts categories (`MapValues`). What PMML cannot say exactly is refused.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from parties.base.text import quoted
-from parties.deployed.columns import Asked
+from parties.deployed.columns import Asked, known_codes
 from parties.models.bayes import NaiveBayesModel
+from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
 from parties.models.load import AnyModel, is_of_numbers
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile, places
@@ -26,8 +28,6 @@ MOST_TREES = 45  # whose weights, which let the earlier tree decide among equals
 
 def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
     """Return the document. `InputError` for a model, or a column, that PMML cannot say exactly."""
-    if not isinstance(model, TreeFile | LinearModel | NaiveBayesModel):
-        raise InputError("boosted trees are not written as PMML: take --to sql, or `smc boost --xgboost`")
     root = Element("PMML", xmlns=SPACE, version="4.4")
     SubElement(SubElement(root, "Header"), "Application", name="smc", version=__version__)
     labels = _labels(model)
@@ -53,11 +53,13 @@ def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
             _linear(root, model, columns, fields)
         case NaiveBayesModel():
             _bayes(root, model, columns, fields)
+        case BoostedModel():
+            _boosted(root, model, asked, columns, fields)
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _labels(model: TreeFile | LinearModel | NaiveBayesModel) -> list[str]:
+def _labels(model: AnyModel) -> list[str]:
     if not isinstance(model, TreeFile):
         return list(model.classes or ())
     leaves = (place.node for tree in model.trees for place in places(tree))
@@ -144,14 +146,23 @@ def _below(element: Element, tree: Node, fields: Mapping[str, str]) -> None:
         groups.setdefault(id(below), (below, []))[1].append(value)
     for below, values in groups.values():
         node = _node(element, below)
-        field, place = fields[tree.attribute], node
-        if MISSING in values:
-            place = SubElement(node, "CompoundPredicate", booleanOperator="or")
-            SubElement(place, "SimplePredicate", field=field, operator="isMissing")
-        chosen = SubElement(place, "SimpleSetPredicate", field=field, booleanOperator="isIn")
-        words = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-        SubElement(chosen, "Array", type="string", n=str(len(values))).text = " ".join(f'"{word}"' for word in words)
+        _among(node, fields[tree.attribute], values)
         _below(node, below, fields)
+
+
+def _among(node: Element, field: str, values: Sequence[str]) -> None:
+    """Say that a category is one of these, of which a missing one may be."""
+    place = _or_missing(node, field) if MISSING in values else node
+    chosen = SubElement(place, "SimpleSetPredicate", field=field, booleanOperator="isIn")
+    words = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    SubElement(chosen, "Array", type="string", n=str(len(values))).text = " ".join(f'"{word}"' for word in words)
+
+
+def _or_missing(node: Element, field: str) -> Element:
+    """Return the place of a predicate that holds for missing cells besides."""
+    place = SubElement(node, "CompoundPredicate", booleanOperator="or")
+    SubElement(place, "SimplePredicate", field=field, operator="isMissing")
+    return place
 
 
 def _forest(root: Element, forest: TreeFile, columns: Sequence[str], fields: Mapping[str, str]) -> None:
@@ -169,6 +180,102 @@ def _forest(root: Element, forest: TreeFile, columns: Sequence[str], fields: Map
         segment = SubElement(segments, "Segment", id=str(number), weight=repr(1 + 2.0**-number))
         SubElement(segment, "True")
         _tree(segment, tree, forest.target, columns, fields)
+
+
+def _boosted(
+    root: Element, model: BoostedModel, asked: Mapping[str, Asked], columns: Sequence[str], fields: Mapping[str, str]
+) -> None:
+    """Write the sums of leaves, and of classes what a regression without weights of its own makes of them."""
+    if model.classes is None:
+        sums = _sum_of_trees(root, model, 0, asked, columns, fields)
+        targets = Element("Targets")
+        least, greatest = model.bounds or (None, None)
+        SubElement(targets, "Target", field=model.target, min=repr(least), max=repr(greatest))
+        sums.insert(1, targets)
+        return
+    chain = SubElement(root, "MiningModel", functionName="classification")
+    _schema(chain, model.target, columns)
+    segments = SubElement(
+        chain, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
+    )
+    margins = [f"smc_s{place}" for place in range(model.width)]
+    for place, margin in enumerate(margins):
+        segment = SubElement(segments, "Segment", id=margin)
+        SubElement(segment, "True")
+        sums = _sum_of_trees(segment, model, place, asked, columns, fields)
+        output = Element("Output")
+        SubElement(output, "OutputField", name=margin, feature="predictedValue", optype="continuous", dataType="double")
+        sums.insert(1, output)
+    last = SubElement(segments, "Segment", id="class")
+    SubElement(last, "True")
+    kind = "logit" if model.width == 1 else "softmax"
+    regression = SubElement(last, "RegressionModel", functionName="classification", normalizationMethod=kind)
+    _schema(regression, model.target, margins)
+    of_class = model.classes[1:] if model.width == 1 else model.classes
+    for margin, label in zip(margins, of_class, strict=True):
+        table = SubElement(regression, "RegressionTable", targetCategory=label, intercept="0.0")
+        SubElement(table, "NumericPredictor", name=margin, coefficient="1.0")
+    if model.width == 1:
+        SubElement(regression, "RegressionTable", targetCategory=model.classes[0], intercept="0.0")
+
+
+def _sum_of_trees(
+    above: Element,
+    model: BoostedModel,
+    place: int,
+    asked: Mapping[str, Asked],
+    columns: Sequence[str],
+    fields: Mapping[str, str],
+) -> Element:
+    """Add the model that sums one score: what all scores begin with, as a leaf of its own, then a tree a round."""
+    sums = SubElement(above, "MiningModel", functionName="regression")
+    _schema(sums, model.target, columns)
+    segments = SubElement(sums, "Segmentation", multipleModelMethod="sum", missingPredictionTreatment="returnMissing")
+    for number, tree in enumerate([{"leaf": model.base}, *(trees[place] for trees in model.rounds)]):
+        segment = SubElement(segments, "Segment", id=str(number))
+        SubElement(segment, "True")
+        regression = SubElement(
+            segment,
+            "TreeModel",
+            functionName="regression",
+            splitCharacteristic="binarySplit",
+            missingValueStrategy="none",
+            noTrueChildStrategy="returnNullPrediction",
+        )
+        _schema(regression, model.target, columns)
+        root = SubElement(regression, "Node")
+        SubElement(root, "True")
+        _split_in_two(root, tree, model, asked, fields)
+    return sums
+
+
+def _split_in_two(
+    element: Element,
+    tree: Mapping[str, Any],
+    model: BoostedModel,
+    asked: Mapping[str, Asked],
+    fields: Mapping[str, str],
+) -> None:
+    if "leaf" in tree:
+        element.set("score", repr(float(tree["leaf"])))
+        return
+    name = tree["column"]
+    column, field = model.columns[name], fields[name]
+    then, otherwise = SubElement(element, "Node"), SubElement(element, "Node")
+    if asked[name].raw:
+        edge = repr(float(tree["below"]))
+        SubElement(_or_missing(then, field), "SimplePredicate", field=field, operator="lessThan", value=edge)
+        SubElement(otherwise, "SimplePredicate", field=field, operator="greaterOrEqual", value=edge)
+    else:
+        sides: dict[bool, list[str]] = {True: [], False: []}
+        limit = column.values[tree["is"]] if "is" in tree else column.place(tree["below"])
+        categories = asked[name].rule.categories
+        for number, code in known_codes(column, categories).items():
+            sides[code == limit if "is" in tree else code < limit].append(categories[number])
+        _among(then, field, sides[True])
+        _among(otherwise, field, sides[False])
+    _split_in_two(then, tree["then"], model, asked, fields)
+    _split_in_two(otherwise, tree["otherwise"], model, asked, fields)
 
 
 def _linear(root: Element, model: LinearModel, columns: Sequence[str], fields: Mapping[str, str]) -> None:

@@ -8,7 +8,6 @@ comes last. A row that `smc predict` refuses has NULL: one with a value that the
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import sqlglot.expressions as exp
 
 from parties.base.text import printable
-from parties.deployed.columns import Asked
+from parties.deployed.columns import Asked, known_codes
 from parties.models.bayes import NaiveBayesModel
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel, Slope
@@ -186,7 +185,7 @@ class _Query:
             number = f"smc_x{self._place[name]}"
             goes = f"({number} IS NULL OR {number} < {_real(node['below'])})"
         else:
-            is_below = _known_codes(column, ask.rule.categories)
+            is_below = known_codes(column, ask.rule.categories)
             if "is" in node:
                 places = [i for i, code in is_below.items() if code == column.values[node["is"]]]
             else:
@@ -257,17 +256,6 @@ class _Query:
 
     def _literal(self, text: str) -> str:
         return exp.Literal.string(text).sql(dialect=self._dialect)
-
-
-def _known_codes(column: Any, categories: Sequence[str]) -> dict[int, int]:
-    """Return the bin of each category of a boosted model's column; none of those that it does not know."""
-    codes = {}
-    for place, text in enumerate(categories):
-        if text in column.values:
-            codes[place] = column.values[text]
-        elif column.edges is not None and (text == MISSING or _float(text) is not None):
-            codes[place] = 0 if text == MISSING else bisect_right(column.edges, float(text))
-    return codes
 
 
 def _among(cell: str, places: Iterable[int]) -> str:

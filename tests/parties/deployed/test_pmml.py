@@ -25,7 +25,13 @@ def holds(predicate: Element, row: dict[str, str]) -> bool:
         case "CompoundPredicate":
             return any(holds(part, row) for part in predicate)
         case "SimplePredicate":
-            return row.get(predicate.attrib["field"]) is None
+            cell = row.get(predicate.attrib["field"])
+            match predicate.attrib["operator"]:
+                case "isMissing":
+                    return cell is None
+                case "lessThan":
+                    return cell is not None and float(cell) < float(predicate.attrib["value"])
+            return cell is not None and float(cell) >= float(predicate.attrib["value"])
     array = predicate.find("p:Array", NAMES)
     assert array is not None
     return row.get(predicate.attrib["field"]) in shlex.split(array.text or "")
@@ -49,6 +55,17 @@ def classified(root: Element, row: dict[str, str]) -> str | None:
         votes[leaf(tree, row)] += float(segment.attrib["weight"])
     single = root.find("p:TreeModel/p:Node", NAMES)
     return max(votes, key=votes.__getitem__) if single is None else leaf(single, row)
+
+
+def summed(root: Element, row: dict[str, str]) -> list[float]:
+    """The sums of boosted trees, one a class or a single one."""
+    sums = [
+        segmentation
+        for segmentation in root.iter(f"{{{NAMES['p']}}}Segmentation")
+        if segmentation.attrib["multipleModelMethod"] == "sum"
+    ]
+    trees = [segmentation.findall("p:Segment/p:TreeModel/p:Node", NAMES) for segmentation in sums]
+    return [sum(float(leaf(tree, row) or "nan") for tree in of_class) for of_class in trees]
 
 
 def by_counts(bayes: Element, row: dict[str, str]) -> str:
@@ -83,6 +100,37 @@ def test_categories(name: str, kind: str, tmp_path: Path) -> None:
     root = exported(tmp_path)
     with table.open() as stream:
         assert [classified(root, row) for row in csv.DictReader(stream)] == deployed.said(model, table)
+
+
+@pytest.mark.parametrize("name", ["tennis", "house-votes-84", "car"])
+def test_boosted_trees(name: str, tmp_path: Path) -> None:
+    rows = deployed.frame(name)
+    model, table = deployed.written(tmp_path, deployed.learnt(rows, deployed.DATA[name], "boosted"), rows)
+    root = exported(tmp_path)
+    (regression,) = root.findall(".//p:RegressionModel", NAMES)
+    labels = [part.attrib["targetCategory"] for part in regression.findall("p:RegressionTable", NAMES)]
+    with table.open() as stream:
+        sums = [summed(root, row) for row in csv.DictReader(stream)]
+    if len(sums[0]) == 1:
+        assert [labels[0] if score > 0 else labels[1] for (score,) in sums] == deployed.said(model, table)
+    else:
+        assert [labels[scores.index(max(scores))] for scores in sums] == deployed.said(model, table)
+
+
+def test_boosted_trees_of_numbers(tmp_path: Path) -> None:
+    """A column of numbers, on edges and missing, beside ranges by their names; what is unknown gets no sum."""
+    rows = deployed.typed_rows(60).drop(columns="came")
+    document = deployed.typed_model("boosted")
+    age, pay = document["columns"]["age"], document["columns"]["pay"]
+    rows.loc[:2, "age"] = [str(edge) for edge in age["edges"][:3]]
+    rows["pay"] = [pay["values"][i % 3] for i in range(60)]
+    rows["town"] = rows.town.replace({"b": "else", "c": "else"})
+    assert (rows.age == "").any()
+    model, table = deployed.written(tmp_path, document, rows.replace("", "?"))
+    root = exported(tmp_path)
+    lines = [{name: cell for name, cell in row.items() if cell} for row in rows.to_dict("records")]
+    assert ["yes" if summed(root, row)[0] > 0 else "no" for row in lines] == deployed.said(model, table)
+    assert math.isnan(summed(root, {**lines[0], "pay": "a lot"})[0])
 
 
 def test_a_linear_model(tmp_path: Path) -> None:
