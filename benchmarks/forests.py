@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 
 from parties.base.settings import merge
+from parties.bench.json_rows import json_rows
 from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.prediction import vote
@@ -104,7 +104,7 @@ def main() -> None:
     for name in TABLES:
         results.append(measured(arguments.data / f"{name}.csv"))
         print(markdown(results[-1:]).splitlines()[-1], flush=True)
-    arguments.out.write_text(json.dumps({"folds": FOLDS, "results": results}, indent=2) + "\n")
+    arguments.out.write_text(json_rows({"folds": FOLDS, "results": results}) + "\n")
     print(markdown(results))
 
 

@@ -142,9 +142,11 @@ def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: T
     assert task.state_of(TreeFile.parse(document)) == state  # type: ignore[attr-defined]
 
 
-def test_a_schema_without_order_has_no_edges_to_ask_by(table: TableSettings) -> None:
+def test_categories_are_cut_in_the_order_of_the_schema(table: TableSettings) -> None:
+    """Those of three values or more; two values are two branches as ever."""
     assert table.schema_file is not None
-    table.schema_file.write_text('[attributes]\ny = ["a", "b"]\ngroup = ["p", "q"]\n')
+    table.schema_file.write_text('[attributes]\ny = ["a", "b"]\ngroup = ["p", "q"]\nkind = ["k", "l", "m"]\n')
     settings = merge(kinds.find("id3").Settings(), {"target": "y", "splits": "binary"})
-    with pytest.raises(InputError, match="no column of the schema has ranges"):
-        kinds.find("id3").proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))
+    task: Any = kinds.find("id3").proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))
+    assert task.questions.domains == (2, 2, 2)
+    assert task.questions.asked == ((0, 0), (1, 1), (1, 2))
