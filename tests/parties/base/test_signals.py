@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -47,8 +48,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 def ending(process: subprocess.Popen[str]) -> tuple[int, str]:
     _, errors = process.communicate(timeout=PATIENCE)
-    lines = [line for line in errors.splitlines(keepends=True) if not line.startswith("listening on ")]
-    return process.returncode, "".join(lines)
+    return process.returncode, re.sub(r"^listening on \S+:\d+\n", "", errors, flags=re.MULTILINE)
 
 
 MODULES = ["parties.cli", "click", "smc.errors", "parties.commands.options", "pydantic", "grpc", "numpy"]

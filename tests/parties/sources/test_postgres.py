@@ -39,7 +39,7 @@ ENCODED = "p%40ss%3Aw%2Frd%25"
 
 @pytest.fixture(scope="module")
 def server(postgres: Server, rows: Sample) -> Server:
-    """The server with the samples in it, and the role `reader`, which may read them and do nothing else."""
+    """A database of its own with the samples in it, and the role `reader`, which may read them and do nothing else."""
     from psycopg import sql
 
     def fill(connection: Any, table: Any, columns: dict[str, str], lines: list[tuple[Any, ...]]) -> None:
@@ -65,7 +65,10 @@ def server(postgres: Server, rows: Sample) -> Server:
         "class": "letter",
     }
     with postgres.connect() as admin:
-        admin.execute("REVOKE ALL ON DATABASE postgres FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC")
+        admin.execute("CREATE DATABASE samples")
+    server = Server(postgres.folder, "samples")
+    with server.connect() as admin:
+        admin.execute("REVOKE ALL ON DATABASE samples FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC")
         admin.execute("CREATE SCHEMA \"my.schema\"; CREATE TYPE letter AS ENUM ('a', 'b')")
         lines = [tuple(cell if cell.strip() else None for cell in row) for row in rows.rows]
         fill(admin, sql.Identifier("my.schema", 'vis."its'), dict.fromkeys(rows.columns, "text"), lines)
@@ -75,10 +78,10 @@ def server(postgres: Server, rows: Sample) -> Server:
         admin.execute("CREATE TABLE secret (a int)")
         admin.execute(sql.SQL("CREATE ROLE reader LOGIN PASSWORD {}").format(PASSWORD))
         admin.execute(
-            'GRANT CONNECT ON DATABASE postgres TO reader; GRANT USAGE ON SCHEMA public, "my.schema" TO reader'
+            'GRANT CONNECT ON DATABASE samples TO reader; GRANT USAGE ON SCHEMA public, "my.schema" TO reader'
         )
         admin.execute('GRANT SELECT ON ALL TABLES IN SCHEMA "my.schema" TO reader; GRANT SELECT ON typed TO reader')
-    return postgres
+    return server
 
 
 def opened(url: str, table: str | None, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:
@@ -144,7 +147,7 @@ def test_text_means_the_same_where_backslashes_escape(server: Server) -> None:
 
 def test_an_ibis_table(server: Server, rows: Sample) -> None:
     with server.connect() as connection:
-        table = ibis.postgres.from_connection(connection).table('vis."its', database=("postgres", "my.schema"))
+        table = ibis.postgres.from_connection(connection).table('vis."its', database=("samples", "my.schema"))
         assert_same_level(from_frame(table.filter(table.id != ""), SCHEMA, TARGET), rows.counts, Open())
 
 

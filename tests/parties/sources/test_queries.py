@@ -462,7 +462,7 @@ def test_postgres(
         admin.execute("CREATE SCHEMA IF NOT EXISTS q; CREATE TABLE q.visits (person int, year int, agreed text)")
         admin.execute("CREATE TABLE q.people (id int, sex varchar(3)); CREATE ROLE asker LOGIN; ")
         admin.execute("GRANT USAGE ON SCHEMA q TO asker; GRANT SELECT ON ALL TABLES IN SCHEMA q TO asker")
-        admin.execute("GRANT CONNECT ON DATABASE postgres TO asker; ALTER ROLE asker PASSWORD 'secret-7'")
+        admin.execute("ALTER ROLE asker PASSWORD 'secret-7'")
         with admin.cursor() as cursor:
             cursor.executemany("INSERT INTO q.visits VALUES (%s, %s, %s)", visits.astype(object).values.tolist())
             cursor.executemany("INSERT INTO q.people VALUES (%s, %s)", people.astype(object).values.tolist())
