@@ -89,6 +89,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "generator": "Rows are drawn from a model of which columns go together.",
     "confidence": "Four of five rows that a rule speaks of agree with it.",
     "good": "Points speak for the first of the two classes.",
+    "holdout": "Where rows are held out to prune by, they are three of ten.",
     "huber": "Only a narrow band at the border is treated mildly.",
     "iterations": "Chosen so that the noise stays small.",
     "k": "No leaf or group speaks of fewer rows than that, unless of none.",

@@ -193,8 +193,10 @@ class HoldoutTree(ExactTree):
 
     @override
     def cut(self, state: State, steps: int) -> State:
-        judged = steps - super().steps(state.tree)
-        return Judged(super().cut(state.tree, steps), state.levels[: max(0, judged)])
+        from protocols.tree import cut, decided_levels
+
+        levels = decided_levels(state.tree)
+        return Judged(cut(state.tree, min(steps, levels)), state.levels[: max(0, steps - levels)])
 
     @override
     def encode(self, state: State) -> Any:

@@ -80,7 +80,8 @@ PUBLIC = {
         },
         table="days",
     )
-    | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
+    | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True)
+    | fields({"holdout": st.floats(0.01, 0.99)}, table="days", prune="holdout"),
     "forest": fields(
         {
             "trees": st.integers(1, 1000),

@@ -41,6 +41,8 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
         {"max_rows": 10},
         {"splits": "binary"},
         {"prune": "mdl"},
+        {"prune": "holdout"},
+        {"prune": "holdout", "holdout": 0.2},
         {"weights": ("yes:3",)},
         {"engine": "yao"},
         {"ot": "trapdoor"},
