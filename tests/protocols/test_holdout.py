@@ -117,3 +117,15 @@ def test_rows_are_held_out_by_a_key_and_no_other() -> None:
     assert not np.array_equal(parted((3, 2, 4, 2), 2, rows, 0.3, b"yek")[1].distinct(), held_out.distinct())
     none = RowCounts((3, 2, 4, 2), 2, cells[:0, :4], cells[:0, -1])
     assert not any(len(part.distinct()) for part in parted((3, 2, 4, 2), 2, none, 0.3, b"key"))
+
+
+def test_a_branch_counts_as_it_is_after_its_own_pruning(play) -> None:
+    """The lower split becomes a leaf that is right three times more: that saves the upper one."""
+    tree = Split(0, (Split(1, (Leaf(0), Leaf(1))), Leaf(1)))
+    growing = [[0, 0, 0, 0]] * 3 + [[0, 1, 1, 1]] * 2 + [[1, 0, 1, 1]] * 3
+    rows = np.array([*growing, *[[0, 1, 0, 0]] * 3, [1, 0, 1, 1]])  # columns, owner, class
+    out = np.arange(len(rows)) >= len(growing)
+    questions = Questions((2, 2), (False, False))
+    problem = Problem((2, 2), 2, 20)
+    levels = play(lambda e: prune(e, problem, parts_of(questions, 2, rows, out, e.party), tree), "yao").agreed
+    assert check(tree, levels, questions, rows, out) == Split(0, (Leaf(0), Leaf(1)))
