@@ -18,13 +18,13 @@ from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
 
 
-Criterion = Literal["entropy", "gini"]
+Criterion = Literal["entropy", "gini", "gain-ratio"]
 Splits = Literal["multiway", "binary"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
     """Return the field `criterion`."""
-    words = "How attributes compare: by the entropy of the class once they are known, or by its Gini impurity"
+    words = "How attributes compare: by the entropy of the class once they are known, its Gini impurity, or C4.5's gain ratio"
     return public(default, "Criterion", when + words)
 
 
