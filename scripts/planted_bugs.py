@@ -769,6 +769,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("return cls(os.urandom(KEY_BYTES),", "return cls(bytes(KEY_BYTES),")],
     ),
     (
+        "protocols/gain_ratio.py",
+        ("tests/protocols/test_gain_ratio.py",),
+        [
+            ("products[0] < products[1]", "products[0] > products[1]"),
+            ("where(column < 0, gains.batch, column)", "where(column < 0, 0, column)"),
+            ("*feasible[place : place + 1]]", "*feasible[:0]]"),
+            ("<< shift)[width - 1 :])", "<< 0)[width - 1 :])"),
+        ],
+    ),
+    (
         "protocols/holdout.py",
         ("tests/protocols/test_holdout.py",),
         [

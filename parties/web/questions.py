@@ -75,7 +75,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "clip": "No row can pull the result further than a public bound.",
     "columns": "Everything that the schema has may be used.",
     "cutoff": "A score of a half and more stands for yes.",
-    "criterion": "The usual one: entropy for a tree, Gini for a forest. They seldom differ.",
+    "criterion": "The usual one: entropy for a tree, Gini for a forest. The gain ratio is for columns of very different numbers of values.",
     "delta": "What epsilon promises holds without exception, or but for the tiny chance that is named here.",
     "distance": "The order of the values does not count.",
     "depth": "Each tree asks four questions of a row at most.",

@@ -66,7 +66,7 @@ def choices(play: Any, name: str, problem: Problem, nodes: Sequence[Sequence[int
 
 
 @pytest.mark.parametrize("name", ["clear", pytest.param("yao", marks=pytest.mark.slow), "mixed"])
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_random_nodes(play, name: str, data: st.DataObject) -> None:
     domains = tuple(data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=5)))
@@ -93,22 +93,39 @@ def test_random_nodes(play, name: str, data: st.DataObject) -> None:
         check(choice, [tables(None)[attribute][node] for attribute in line], delta)
 
 
-def test_few_rows_apart_do_not_win_and_many_values_lose(play) -> None:
-    """By gain alone the first is best, by the ratio alone the second, which gains less than the mean."""
-    many = np.array([[8, 0], [8, 0], [8, 1], [0, 8], [0, 8], [1, 8]])
-    rare = np.array([[24, 25], [1, 0]])
-    two = np.array([[22, 3], [3, 22]])
-    tables = [many, rare, two]
-    pairs = [informations(table) for table in tables]
-    assert max(range(3), key=lambda i: pairs[i][0]) == 0
-    problem = Problem((6, 2, 2), 2, 100, criterion="gain-ratio")
-    shares = [[table[None] * party for table in tables] for party in (0, 1)]
-    chosen = choices(play, "clear", problem, [(0, 1, 2)], shares, "size")
-    assert chosen == [2]
-    assert check(2, tables, problem.delta)
-    single = [np.array([[30, 20], [0, 0]]), np.array([[15, 10], [15, 10]])]  # neither gains; one is no split
-    shares = [[table[None] * party for table in single] for party in (0, 1)]
-    assert choices(play, "clear", Problem((2, 2), 2, 100), [(0, 1)], shares, "size") == [1]
+MANY = np.array([[8, 0], [8, 0], [8, 1], [0, 8], [0, 8], [1, 8]])
+RARE = np.array([[24, 25], [1, 0]])
+WEAK, STRONG = np.array([[16, 9], [9, 16]]), np.array([[22, 3], [3, 22]])
+NONE, SINGLE = np.array([[13, 12], [12, 13]]), np.array([[25, 25], [0, 0]])
+TABLES = [MANY, RARE, WEAK, STRONG, NONE, SINGLE]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "barred", "chosen"),
+    [
+        ([(0, 3, 2)], (), [1]),  # the first has the greatest gain, the second the greatest ratio
+        ([(1, 2, 4)], (), [1]),  # the first has the greatest ratio, but gains less than the mean
+        ([(0, 1, 2, 3, 4), (1, 2, 4), (5, 2)], (), [3, 1, 1]),  # a mean is that of a node's own candidates
+        ([(5, 4)], (), [1]),  # the first is no split
+        ([(0, 3, 2)], (1,), [0]),
+        ([(1, 2, 4)], (1,), [0]),  # of those that are left none gains the mean
+        ([(5, 2, 4)], (1, 2), [0]),
+    ],
+)
+def test_a_choice_of_known_ratios(play, nodes: Any, barred: tuple[int, ...], chosen: list[int]) -> None:
+    problem = Problem(tuple(map(len, TABLES)), 2, 100, criterion="gain-ratio")
+    most = max(map(len, nodes))
+
+    def program(engine: Any) -> Any:
+        tables = [np.repeat(table[None] * engine.party, len(nodes), axis=0) for table in TABLES]
+        bits = [np.full((1, len(nodes)), place not in barred, dtype=np.uint8) for place in range(most)]
+        feasible = [engine.constant(bit) for bit in bits] if barred else []
+        (index,) = engine.reveal(greatest(engine, problem, nodes, tables, feasible))
+        return read_choices(index, np.array(list(map(len, nodes)))).tolist()
+
+    assert play(program, "clear").agreed == chosen
+    if not barred:
+        assert check(chosen[0], [TABLES[attribute] for attribute in nodes[0]], problem.delta) or 5 in nodes[0]
 
 
 @pytest.mark.parametrize("rules", [NO_RULES, Rules(k=4)], ids=str)

@@ -41,6 +41,7 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
         {"max_rows": 10},
         {"splits": "binary"},
         {"prune": "mdl"},
+        {"criterion": "gain-ratio"},
         {"prune": "holdout"},
         {"prune": "holdout", "holdout": 0.2},
         {"weights": ("yes:3",)},
