@@ -913,4 +913,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ),
         ],
     ),
+    (
+        "parties/alone/blurring/rules.py",
+        ("tests/parties/alone/blurring/test_rules.py",),
+        [
+            ("(1 / column.keep, -column.by_chance / column.keep)", "(1 / column.keep, -column.by_chance)"),
+            ("return (1 - self.keep) / len(self.values)", "return (1 - self.keep) / (len(self.values) - 1)"),
+            ("squares - self.share(items) ** 2) / self._rows", "squares) / self._rows"),
+            ("confidence, lift = min(1.0, both / of_if)", "confidence, lift = min(1.0, both / of_then)"),
+        ],
+    ),
 )
