@@ -893,12 +893,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/rules/noisy.py",
-        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules/test_rules.py"),
+        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules"),
         [
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, self.first,"),
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, 1 + replaced,"),
             ("laplace(half, self.first + rows,", "laplace(half, rows,"),
-            ("rows = 0 if replaced else 1", "rows = 0"),
+            ("rows = 0 if replaced and not people else 1", "rows = 0"),
+            ("rows = 0 if replaced and not people else 1", "rows = 0 if replaced else 1"),
             ('"rules.epsilon")) / 2, settings', '"rules.epsilon")), settings'),
         ],
     ),
@@ -921,6 +922,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("return (1 - self.keep) / len(self.values)", "return (1 - self.keep) / (len(self.values) - 1)"),
             ("squares - self.share(items) ** 2) / self._rows", "squares) / self._rows"),
             ("confidence, lift = min(1.0, both / of_if)", "confidence, lift = min(1.0, both / of_then)"),
+        ],
+    ),
+    (
+        "protocols/baskets.py",
+        ("tests/parties/jobs/rules/test_baskets.py",),
+        [
+            ("np.bitwise_or.at(present, (start +", "np.bitwise_or.at(present, (0 * start +"),
+            ("rows &= np.bitwise_and", "rows |= np.bitwise_and"),
         ],
     ),
 )

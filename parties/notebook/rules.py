@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DEFAULTS = RulesSettings()
 PARAMETERS = (
-    *("columns", "support", "confidence", "lift", "max_length", "k", "show", "most"),
+    *("columns", "transaction", "support", "confidence", "lift", "max_length", "k", "show", "most"),
     *("epsilon", "first", "adjacency", "max_rows"),
 )
 
@@ -57,6 +57,7 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         schema: Schema | Path | str | None = None,
         columns: Sequence[str] | None = None,
         *,
+        transaction: str | None = None,
         support: float = DEFAULTS.support,
         confidence: float = DEFAULTS.confidence,
         lift: float = DEFAULTS.lift,
@@ -72,6 +73,7 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.schema = schema
         self.columns = columns
+        self.transaction = transaction
         self.support = support
         self.confidence = confidence
         self.lift = lift
@@ -120,7 +122,13 @@ class JointRules(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("X and schema are needed: the rows, and the values that are public")
         task = AssociationRules.canonical(validated(RulesSettings, settings), agreed)
         order = (*task.schema.features(task.target), task.target)
-        counts = coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
+        frame = categories.named_frame(X)
+        columns = coded.columns_of(frame.to_native(), order)
+        counts: Any
+        if (key := self.transaction) is None:
+            counts = coded.counted(task, columns)
+        else:
+            counts = coded.in_baskets(task, columns, categories.select(frame, (key,))[key].to_list())
         state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
 
