@@ -24,7 +24,9 @@ Splits = Literal["multiway", "binary"]
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
     """Return the field `criterion`."""
-    words = "How attributes compare: by the entropy of the class once they are known, its Gini impurity, or C4.5's gain ratio"
+    words = (
+        "How attributes compare: by the class's entropy once they are known, its Gini impurity, or C4.5's gain ratio"
+    )
     return public(default, "Criterion", when + words)
 
 
