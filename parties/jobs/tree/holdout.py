@@ -96,7 +96,7 @@ class HoldoutTree(ExactTree):
         from protocols import cost_model
 
         grown = ExactTree.bits(self, self.step(0, cost_model.most_nodes(self.problem), None))
-        return grown + self._bits(sum(cost_model.most_splits(self.problem)) if self.classes > 1 else 0)
+        return grown + self._bits(sum(cost_model.most_splits(self.problem)))
 
     # What it costs, and how it is run.
 
@@ -105,7 +105,7 @@ class HoldoutTree(ExactTree):
         from protocols.holdout import verdicts
 
         engine.answers = None
-        for splits in levels if self.classes > 1 else ():
+        for splits in levels:
             times = -(-splits * self.classes // LARGEST_PART)
             zeros = np.zeros((-(-splits // times), self.classes), dtype=np.int64)
             with engine.repeated(times):

@@ -137,16 +137,6 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
     assert of.cut(Judged(state.tree), 1) == of.cut(state, 1)
 
 
-def test_a_target_of_one_class_is_a_leaf_and_opens_nothing() -> None:
-    alone = Schema({**{f"a{i}": ("0", "1", "2") for i in range(6)}, "class": ("no",)}, "class")
-    of = Id3.checked(Id3Settings(max_rows=750, prune="holdout"), alone, "class")
-    table = rows(20, 6)
-    table[:, -1] = 0
-    state, meters, _ = run(of, table)
-    assert (state, of.is_done(state)) == (Judged(Leaf(0)), True)
-    assert (of.bits_at_most, meters[0].total.bits_opened) == (0, 0)
-
-
 def test_consent_says_that_the_whole_tree_is_opened_first() -> None:
     of = task(holdout=0.25)
     assert isinstance(of, HoldoutTree)
