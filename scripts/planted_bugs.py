@@ -831,7 +831,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/association.py",
         ("tests/parties/jobs/rules/test_rules.py",),
         [
-            ("scale * own_counts - problem.support.numerator * rows", "scale * own_counts - problem.support.numerator"),
+            ("added = -rest % share.denominator", "added = rest"),
+            ("whole + (rest > 0) + 1)", "whole + 1)"),
+            ("problem.max_rows + 1, not_more)", "problem.max_rows + 1)"),
             ("lifted = both * rows * lift.denominator >=", "lifted = both * rows * lift.denominator >"),
             ("scale * both - share * of_if, scale", "scale * of_if - share * both, scale"),
         ],
