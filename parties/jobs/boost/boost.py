@@ -99,7 +99,7 @@ class Boost(BySchema):
             check_delta(more["delta"], 2 * settings.max_rows)
         task = cls(settings.model_copy(update=more), used)
         rounds = settings.rounds or task.rounds_that_fit
-        rate = settings.rate if "rate" in settings.model_fields_set else round(min(max(0.3, 10 / rounds), 1.0), 2)
+        rate = settings.rate or round(min(max(0.3, 10 / rounds), 1.0), 2)
         task = cls(task.settings.model_copy(update={"rounds": rounds, "rate": rate}), used)
         _ = task.features, task.gains, task.scaled
         return task
@@ -226,6 +226,7 @@ class Boost(BySchema):
             curvatures = np.maximum(curvatures, self.settings.min_child_weight)
         best = -slopes / np.maximum(curvatures + self.settings.regularisation, 2.0**-FINE)
         best = best if self.noise is None else np.clip(best, -self.objective.most, self.objective.most)
+        assert self.settings.rate is not None
         weights: Floats = self.settings.rate * best
         return weights
 
@@ -275,8 +276,8 @@ class Boost(BySchema):
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
             "split is best, or that none is.",
-            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.told_of_splits}.",
             leaves,
+            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.told_of_splits}.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 

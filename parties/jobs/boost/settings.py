@@ -47,8 +47,8 @@ class BoostSettings(TabularSettings):
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
         32, "Bins", "A column's numbers in so many ranges at most, where the schema gives no edges"
     )
-    rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.3, "Rate", "What part of its best weight a leaf gets", left_out="10 / rounds, from 0.3 to 1"
+    rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
+        None, "Rate", "What part of its best weight a leaf gets", left_out="10 / rounds, from 0.3 to 1"
     )
     regularisation: Amount = public(1.0, "Lambda", "Added to a leaf's curvature: pulls its weight to 0", alias="lambda")
     gamma: Amount = public(0.0, "Gamma", "A split's gain must be greater")
