@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlxtend.frequent_patterns import apriori, association_rules
 
@@ -89,6 +89,7 @@ def told(document: Any) -> Any:
 @given(
     LINES, LINES, st.sampled_from([0.01, 0.3, 0.5, 1.0]), st.sampled_from([0.5, 1.0]), st.sampled_from([0.0, 1.0, 1.2])
 )
+@example([{"a": "0", "b": "x", "c": "0", "d": "0"}] * 2, [{"a": "0", "b": "x", "c": "0", "d": "0"}], 0.5, 1.0, 1.0)
 def test_all_sets_and_rules_of_any_rows(
     one: list[Line], other: list[Line], support: float, confidence: float, lift: float
 ) -> None:

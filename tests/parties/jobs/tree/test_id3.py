@@ -83,6 +83,11 @@ def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     Id3.of(Id3Settings(), wide, "a0").check()
 
 
+def test_a_target_of_one_value_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^target: 'class' has one value, 'no': there is nothing to learn$"):
+        Id3.canonical(Id3Settings(), Schema({"a": ("x", "y"), "class": ("no",)}, "class"))
+
+
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--tolerance"):
         Id3.of(Id3Settings(tolerance=1e-6, max_rows=2**31), SCHEMA, "class").check()
