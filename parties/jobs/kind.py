@@ -215,7 +215,7 @@ class Kind(ABC):
 
     @property
     def bits_at_least(self) -> int:
-        """How many of them a job must have left to begin: all, if it has one step or is worth nothing when cut short."""
+        """How many of them a job must have left to begin: all, if it has one step or is worth nothing if cut short."""
         return 0
 
     @property
