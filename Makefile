@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity bench-derived bench-forests docs
+	bench-synthesis bench-sensitivity bench-derived bench-forests bench-boosting docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -77,6 +77,9 @@ bench-regress: $(STAMP)
 
 bench-forests: $(STAMP)
 	$(BIN)/python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
+
+bench-boosting: $(STAMP)
+	$(BIN)/python -m benchmarks.boosting --data ../shared/data --out benchmarks/results/boosting.json
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("export", epilog="Example:  smc export --model tree.json --to sql --config party.toml --out tree.sql")
 @click.option("--model", "model_file", type=FILE, required=True, help="Trees or a model, as `smc predict` takes them.")
-@click.option("--to", "form", type=click.Choice(["sql", "onnx", "pmml"]), required=True, help="Which form.")
+@click.option("--to", "form", type=click.Choice(["sql", "onnx", "pmml", "lightgbm"]), required=True, help="Which form.")
 @click.option("--schema", "schema_file", type=FILE, help="Cells are raw, as this schema's types have them.")
 @click.option("--config", "config_file", type=FILE, help="Cells are as raw as those of a table of this party.toml.")
 @TABLE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @out_option
 def export(
     model_file: Path,
-    form: Literal["sql", "onnx", "pmml"],
+    form: Literal["sql", "onnx", "pmml", "lightgbm"],
     schema_file: Path | None,
     config_file: Path | None,
     table: str | None,
@@ -42,11 +42,12 @@ def export(
     dialect: str,
     out: Path | None,
 ) -> None:
-    """Write a model as an SQL query, as ONNX or as PMML 4.4. It says of rows what `smc predict` says.
+    """Write a model as SQL, ONNX, PMML 4.4 or LightGBM's text. It says of rows what `smc predict` says.
 
     Cells are categories as the model has them; with --schema raw values of its types, with --config those of a table,
     and an SQL query leaves out the rows that the table does.
-    Trees, forests, linear models, boosted trees and naive Bayes (scorecards are one) are exported.
+    Trees, forests, linear models, boosted trees and naive Bayes (scorecards are one) are exported; to LightGBM boosted
+    trees only.
     """
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have theirs; give one of the two")
@@ -70,6 +71,12 @@ def export(
         from parties.deployed.pmml import to_pmml
 
         text = to_pmml(model, columns)
+    elif form == "lightgbm":
+        from parties.deployed.lightgbm import beyond_bounds, to_lightgbm
+
+        text = to_lightgbm(model, columns)
+        if remark := beyond_bounds(model):
+            click.echo(remark, err=True)
     else:
         from parties.base.extras import needing
 

@@ -215,7 +215,7 @@ class Kind(ABC):
 
     @property
     def bits_at_least(self) -> int:
-        """How many of them are booked whatever the rows are: all, if a run has one step; a job must have them left."""
+        """How many of them a job must have left to begin: all, if it has one step or is worth nothing if cut short."""
         return 0
 
     @property

@@ -87,6 +87,10 @@ class Accounts:
         whole, share = self.bits(record.table), self.bits(record.table, record.peer)
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
 
+    def promised(self, record: Record) -> int:
+        """Return how many bits a job that has begun must still have left, see `Kind.bits_at_least`."""
+        return max(0, record.ours.proposal.task.bits_at_least - sum(charge.bits for charge in record.bits))
+
     def exposure(self, record: Record) -> Exposure | None:
         """Return the bits that a job's exact answers open of our table; None if it opens none."""
         at_most, opened = record.ours.proposal.task.bits_at_most, sum(charge.bits for charge in record.bits)
@@ -106,10 +110,11 @@ class Accounts:
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
 
-        `besides` are jobs under way that may still be charged.
+        `besides` are jobs under way that may still be charged, or open bits.
         """
-        task = record.ours.proposal.task
-        if not record.bits and not self.bits_fit(record, task.bits_at_least, ()):
+        task, besides = record.ours.proposal.task, list(besides)
+        promised = [(other, self.promised(other)) for other in besides]
+        if not record.bits and task.bits_at_least and not self.bits_fit(record, task.bits_at_least, promised):
             return (
                 f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
                 "(bits in its budget): ask for less, or with noise"

@@ -165,7 +165,10 @@ class Runs(Register):
             self._reserved.pop(identifier, None)
             if not bits or step in (charge.step for charge in record.bits):
                 return
-            others = [(self._get(other), reserved) for other, (_, reserved) in self._reserved.items()]
+            others = []
+            for other in map(self._get, self._running | set(self._reserved)):
+                _, reserved = self._reserved.get(other.id, (0, 0))
+                others.append((other, max(reserved, self.accounts.promised(other))))
             fits = self.accounts.bits_fit(record, bits, others)
             if fits:
                 self._reserved[identifier] = step, bits

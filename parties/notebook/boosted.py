@@ -59,7 +59,7 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         schema: Schema | Path | str | None = None,
         target: str | None = None,
         *,
-        rounds: int = DEFAULTS.rounds,
+        rounds: int | None = None,
         depth: int = DEFAULTS.depth,
         bins: int = DEFAULTS.bins,
         rate: float | None = None,

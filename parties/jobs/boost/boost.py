@@ -18,7 +18,7 @@ from parties.jobs.boost import result
 from parties.jobs.boost.columns import Features
 from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
-from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, State, Step
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss
@@ -92,14 +92,15 @@ class Boost(BySchema):
             "numeric": tuple(name for name in (*names, target) if name in numeric) or None,
             "objective": _objective(settings.objective, used, target, target in numeric),
         }
-        if settings.rounds == 1 and "rate" not in settings.model_fields_set:
-            more["rate"] = 1.0
         if settings.exact and settings.delta is not None:
             raise InputError("exact: without noise there is no delta: give one or the other")
         if not settings.exact:
             more["delta"] = settings.delta or default_delta(settings.max_rows)
             check_delta(more["delta"], 2 * settings.max_rows)
         task = cls(settings.model_copy(update=more), used)
+        rounds = settings.rounds or task.rounds_that_fit
+        rate = settings.rate or round(min(max(0.3, 10 / rounds), 1.0), 2)
+        task = cls(task.settings.model_copy(update={"rounds": rounds, "rate": rate}), used)
         _ = task.features, task.gains, task.scaled
         return task
 
@@ -108,6 +109,8 @@ class Boost(BySchema):
     def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task, rows, remarks = super().alone(settings, party)
+        if settings.rounds is None:  # type: ignore[attr-defined]
+            remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
         remark = f"exact, without noise: {EXACT}" if task.exact else KEPT_BY_NODES
         return task, rows, [*remarks, remark]
 
@@ -150,6 +153,25 @@ class Boost(BySchema):
         return OBJECTIVES[self.settings.objective]
 
     @property
+    def rounds(self) -> int:
+        """How many."""
+        assert self.settings.rounds is not None
+        return self.settings.rounds
+
+    @property
+    def rounds_that_fit(self) -> int:
+        """How many are taken if nobody says: what a table may open must not stop a run."""
+        return max(1, min(MOST_ROUNDS, DEFAULT_BITS // (self.trees * self._splits_of_a_tree * self._bits_of_a_node)))
+
+    @property
+    def told_of_splits(self) -> str:
+        """The bits that all splits open at most, and whether that is why there are so many rounds."""
+        opened = self.rounds * self.trees * self._splits_of_a_tree * self._bits_of_a_node
+        fits = self.rounds == self.rounds_that_fit < MOST_ROUNDS and opened <= DEFAULT_BITS
+        why = f", as many as fit in {DEFAULT_BITS:,}" if fits else ""
+        return f"their splits open {opened:,} bits at most{why}"
+
+    @property
     def trees(self) -> int:
         """Trees of a round."""
         return len(self.classes) if self.settings.objective == "softmax" else 1
@@ -179,9 +201,9 @@ class Boost(BySchema):
         squared = self.objective.squared(self.trees) * settings.together**2 * (1 << 2 * NOISY_POINT)
         moved = math.isqrt(math.ceil(squared)) + 1 + math.isqrt(2 * self.trees * settings.together) + 1
         change = (moved * (2 if settings.adjacency == "replace" else 1)) ** 2
-        noise = gauss(exact(settings.epsilon), exact(settings.delta), settings.rounds * change, settings.adjacency)
+        noise = gauss(exact(settings.epsilon), exact(settings.delta), self.rounds * change, settings.adjacency)
         each = change / (2 * noise.scale**2)
-        loss = ConcentratedLoss("discrete Gaussian", each, adjacency=settings.adjacency, times=settings.rounds)
+        loss = ConcentratedLoss("discrete Gaussian", each, adjacency=settings.adjacency, times=self.rounds)
         return replace(noise, loss=loss)
 
     @property
@@ -204,6 +226,7 @@ class Boost(BySchema):
             curvatures = np.maximum(curvatures, self.settings.min_child_weight)
         best = -slopes / np.maximum(curvatures + self.settings.regularisation, 2.0**-FINE)
         best = best if self.noise is None else np.clip(best, -self.objective.most, self.objective.most)
+        assert self.settings.rate is not None
         weights: Floats = self.settings.rate * best
         return weights
 
@@ -233,13 +256,13 @@ class Boost(BySchema):
     @property
     @override
     def question(self) -> str:
-        trees = "a tree" if self.settings.rounds == 1 else f"{self.settings.rounds} boosted trees"
+        trees = "a tree" if self.rounds == 1 else f"{self.rounds} boosted trees"
         return f"{trees} for {self.target} from the rows of both parties"
 
     @override
     def reveals(self, peer: str) -> list[str]:
         settings = self.settings
-        many = settings.rounds * self.trees
+        many = self.rounds * self.trees
         trees = f"{many} trees" if many > 1 else "a tree"
         if settings.exact:
             leaves = f"And for every leaf the sums that its weight is made of, exactly: {EXACT}."
@@ -254,6 +277,7 @@ class Boost(BySchema):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
             "split is best, or that none is.",
             leaves,
+            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.told_of_splits}.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 
@@ -280,22 +304,31 @@ class Boost(BySchema):
         return 1 + (len(self.features.candidates) - 1).bit_length()
 
     @property
+    def _splits_of_a_tree(self) -> int:
+        return (1 << self.settings.depth) - 1
+
+    @property
     def _bits_of_a_tree(self) -> int:
-        splits, leaves = (1 << self.settings.depth) - 1, 1 << self.settings.depth
-        return splits * self._bits_of_a_node + (2 * leaves * (self._width + 1) if self.exact else 0)
+        leaves = 2 * (self._splits_of_a_tree + 1) * (self._width + 1) if self.exact else 0
+        return self._splits_of_a_tree * self._bits_of_a_node + leaves
 
     @property
     @override
     def bits_at_most(self) -> int:
-        assert self.settings.rounds is not None
-        return self.settings.rounds * self.trees * self._bits_of_a_tree
+        return self.rounds * self.trees * self._bits_of_a_tree
+
+    @property
+    @override
+    def bits_at_least(self) -> int:
+        """See `Kind.bits_at_least`: all that may be opened, half a run is worth nothing."""
+        return self.bits_at_most
 
     # What it costs.
 
     @property
     @override
     def is_countable(self) -> bool:
-        nodes = self.settings.rounds * self.trees << self.settings.depth
+        nodes = self.rounds * self.trees << self.settings.depth
         return nodes * len(self.features.candidates) <= COUNTABLE * 64
 
     @property
@@ -322,7 +355,7 @@ class Boost(BySchema):
         from protocols.release.numbers import sum_width
 
         growing = self._growing(None)
-        while len(growing.rounds) < self.settings.rounds:
+        while len(growing.rounds) < self.rounds:
             if growing.splitting:
                 nodes = growing.open_nodes
                 yield [opened_bits(np.zeros(nodes, dtype=np.int64), len(self.features.candidates))]
@@ -372,9 +405,9 @@ class Boost(BySchema):
             )
         )
         growing, state, session = self._grown(start, rows), tuple(start), engine.session
-        while len(growing.rounds) < self.settings.rounds:
+        while len(growing.rounds) < self.rounds:
             number = len(growing.rounds)
-            words = f"round {number + 1} of {self.settings.rounds}, "
+            words = f"round {number + 1} of {self.rounds}, "
             words += f"level {growing.level + 1}" if growing.splitting else "leaves"
             size = growing.open_nodes if growing.splitting else growing.leaves
             on_step(Step(len(state), size, state, words))
@@ -403,7 +436,7 @@ class Boost(BySchema):
     @cached_property
     def _law(self) -> Any:
         assert self.noise is not None
-        return self.noise.law(self.settings.rounds * self.trees << (self.settings.depth + 1))
+        return self.noise.law(self.rounds * self.trees << (self.settings.depth + 1))
 
     def _growing(self, rows: OwnRows | None) -> Growing:
         return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)
@@ -424,7 +457,7 @@ class Boost(BySchema):
 
     @override
     def is_done(self, state: State) -> bool:
-        return len(self._grown(state).rounds) == self.settings.rounds
+        return len(self._grown(state).rounds) == self.rounds
 
     @override
     def cut(self, state: State, steps: int) -> State:
@@ -445,7 +478,7 @@ class Boost(BySchema):
         """See `Kind.document`: the content of a model file."""
         settings = self.settings
         about: Document = {"model": "boosted trees", "objective": settings.objective}
-        about |= {"rounds": settings.rounds, "depth": settings.depth, "rate": settings.rate}
+        about |= {"rounds": self.rounds, "depth": settings.depth, "rate": settings.rate}
         about |= {"lambda": settings.regularisation, "gamma": settings.gamma}
         about["min_child_weight"] = settings.min_child_weight
         if self.noise is None:

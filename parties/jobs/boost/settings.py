@@ -13,6 +13,8 @@ from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
 from parties.sources.settings import AtMost
 
+MOST_ROUNDS = 50  # that are taken if nobody says how many
+DEFAULT_BITS = 3072  # which their splits may open: three quarters of what a table with a budget has if it says nothing
 Amount = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
@@ -35,15 +37,18 @@ class BoostSettings(TabularSettings):
     objective: Literal["auto", "logistic", "softmax", "squared"] = public(
         "auto", "Objective", "What trees lower; auto: squared for a target of numbers, else by the number of classes"
     )
-    rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
-        50, "Rounds", "Trees, each corrects those before; of several classes a tree for each"
+    rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
+        None,
+        "Rounds",
+        "Trees, each corrects those before; of several classes a tree for each",
+        left_out=f"{MOST_ROUNDS}, or as many as open {DEFAULT_BITS:,} bits by their splits",
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of a tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
         32, "Bins", "A column's numbers in so many ranges at most, where the schema gives no edges"
     )
-    rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.3, "Rate", "What part of its best weight a leaf gets; 1 for a single tree", left_out="0.3; 1 with rounds 1"
+    rate: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
+        None, "Rate", "What part of its best weight a leaf gets", left_out="10 / rounds, from 0.3 to 1"
     )
     regularisation: Amount = public(1.0, "Lambda", "Added to a leaf's curvature: pulls its weight to 0", alias="lambda")
     gamma: Amount = public(0.0, "Gamma", "A split's gain must be greater")

@@ -13,6 +13,7 @@ from parties.node.budget.bits import BitsAccount, BitsCharge
 from parties.node.counting import BitsError, PastBitsError
 from parties.node.policy.rules import Rule
 from parties.sources.settings import BudgetSettings
+from smc.errors import InputError
 from smc.local import run_local
 from smc.meter import Cost
 from smc.session import Session
@@ -105,6 +106,37 @@ def test_jobs_side_by_side_meet_one_bound(bounded: Pair) -> None:
     begins(free, jobs[0], 1 << 30)
     free.ledger.counted(jobs[0], 0)
     assert (free.ledger.accounts.bits("days").left, booked(free)) == (None, [(jobs[0], 0, 1 << 30)])
+
+
+def test_boosting_begins_only_if_it_can_be_ended(bounded: Pair) -> None:
+    """All its bits must be left, besides those that another such job has still to open; others get no step of them."""
+    party = bounded.parties[0]
+    trees = {"protocol": "boost", "table": "days", "exact": True, "depth": 1}
+
+    def proposed(rounds: int) -> str:
+        job = str(party.ledger.propose({**trees, "rounds": rounds}).id)
+        bounded.deliver()
+        if bounded.parties[1].state(job) == "waiting":
+            bounded.parties[1].ledger.decide(job, "approved")
+        bounded.deliver()
+        return job
+
+    round_ = 119  # bits, of a split and two exact leaves
+    party.budget = BudgetSettings(epsilon=1, bits=3 * round_)
+    party.crash()
+    with pytest.raises(InputError, match=f"the job opens {4 * round_} bits of exact answers, more than"):
+        proposed(4)
+    first, second = proposed(2), proposed(2)
+    assert party.begin(first) is not None
+    assert party.begin(second) is None
+    assert "another job under way may need what is left" in party.ledger.find(second).note
+    other = agreed(bounded)
+    with pytest.raises(BitsError):
+        begins(party, other, round_ + 1)
+    party.ledger.met(first, 0, "yao")
+    party.ledger.reached(first, None, COST, 0, round_)
+    party.ledger.counted(first, 0)
+    reaches(party, other, round_)
 
 
 @pytest.mark.parametrize("fits", [(True, True), (True, False), (False, True), (False, False)])

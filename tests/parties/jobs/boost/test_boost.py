@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from parties.jobs.boost.boost import Boost
-from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.boost.settings import DEFAULT_BITS, BoostSettings
 from parties.jobs.kind import Step
 from parties.models.boosted import BoostedModel, xgboost_features, xgboost_text
 from parties.models.load import load_model
+from parties.sources.settings import BudgetSettings
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
@@ -101,7 +102,7 @@ CASES = [("ill", "binary:logistic"), ("kind", "multi:softprob"), ("visits", "reg
 @pytest.mark.parametrize(("target", "objective"), CASES)
 def test_trees_are_as_good_as_those_of_xgboost(target: str, objective: str, tmp_path: Path) -> None:
     """On the same bins: no loss of the training rows is more than 2 % above; and XGBoost reads the model."""
-    made = task(target)
+    made = task(target, rate=0.3)
     document = json.loads(json.dumps(made.document(run(made))))
     model, both = BoostedModel.parse(document), np.concatenate(OWN)
     (tmp_path / "x.json").write_text(xgboost_text(document))
@@ -188,6 +189,31 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         of_leaves = leaves * (made._width + 1)
         assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
         assert (bits == made.bits_at_most) if full else (bits <= made.bits_at_most)
+
+
+@pytest.mark.parametrize("fields", [{}, {"exact": False, "epsilon": 1.0}, {"depth": 2}, {"depth": 6}, {"bins": 2}])
+@pytest.mark.parametrize("target", ["ill", "kind", "visits"])
+def test_as_many_rounds_as_may_open_their_splits(target: str, fields: dict[str, Any]) -> None:
+    """One more would open too much; it is fifty, or the least. Both parties have that number in what they agree on."""
+    made = task(target, **{"rounds": None, "depth": 4, **fields})
+    of_round = made.bits_at_most // made.rounds
+    if made.exact:  # of decisions alone
+        of_round -= made.trees * 2 * (1 << made.settings.depth) * (made._width + 1)
+    assert (made.rounds + 1) * of_round > DEFAULT_BITS or made.rounds == 50
+    assert made.rounds * of_round <= DEFAULT_BITS or made.rounds == 1
+    assert made.settings.rate == round(min(max(0.3, 10 / made.rounds), 1), 2)
+    assert made.bits_at_least == made.bits_at_most  # or it does not begin
+    said = made.specification()
+    assert said["rounds"] == made.rounds
+    assert Boost.agreed(said).specification() == said
+    (line,) = (line for line in made.reveals("B") if "their splits open" in line)
+    assert f"{made.rounds * of_round:,} bits" in line
+    assert ("as many as fit" in line) == (1 < made.rounds < 50 or of_round <= DEFAULT_BITS < 2 * of_round)
+    assert task(target, **{**fields, "rounds": 7, "depth": 1}).rounds == 7
+
+
+def test_the_default_leaves_a_quarter_of_a_table_s_bits() -> None:
+    assert BudgetSettings(epsilon=1).bits * 3 == DEFAULT_BITS * 4
 
 
 @pytest.mark.parametrize(("target", "adjacency"), [*product(["ill", "kind", "visits"], ["add-remove", "replace"])])
