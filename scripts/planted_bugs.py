@@ -769,6 +769,27 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("return cls(os.urandom(KEY_BYTES),", "return cls(bytes(KEY_BYTES),")],
     ),
     (
+        "protocols/gain_ratio.py",
+        ("tests/protocols/test_gain_ratio.py",),
+        [
+            ("products[0] < products[1]", "products[0] > products[1]"),
+            ("where(column < 0, gains.batch, column)", "where(column < 0, 0, column)"),
+            ("*feasible[place : place + 1]]", "*feasible[:0]]"),
+            ("<< shift)[width - 1 :])", "<< 0)[width - 1 :])"),
+        ],
+    ),
+    (
+        "protocols/holdout.py",
+        ("tests/protocols/test_holdout.py",),
+        [
+            ("(wire & leaf for wire in label)", "label"),
+            ("reached(mine[c], theirs[c])", "(mine[c] + theirs[c] > 0)"),
+            ("greatest_sum(left, right)", "greatest_sum(left, left)"),
+            ('b"holdout" + key', 'b"holdout"'),
+            ("node.right = right if label is None else int(node.held_out[label])", "node.right = right"),
+        ],
+    ),
+    (
         "protocols/threshold.py",
         ("tests/protocols/test_threshold.py",),
         [
@@ -810,7 +831,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/association.py",
         ("tests/parties/jobs/rules/test_rules.py",),
         [
-            ("scale * own_counts - problem.support.numerator * rows", "scale * own_counts - problem.support.numerator"),
+            ("added = -rest % share.denominator", "added = rest"),
+            ("whole + (rest > 0) + 1)", "whole + 1)"),
+            ("problem.max_rows + 1, not_more)", "problem.max_rows + 1)"),
             ("lifted = both * rows * lift.denominator >=", "lifted = both * rows * lift.denominator >"),
             ("scale * both - share * of_if, scale", "scale * of_if - share * both, scale"),
         ],

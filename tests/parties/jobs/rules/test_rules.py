@@ -98,6 +98,23 @@ def test_all_sets_and_rules_of_any_rows(
     assert told(document) == by_hand([*one, *other], task)
 
 
+@given(st.integers(0, 60), st.integers(0, 60), st.fractions(0, 1, max_denominator=40).filter(bool))
+def test_the_share_of_all_rows_is_exact(one: int, other: int, support: Fraction) -> None:
+    """Of each number of rows that a set may have, by whatever parts: it is frequent from `support` of all on."""
+    numbers = list(range(one + other + 1))
+    parts = [(min(one, number), number - min(one, number)) for number in numbers]
+    problem = association.Problem(tuple(range(len(numbers))), 60, support)
+    sets = [(number,) for number in numbers]
+
+    def party(session: Session) -> Any:
+        own = np.array([part[session.party] for part in parts], dtype=np.int64)
+        return association.frequent(
+            engine_of(session, Profile("clear")), problem, sets, own, (one, other)[session.party]
+        )
+
+    assert run_local(party)[0] == [(number,) for number in numbers if number >= support * (one + other)]
+
+
 @pytest.mark.parametrize("cells", [1, 1 << 22])
 def test_sets_of_any_length_are_counted(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a table of all cells, or of those that rows are in where there are too many."""
