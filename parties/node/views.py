@@ -141,7 +141,8 @@ def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | 
     if forecast is None:
         return None
     both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
-    both += [counting] * (len(forecast.steps) if task.bits_at_most != 0 else 0)
+    one_step = task.bits_at_least == task.bits_at_most  # in however many phases
+    both += [counting] * (0 if task.bits_at_most == 0 else 1 if one_step else len(forecast.steps))
     extra = sum(part.BYTES for part in both)
     return PredictedCost(
         estimate=forecast.estimate,

@@ -15,12 +15,13 @@ import pytest
 from parties import cli
 from parties.jobs import kinds
 from parties.models.load import load_model
+from parties.operator.interface import JobView
 from parties.tables.delimited import columns
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
-from tests.support.nodes import Nodes, job, verified
+from tests.support.nodes import NodeProcess, Nodes, cost_as_predicted, job, verified
 from tests.support.processes import Processes
 from tests.support.questions import counts
 
@@ -63,14 +64,26 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
+TREE = json.dumps(
+    {
+        "schema_digest": SMALL.digest(), "target": "outcome", "tolerance": 0.1,
+        "tree": {"attribute": "age", "branches": {
+            "young": {"class": "good"}, "middle": {"class": "bad"}, "old": {"class": "bad"}}},
+    }
+)  # fmt: skip
+OF_MODEL = {"classifier": TREE, "target_value": "bad"}
 OF_SURVIVAL = {"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}
 EXACT: list[dict[str, Any]] = [  # what is opened is what one table with all rows has
     {"protocol": "rules", "support": 0.2, "confidence": 0.9},
     {"protocol": "survive compare", **OF_SURVIVAL, "where": "age in [young, old]"},
     {"protocol": "evaluate auc", "scores": "visits", "target": "outcome", "target_value": "bad", "at_least": 0.5},
+    {"protocol": "evaluate better", **OF_MODEL, "than": "visits"},
     {"protocol": "test chi2", "columns": ["age", "outcome"]},
     {"protocol": "test welch", "column": "visits", "by": "outcome"},
+    {"protocol": "test proportions", "target": "outcome", "by": "age", "where": "age in [young, old]"},
+    {"protocol": "test trend", "target": "outcome", "by": "visits"},
     {"protocol": "rank", "target": "outcome", "first": 1},
+    {"protocol": "variance", "column": "visits", "above": 1.0},
 ]
 NOISY: list[dict[str, Any]] = [  # what is opened has noise, or follows from each party's own choices
     {"protocol": "rules", "epsilon": EPSILON, "first": 3},
@@ -78,6 +91,7 @@ NOISY: list[dict[str, Any]] = [  # what is opened has noise, or follows from eac
     {"protocol": "quantile", "column": "visits", "epsilon": EPSILON},
     {"protocol": "boost", "target": "outcome", "rounds": 2, "depth": 1, "epsilon": EPSILON},
     {"protocol": "survive curve", **OF_SURVIVAL, "epsilon": EPSILON},
+    {"protocol": "evaluate report", **OF_MODEL, "epsilon": EPSILON},
     {"protocol": "evaluate drift", "columns": ["age"]},
     {"protocol": "scorecard", "target": "outcome", "columns": ["age"], "epsilon": EPSILON},
     {"protocol": "test proportions", "target": "outcome", "value": "bad", "by": "age", "epsilon": EPSILON,
@@ -282,7 +296,8 @@ def of_all_rows(fields: dict[str, Any]) -> Any:
 
 
 def test_studies_between_two_nodes(pair: Nodes) -> None:
-    """Both have the same result: of exact ones that of all rows in one table."""
+    """Both have the same result, of exact ones that of all rows in one table; cost, noise and bits are as foreseen."""
+    known = [bits(node) for node in (pair.a, pair.b)]
     jobs = [pair.a.client.submit({"table": "rows", **fields}).id for fields in (*EXACT, *NOISY)]
     for identifier in jobs:
         job(pair.b, identifier)
@@ -296,7 +311,43 @@ def test_studies_between_two_nodes(pair: Nodes) -> None:
         if fields in EXACT:
             assert results[0].document == json.loads(json.dumps(of_all_rows(fields))), fields["protocol"]
         all_noisy = "epsilon" in fields and fields["protocol"] != "boost"  # whose splits are decided without noise
-        assert (left.exposure is None) == all_noisy, fields["protocol"]
+        for node, view in ((pair.a, left), (pair.b, right)):
+            assert (view.exposure is None) == all_noisy, fields["protocol"]
+            assert (view.price is None) == ("epsilon" not in fields), fields["protocol"]
+            assert view.price is None or 0 < view.price.epsilon <= EPSILON, fields["protocol"]
+            foreseen(node, view)
     assert not pair.a.client.result(jobs[-3]).document["differ"]["age"], "both tables have the same shares"
-    for node in (pair.a, pair.b):
+    for node, before in zip((pair.a, pair.b), known, strict=True):
         assert verified(node)["ok"]
+        booked(node, jobs, before)
+
+
+def bits(node: NodeProcess) -> int:
+    """How many bits exact answers have opened of a node's table."""
+    (table,) = node.client.budget()
+    assert table.bits is not None
+    return table.bits.ever
+
+
+def foreseen(node: NodeProcess, view: JobView) -> None:
+    """A job's cost is the one that was predicted, or within its bound; its bits are within theirs."""
+    assert view.cost is not None
+    if view.cost.estimate == "exact":
+        cost_as_predicted(node, view)
+    elif view.cost.most is not None:
+        total = node.client.result(view.id).cost["total"]
+        assert total["bytes_sent"] + total["bytes_received"] <= view.cost.most, view.protocol
+    if view.exposure is not None:
+        assert 0 < view.exposure.opened <= (view.exposure.at_most or view.exposure.opened), view.protocol
+
+
+def booked(node: NodeProcess, jobs: list[str], before: int) -> None:
+    """Noise is charged once, bits step by step, both in the log; the table's bits are those of its jobs."""
+    views = [job(node, identifier) for identifier in jobs]
+    entries = node.client.audit(1000)
+    spent = [entry.job for entry in entries if entry.kind == "spent" and entry.job in jobs]
+    assert sorted(filter(None, spent)) == sorted(view.id for view in views if view.price is not None)
+    for view in views:
+        counted = sum(entry.fields["bits"] for entry in entries if (entry.kind, entry.job) == ("counted", view.id))
+        assert counted == (view.exposure.opened if view.exposure else 0), view.protocol
+    assert bits(node) - before == sum(view.exposure.opened for view in views if view.exposure)

@@ -532,5 +532,6 @@ def _objective(wanted: str, schema: Schema, target: str, is_number: bool) -> str
             raise InputError(f"target: {quoted(target)} is not of numbers: name it in numeric if its values are")
     elif classes < 2 or (wanted == "logistic" and classes != 2) or classes > MOST_CLASSES:
         most = "two" if wanted == "logistic" else f"2 to {MOST_CLASSES}"
-        raise InputError(f"target: {quoted(target)} has {classes} classes; {wanted} is for {most}")
+        has = "class" if classes == 1 else "classes"
+        raise InputError(f"target: {quoted(target)} has {classes} {has}; {wanted} is for {most}")
     return wanted

@@ -102,10 +102,12 @@ class Trend(Significance):
 
     def _value(self, values: tuple[str, ...]) -> str:
         value: str | None = self.settings.value
+        if len(values) < 2:
+            raise InputError("target: two values at least are needed")
         if value is None and len(values) != 2:
             raise InputError(f"value: the outcome has {len(values)} values: name the one whose share is meant")
-        if value is not None and (value not in values or len(values) < 2):
-            raise InputError(f"value: {quoted(value)} is not one of the outcome's values, of which two are needed")
+        if value is not None and value not in values:
+            raise InputError(f"value: {quoted(value)} is not one of the outcome's values")
         return values[-1] if value is None else value
 
     def _scores(self, groups: tuple[str, ...]) -> list[int]:

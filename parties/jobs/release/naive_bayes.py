@@ -60,7 +60,8 @@ class NaiveBayes(Release):
         self.cells()  # refused here if there are too many
         classes = where.values(target, schema)
         if len(classes) < 2:
-            raise InputError(f"where: no two classes of {target!r} are left to tell apart")
+            what = "where" if len(schema.attributes[target]) > 1 else "target"
+            raise InputError(f"{what}: no two classes of {target!r} are left to tell apart")
         values = {column: where.values(column, schema) for column in columns}
         lines = 1 + sum(map(len, values.values()))
         noise = self.noise((1 + len(columns)) * (2 if self.replaced else 1))

@@ -21,8 +21,9 @@ def two_values(key: str, column: str, values: Sequence[str], wanted: str | None,
     """
     two = [value for value in values if value != MISSING]
     if len(two) != 2:
+        counted = "1 value" if len(two) == 1 else f"{len(two)} values"
         raise InputError(
-            f"{key}: {quoted(column)} has {len(two)} values ({listed(two[:5])}{', ...' * (len(two) > 5)}), {what} "
+            f"{key}: {quoted(column)} has {counted} ({listed(two[:5])}{', ...' * (len(two) > 5)}), {what} "
             "has two: yes, or no; --where leaves others out"
         )
     if wanted is None:
