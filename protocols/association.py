@@ -19,8 +19,12 @@ Papers: Agrawal, Srikant, "Fast Algorithms for Mining Association Rules" (VLDB 1
 Preserving Distributed Mining of Association Rules on Horizontally Partitioned Data" (IEEE TKDE 16, 2004), whose secure
 union and sum need three parties or more: here both thresholds are circuits on two parties' counts.
 
-Cost of c candidates, counts of w bits: a linear threshold, about w + 5 ANDs and one bit opened each; of r rules
-likewise, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
+A share p / q of all rows is a whole number of rows at each party, rounded up by party 0 and down by party 1, and a
+fraction: n(X) >= support N if n(X) is at least the sum of both, and one more where the fraction that party 1 has left
+is greater than what party 0 has added. That is one secret bit for all sets of a level (`_share`).
+
+Cost of c candidates, counts of w bits: a linear threshold, about w + 2 ANDs and one bit opened each; of r rules
+log2(q) more, and where lift is asked for two products of w + 1 bits, about 4 w^2 ANDs.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ from numpy.typing import NDArray
 
 from protocols.counts import Indices
 from protocols.inputs import checked
-from protocols.threshold import decided, reached, side_bits
+from protocols.threshold import at_least_zero, decided, reached, side_bits
 from smc.circuit import Builder, Form, Netlist, all_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError
@@ -147,12 +151,20 @@ def frequent(
     """
     if rows is None:
         sides = own_counts - (problem.least_rows if engine.party == 0 else 0)
-        bound = max(problem.max_rows, problem.least_rows)
+        opened = decided(engine, sides, max(problem.max_rows, problem.least_rows))
     else:
-        scale = problem.support.denominator
-        sides, bound = scale * own_counts - problem.support.numerator * rows, scale * problem.max_rows
-    opened = decided(engine, sides, bound)
+        own_share, not_more = _share(engine, problem.support, rows)
+        opened = decided(engine, own_counts - own_share, problem.max_rows + 1, not_more)
     return [items for items, bit in zip(candidates, opened, strict=True) if bit]
+
+
+def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
+    """Return this party's part of the least number of rows that is a share of all, plus 1, and a secret bit [1, 1] to
+    take off: that number is own_0 + own_1 - bit."""
+    whole, rest = divmod(share.numerator * rows, share.denominator)
+    added = -rest % share.denominator  # by party 0, which rounds up
+    bit = at_least_zero(engine, np.array([-rest if engine.party else added]), share.denominator)
+    return (whole if engine.party else whole + (rest > 0) + 1), bit
 
 
 def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: Counting, rows: int) -> list[Rule]:

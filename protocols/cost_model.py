@@ -199,6 +199,11 @@ def _level(
         _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), (start,), begins)
 
 
+def most_splits(problem: Problem) -> list[int]:
+    """Return for each depth a number of splits that no tree has more of, as far as there can be any."""
+    return [splits for _, splits in _largest(problem) if splits]
+
+
 def most_nodes(problem: Problem) -> int:
     """Return a number of nodes that no tree has more of."""
     return sum(nodes for nodes, _ in _largest(problem))

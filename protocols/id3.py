@@ -40,6 +40,7 @@ from protocols.counts import Counts, ForestCounts, Indices, LevelCounts, Unparti
 from protocols.edges import padded
 from protocols.entropies import argmin_netlist, conditional_entropies
 from protocols.feasibility import NO_RULING, Ruling, rule
+from protocols.gain_ratio import greatest
 from protocols.gini import impurities
 from protocols.grower import Grower, Level, Node, OnLevel
 from protocols.leaves import leaf_netlist
@@ -199,6 +200,12 @@ def _splits(
     most = int(lengths.max())
     if most == 1:
         chosen = np.zeros(len(candidates), dtype=np.int64)  # nothing to compare
+    elif problem.criterion == "gain-ratio":
+        tables_of = [table[open_nodes] for table in tables.values]
+        feasible = [attribute.take(open_nodes) for attribute in ruling.feasible[:most]]
+        with engine.session.phase("gain ratio"):
+            (index,) = engine.reveal(greatest(engine, problem, candidates, tables_of, feasible))
+        chosen = read_choices(index, lengths)
     else:
         if ruling.scores is None or problem.criterion != "entropy":
             scored = conditional_entropies if problem.criterion == "entropy" else impurities

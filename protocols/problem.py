@@ -16,7 +16,7 @@ from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
 
 Prune = Literal["mdl", "chi2", "pessimistic"]  # see `protocols.pruning`
-Criterion = Literal["entropy", "gini"]
+Criterion = Literal["entropy", "gini", "gain-ratio"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Problem:
     rules: Rules = NO_RULES
     runs: Runs = ()  # of questions that ask one ordered column by its edges
     prune: Prune | None = None
-    criterion: Criterion = "entropy"  # of the class once the attribute is known: the least is best
+    criterion: Criterion = "entropy"  # that attributes compare by
     trees: int = 1
     drawn: int | None = None  # attributes that a node chooses from, drawn anew for each; None: all that it has left
     seed: int = 0  # public, of these draws
@@ -52,7 +52,7 @@ class Problem:
         """`InputError` if what attributes are compared by does not fit 64-bit words."""
         if self.criterion == "gini":
             self.fractions()
-        if "entropy" in (self.criterion, self.rules.diversity) or self.prune in ("mdl", "chi2"):
+        if self.criterion != "gini" or self.rules.diversity == "entropy" or self.prune in ("mdl", "chi2"):
             self.precision()
 
     def fractions(self, prices: Prices = GARBLED) -> reciprocal.Parameters:

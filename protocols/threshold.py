@@ -3,7 +3,8 @@
 Ideal functionality. Inputs: from each party an integer for each question, its side of a public linear form
 sum_i c_i (n_i^0 + n_i^1) of both parties' counts, which it computes by itself. Output: one bit a question, secret or
 opened to both: whether the form is at least 0. Leakage: the number of questions and the public bound on a side. What
-is opened tells at most a bit each; how questions that follow one another find a count is in docs/security.md.
+is opened tells at most a bit each; how questions that follow one another find a count is in docs/security.md. A secret
+bit that is added to all sums is the adder's carry.
 
 Cost of n questions of sides of w bits, the sign included: n w input bits from each party, n w ANDs (in a shallow
 circuit, of up to 2^14 questions with shared bits, about 2 n w), n bits opened.
@@ -16,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Builder, Form, Integer, Netlist, Wire
+from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
@@ -27,9 +28,13 @@ FEW = 1 << 14  # questions at once; of more, gates cost more than the rounds of 
 
 
 @lru_cache(maxsize=64)
-def _netlist(width: int, form: Form) -> Netlist:
+def _netlist(width: int, form: Form, carried: bool) -> Netlist:
+    """Build the circuit of a question: both sides, and if they are `carried` a bit; whether the sum is at least 0."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
+    if carried:  # below both sides' lowest bits: its sum with itself is carried into these
+        carry = builder.input(1)
+        left, right = (concatenate(carry, side).as_signed() for side in (left, right))
     builder.output(reached(left, right))
     return builder.build()
 
@@ -49,19 +54,22 @@ def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
     return bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width)
 
 
-def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int) -> Bits:
+def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> Bits:
     """Return whether own_0 + own_1 >= 0, secret bits [1, questions], of this party's int64[questions].
+
+    `carry` is a secret bit [1, 1] that is added to every sum.
 
     `InputError` if a side is beyond the public bound, or the bound beyond what fits.
     """
     matrix = side_bits(sides, bound)
     form = engine.form if len(sides) <= FEW else "size"
-    return engine.run(_netlist(len(matrix), form), *engine.both(matrix))[0]
+    carries = [] if carry is None else [carry.take(np.zeros(len(sides), dtype=np.intp))]
+    return engine.run(_netlist(len(matrix), form, carry is not None), *engine.both(matrix), *carries)[0]
 
 
-def decided(engine: Engine, sides: NDArray[np.int64], bound: int) -> NDArray[np.uint8]:
+def decided(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> NDArray[np.uint8]:
     """Return the same, opened to both, uint8[questions]; many questions a part at a time, opened at once."""
     size = max(1, engine.comfortable // (bound.bit_length() + 1))
     starts = range(0, max(1, len(sides)), size)
-    (opened,) = engine.reveal(Bits.join([at_least_zero(engine, sides[i : i + size], bound) for i in starts]))
+    (opened,) = engine.reveal(Bits.join([at_least_zero(engine, sides[i : i + size], bound, carry) for i in starts]))
     return opened[0]

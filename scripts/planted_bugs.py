@@ -769,6 +769,27 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("return cls(os.urandom(KEY_BYTES),", "return cls(bytes(KEY_BYTES),")],
     ),
     (
+        "protocols/gain_ratio.py",
+        ("tests/protocols/test_gain_ratio.py",),
+        [
+            ("products[0] < products[1]", "products[0] > products[1]"),
+            ("where(column < 0, gains.batch, column)", "where(column < 0, 0, column)"),
+            ("*feasible[place : place + 1]]", "*feasible[:0]]"),
+            ("<< shift)[width - 1 :])", "<< 0)[width - 1 :])"),
+        ],
+    ),
+    (
+        "protocols/holdout.py",
+        ("tests/protocols/test_holdout.py",),
+        [
+            ("(wire & leaf for wire in label)", "label"),
+            ("reached(mine[c], theirs[c])", "(mine[c] + theirs[c] > 0)"),
+            ("greatest_sum(left, right)", "greatest_sum(left, left)"),
+            ('b"holdout" + key', 'b"holdout"'),
+            ("node.right = right if label is None else int(node.held_out[label])", "node.right = right"),
+        ],
+    ),
+    (
         "protocols/threshold.py",
         ("tests/protocols/test_threshold.py",),
         [
@@ -804,6 +825,134 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/deployed/test_onnx.py",),
         [
             ("[math.nan] * len(table[0])", "[0.0] * len(table[0])"),
+        ],
+    ),
+    (
+        "protocols/association.py",
+        ("tests/parties/jobs/rules/test_rules.py",),
+        [
+            ("added = -rest % share.denominator", "added = rest"),
+            ("whole + (rest > 0) + 1)", "whole + 1)"),
+            ("problem.max_rows + 1, not_more)", "problem.max_rows + 1)"),
+            ("lifted = both * rows * lift.denominator >=", "lifted = both * rows * lift.denominator >"),
+            ("scale * both - share * of_if, scale", "scale * of_if - share * both, scale"),
+        ],
+    ),
+    (
+        "protocols/pruning.py",
+        ("tests/protocols/test_pruning.py",),
+        [
+            ("return gmpy2.log(attributes) + max(", "return max("),
+            (
+                "half_quantile((values - 1) * (problem.classes - 1), len",
+                "half_quantile(values * (problem.classes - 1), len",
+            ),
+        ],
+    ),
+    (
+        "protocols/boosting.py",
+        ("tests/protocols/test_boosting.py",),
+        [
+            ("beaten = score < other", "beaten = other < score"),
+            (
+                "right = np.repeat(units[1], candidates) + 2 * penalty - below",
+                "right = np.repeat(units[1], candidates) + penalty - below",
+            ),
+        ],
+    ),
+    (
+        "protocols/logrank.py",
+        ("tests/protocols/test_logrank.py",),
+        [
+            (
+                "cut_fraction(at_risk - events, at_risk - 1, fraction)",
+                "cut_fraction(at_risk - events, at_risk, fraction)",
+            ),
+            ("[:, ::-1].cumsum(axis=1)[:, ::-1]", ".cumsum(axis=1)"),
+        ],
+    ),
+    (
+        "protocols/judging.py",
+        ("tests/protocols/test_judging.py",),
+        [
+            ("- tables[:, 0]) + tables[:, 0]", "- tables[:, 0])"),
+            ("pairs * (2 * numerator)) & any_of(pairs.wires)", "pairs * (2 * numerator))"),
+        ],
+    ),
+    (
+        "protocols/ranking.py",
+        ("tests/parties/jobs/inference/test_rank.py",),
+        [
+            (
+                "checked((2 * lines + (engine.party == 0)).T.ravel(), precision",
+                "checked((2 * lines).T.ravel(), precision",
+            ),
+            ("(a * all_b).wide_subtract(b * all_a)", "(a * all_a).wide_subtract(b * all_b)"),
+        ],
+    ),
+    (
+        "parties/node/accounts.py",
+        ("tests/parties/node/test_peers.py",),
+        [
+            ("return share.fits(bits + of_peer) and whole", "return whole"),
+            ("sum(asked for _, asked in of_table))", "0)"),
+        ],
+    ),
+    (
+        "parties/node/counting.py",
+        ("tests/parties/node/test_counting.py",),
+        [
+            ("both = (fits, bool(theirs)) if", "both = (fits, fits) if"),
+        ],
+    ),
+    (
+        "protocols/release/frequent_sets.py",
+        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules/test_rules.py"),
+        [
+            ("        and all(part in known for part in combinations(items, length))\n", ""),
+            ("scores = scores.take(np.delete(np.arange(scores.batch), place))", "scores = scores"),
+            ("if length == problem.max_length:", "if length > problem.max_length:"),
+        ],
+    ),
+    (
+        "parties/jobs/rules/noisy.py",
+        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules"),
+        [
+            ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, self.first,"),
+            ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, 1 + replaced,"),
+            ("laplace(half, self.first + rows,", "laplace(half, rows,"),
+            ("rows = 0 if replaced and not people else 1", "rows = 0"),
+            ("rows = 0 if replaced and not people else 1", "rows = 0 if replaced else 1"),
+            ('"rules.epsilon")) / 2, settings', '"rules.epsilon")), settings'),
+        ],
+    ),
+    (
+        "protocols/drift.py",
+        ("tests/parties/jobs/evaluate",),
+        [
+            ("x * cut_fraction(x.extend(width + 1)", "cut_fraction(x.extend(width + 1)"),
+            (
+                "least = concatenate(zeros, n * x * x).wide_add(x * y * quantile)",
+                "least = concatenate(zeros, n * x * x)",
+            ),
+        ],
+    ),
+    (
+        "parties/alone/blurring/rules.py",
+        ("tests/parties/alone/blurring/test_rules.py",),
+        [
+            ("(1 / column.keep, -column.by_chance / column.keep)", "(1 / column.keep, -column.by_chance)"),
+            ("return (1 - self.keep) / len(self.values)", "return (1 - self.keep) / (len(self.values) - 1)"),
+            ("squares - self.share(items) ** 2) / self._rows", "squares) / self._rows"),
+            ("confidence, lift = min(1.0, both / of_if)", "confidence, lift = min(1.0, both / of_then)"),
+        ],
+    ),
+    (
+        "protocols/baskets.py",
+        ("tests/parties/jobs/rules/test_baskets.py",),
+        [
+            ("np.bitwise_or.at(present, (start +", "np.bitwise_or.at(present, (0 * start +"),
+            ("rows &= np.bitwise_and", "rows |= np.bitwise_and"),
         ],
     ),
 )

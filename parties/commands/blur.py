@@ -1,4 +1,4 @@
-"""`smc blur` and `smc reconstruct`: values distorted before they leave; what is found again, and what is given away."""
+"""`smc blur` and `smc reconstruct`: values distorted before they leave; what is learnt, and what given away."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, Between, json_option
 from parties.commands.rows import CONFIG, TABLE, opened, paths
 from smc.errors import InputError
 
@@ -98,6 +98,66 @@ def attack_command(
         stack.enter_context(console.progress("attacking"))
         document = attack(rows, plan, true)
     console.tell(as_json, document, attack_text(document))
+
+
+@group.command(
+    "rules", epilog="Example:  smc blur rules --plan blur.toml --data blurred.csv --support 0.1 --confidence 0.8"
+)
+@PLAN
+@DATA
+@TABLE
+@click.option("--columns", metavar="LIST", help="Whose values may stand in rules, with commas  [all categories]")
+@click.option("--support", type=Between(0, 1, min_open=True), default=0.1, help="Of a frequent set at least  [0.1]")
+@click.option("--confidence", type=Between(0, 1), default=0.8, help="Of a rule at least  [0.8]")
+@click.option("--lift", type=Between(0, 1000), default=1.0, help="Of a rule at least; 0 for any  [1]")
+@click.option("--max-length", type=click.IntRange(2, 8), default=4, help="Values of a set at most  [4]")
+@click.option(
+    "--show",
+    type=click.Choice(["non-redundant", "maximal", "all"]),
+    default="non-redundant",
+    help="Rules that a shorter one does not say already, or those of maximal sets, or all  [non-redundant]",
+)
+@json_option
+def rules_command(
+    plan_file: Path | None,
+    data: str | None,
+    table: str | None,
+    columns: str | None,
+    support: float,
+    confidence: float,
+    lift: float,
+    max_length: int,
+    show: str,
+    as_json: bool,
+) -> None:
+    """Rules of the true rows, estimated. Which values go together there, and what follows from which."""
+    from parties.alone.blurring.plan import load
+    from parties.alone.blurring.rules import Bounds, held, mined
+    from parties.jobs.rules.joint import RulesOfBoth, shown
+
+    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
+    plan, bounds = load(plan_file), Bounds(support, confidence, lift, max_length)
+    with opened(data, table) as rows, console.progress("counting"):
+        estimates, levels = mined(rows, plan, None if columns is None else columns.split(","), bounds)
+    rules, sets = held(estimates, levels, bounds), [items for level in levels for items in level]
+    shares = [{"value": estimates.share(items), "reach": estimates.reach(items)} for items in sets]
+    document = {
+        "sets": [estimates.named(items) for items in sets],
+        "shares": shares,
+        "rules": [
+            {"if": estimates.named(a), "then": estimates.named(b), **rules[a, b]}
+            for a, b in shown(sets, list(rules), show)
+        ],
+        "of": len(rules),
+        "support": support,
+        "confidence": confidence,
+        "lift": lift,
+        "show": show,
+    }
+    text = RulesOfBoth.text(document, 0)
+    if sets:
+        text += f"shares of sets are within {max(share['reach'] for share in shares):.3g} (95%)\n"
+    console.tell(as_json, document, text)
 
 
 def _needed(value: Any, flag: str) -> Any:

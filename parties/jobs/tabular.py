@@ -65,6 +65,11 @@ class BySchema(Kind):
         return False
 
     @property
+    def is_grouped(self) -> bool:
+        """Whether rows are asked for by baskets, which an engine collects; see `Source.baskets`."""
+        return False
+
+    @property
     @override
     def reads_table(self) -> bool:
         return True
@@ -97,7 +102,7 @@ class BySchema(Kind):
                 + (f"of people, at most {table.at_most} rows of each" if table.at_most else "of rows, not of people")
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
-        if not is_plain(table, schema):
+        if self.is_grouped or not is_plain(table, schema):
             columns = {name: column for name, column in table.columns.items() if name in schema.attributes}
             mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": columns})
             source = open_table(mapped, schema, target, streamed=self.streamed)

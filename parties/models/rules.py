@@ -20,9 +20,10 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules "if these values, then those", in their order."""
+    """Rules "if these values, then those", in their order; of rows, or of baskets of several rows each."""
 
     rules: Sequence[tuple[Items, Items]]
+    of_baskets: bool = False
 
     @classmethod
     def parse(cls, fields: Any) -> Rules:
@@ -30,7 +31,7 @@ class Rules:
         rules = fields.get("rules") if isinstance(fields, dict) else None
         if not isinstance(rules, list):
             raise ValueError("it has no rules")
-        return cls([(_items(rule, "if"), _items(rule, "then")) for rule in rules])
+        return cls([(_items(rule, "if"), _items(rule, "then")) for rule in rules], "transaction" in fields)
 
     @classmethod
     def load(cls, path: Path) -> Rules:
@@ -60,6 +61,10 @@ class Rules:
         return self._have(rows, [(*conditions, *then) for conditions, then in self.rules])
 
     def _have(self, rows: Columns, sets: Sequence[Items]) -> Marks:
+        if self.of_baskets:
+            raise InputError(
+                "these rules are of baskets, and a row is only a part of one: they are not applied to rows"
+            )
         rows.require(self.columns)
         cells = {name: np.array(rows.values[name], dtype=object) for name in self.columns}
         items = {item for wanted in sets for item in wanted}

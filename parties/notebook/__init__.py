@@ -1,4 +1,4 @@
-"""scikit-learn's conventions: classifiers and rules of joint data; prepared and anonymised frames, pseudonyms."""
+"""scikit-learn's conventions: classifiers, rules, studies of joint data; prepared and anonymised frames, pseudonyms."""
 
 from typing import Any
 
@@ -10,18 +10,23 @@ with importing("parties.notebook"):
     from parties.notebook.blurred import BlurredTreeClassifier
     from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
     from parties.notebook.estimator import JointID3Classifier
+    from parties.notebook.evaluation import JointEvaluation
     from parties.notebook.forest import JointForestClassifier
     from parties.notebook.pseudonymiser import Pseudonymiser
     from parties.notebook.rules import JointRules
+    from parties.notebook.survival import JointLogRank, JointSurvival
 
 __all__ = [
     "Anonymiser",
     "BlurredTreeClassifier",
     "JointBoostClassifier",
     "JointBoostRegressor",
+    "JointEvaluation",
     "JointForestClassifier",
     "JointID3Classifier",
+    "JointLogRank",
     "JointRules",
+    "JointSurvival",
     "Preparer",
     "Pseudonymiser",
     "bin_labels",

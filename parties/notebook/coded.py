@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +43,22 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
 
     `InputError` for a cell outside the schema, or for more rows than agreed.
     """
+    places = _places(task, columns)
+    domains = [len(task.schema.attributes[column.name]) for column in columns]
+    return RowCounts(domains[:-1], domains[-1], np.stack(places[:-1], axis=1), places[-1])
+
+
+def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Sequence[Any]) -> InBaskets:
+    """Return the same rows in baskets, by the key of each row. `InputError` likewise."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return InBaskets(np.column_stack([[numbers[key] for key in keys], *_places(task, columns)]))
+
+
+def _places(task: BySchema, columns: Sequence[categories.Column]) -> list[NDArray[np.int64]]:
     number = len(columns[0].cells)
     if number > task.settings.max_rows:
         raise InputError(f"{number} rows are more than the agreed bound of {task.settings.max_rows}")
-    places = [codes(column, task.schema.attributes[column.name]) for column in columns]
-    domains = [len(task.schema.attributes[column.name]) for column in columns]
-    return RowCounts(domains[:-1], domains[-1], np.stack(places[:-1], axis=1), places[-1])
+    return [codes(column, task.schema.attributes[column.name]) for column in columns]
 
 
 def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int64]:
@@ -72,12 +83,24 @@ def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int6
     return np.where(np.isnan(numbers), len(values) - 1, codes).astype(np.int64)
 
 
-def alone(task: BySchema, counts: RowCounts) -> Any:
+@dataclass(frozen=True, eq=False)
+class InBaskets:
+    """Rows as a task asks for baskets of them, see `Source.baskets`; `lines` int64[lines, 1 + columns]."""
+
+    lines: NDArray[np.int64]
+
+    def baskets(self, key: str) -> NDArray[np.int64]:
+        """Return the lines: they are by this key already."""
+        return self.lines
+
+
+def alone(task: BySchema, counts: RowCounts | InBaskets) -> Any:
     """Learn from one's own rows by the same program on the clear engine; the peer's part has no rows."""
     schema = task.schema
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
-    nothing = np.zeros((0, len(domains)), dtype=np.int64)
-    nobody = RowCounts(domains, len(schema.attributes[task.target]), nothing, nothing[:, 0])
+    nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
+    classes = len(schema.attributes[task.target])
+    nobody = InBaskets(nothing) if task.is_grouped else RowCounts(domains, classes, nothing[:, 2:], nothing[:, 0])
     profile = Profile("clear")
 
     def program(session: Any) -> Any:
@@ -87,7 +110,9 @@ def alone(task: BySchema, counts: RowCounts) -> Any:
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def learnt(task: BySchema, counts: RowCounts, peer: LinkSettings | Path | str | None) -> tuple[Any, Report | None]:
+def learnt(
+    task: BySchema, counts: RowCounts | InBaskets, peer: LinkSettings | Path | str | None
+) -> tuple[Any, Report | None]:
     """Return what a task has found, alone or with the peer, and what the conversation with it cost."""
     if peer is None:
         return alone(task, counts), None

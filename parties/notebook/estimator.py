@@ -52,9 +52,10 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
     `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
-    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `prune`, `plain`, `tolerance`, `min_rows`, `max_depth`, `max_rows`,
-    `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than five rows of
-    a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table.
+    `epsilon`, `criterion`, `k`, `l`, `t`, `splits`, `prune`, `holdout`, `plain`, `tolerance`, `min_rows`, `max_depth`,
+    `max_rows`, `engine`: as for `smc id3`, with its defaults, the same for both parties: no leaf speaks of fewer than
+    five rows of a party, unless of none, and `plain` lifts that; `max_rows` None means 65535, or the bound of the
+    node's table.
     `peer`: None; the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, tolerance and the schema's digest, whose `dump(path)`
@@ -65,7 +66,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     """
 
     _kind: ClassVar[type[Id3 | Forest]] = Id3
-    _named: ClassVar[tuple[str, ...]] = ("epsilon", "t", *ALIKE)
+    _named: ClassVar[tuple[str, ...]] = ("epsilon", "t", "holdout", *ALIKE)
     classes_: NDArray[Any]
     attributes_: tuple[str, ...]
     schema_: Schema | None
@@ -84,6 +85,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         t: float = DEFAULTS.t,
         splits: str = DEFAULTS.splits,
         prune: str = DEFAULTS.prune,
+        holdout: float = DEFAULTS.holdout,
         plain: bool = DEFAULTS.plain,
         tolerance: float = DEFAULTS.tolerance,
         min_rows: int = DEFAULTS.min_rows,
@@ -102,6 +104,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         self.t = t
         self.splits = splits
         self.prune = prune
+        self.holdout = holdout
         self.plain = plain
         self.tolerance = tolerance
         self.min_rows = min_rows

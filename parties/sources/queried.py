@@ -53,6 +53,7 @@ class QueriedSource(Source):
         self._engine = engine
         self._table = table
         self._left_out = left_out
+        self._types = types
         self._cells = [self._cell(rule, types) for rule in rules]
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
@@ -112,6 +113,33 @@ class QueriedSource(Source):
         if (lines < 0).any():
             raise InputError(f"{self._place}: the rows changed while they were read")
         return lines
+
+    @override
+    def baskets(self, key: str) -> Indices:
+        if not self._checked:
+            self.check()
+        rule = ColumnRule(key, key)
+        name = self._cell(rule, self._types).text
+        nameless = exp.Or(this=name.is_(exp.Null()), expression=exp.EQ(this=name.copy(), expression=exp.convert("")))
+        rows = self._table.subquery("t")
+        count = exp.Select().select(exp.Count(this=exp.Star())).from_(rows).where(nameless)
+        if self._engine.counts(count)[0, 0]:
+            raise self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
+        order = exp.Order(expressions=[exp.Ordered(this=name.copy())])
+        number = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=order).as_("basket")
+        cells = [
+            exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))]).as_(column)
+            for cell, column in zip(self._cells, self._names, strict=True)
+        ]
+        lines = [
+            np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
+            for batch in self._engine.batches(exp.Select().select(number, *cells).from_(rows.copy()).distinct())
+        ]
+        whole = np.concatenate([np.zeros((0, 1 + len(cells)), dtype=np.int64), *lines])
+        if (whole < 0).any():
+            raise InputError(f"{self._place}: the rows changed while they were read")
+        whole[:, 0] -= 1  # ranks begin with 1
+        return whole
 
     @override
     def left_out(self) -> LeftOut:

@@ -66,6 +66,17 @@ class Source(ABC):
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
 
+    def baskets(self, key: str) -> Indices:
+        """Return which items are together, int64[lines, 1 + columns], each line once: the number of a basket, from 0,
+        and what one of its rows has of each column. Rows of one basket are those with one text in the column `key`.
+
+        The first call checks the table before, see `check`. `InputError` if a row has no basket, or for a file that is
+        read without an engine.
+        """
+        raise InputError(
+            f"{self._place}: baskets are collected by DuckDB, which is not installed (pip install smc[node])"
+        )
+
     def left_out(self) -> LeftOut:
         """Return how many rows were left out, and why: for this party's operator only."""
         return LeftOut()
@@ -138,6 +149,18 @@ class Source(ABC):
         schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
         data = schema.encode() + total.to_bytes(8, "little") + (digest % (1 << 64)).to_bytes(8, "little")
         return hmac.new(key, b"smc rows 1\0" + data, hashlib.sha256).digest()
+
+    def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
+        """Return the same of what is together in baskets, whatever they are called; `column` is that of `baskets`."""
+        lines = self.baskets(column)
+        baskets = np.zeros(int(lines[:, 0].max(initial=-1)) + 1, dtype=np.uint64)
+        for place, rule in enumerate(self._rules):
+            has = np.unique(lines[:, [0, 1 + place]], axis=0)
+            np.add.at(baskets, has[:, 0], _numbers(key, place, len(rule.categories))[has[:, 1]])
+        total = int(_mixed(baskets).sum())
+        schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
+        data = schema.encode() + len(baskets).to_bytes(8, "little") + (total % (1 << 64)).to_bytes(8, "little")
+        return hmac.new(key, b"smc baskets 1\0" + data, hashlib.sha256).digest()
 
     @abstractmethod
     def close(self) -> None:

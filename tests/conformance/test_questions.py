@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from itertools import product
@@ -15,8 +16,13 @@ from parties import cli
 from parties.jobs import kinds
 from parties.models.load import load_model
 from parties.tables.delimited import columns
+from parties.tables.schema import Schema
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.session import Session
 from tests.support.nodes import Nodes, job, verified
 from tests.support.processes import Processes
+from tests.support.questions import counts
 
 SCHEMA = """
 target = "outcome"
@@ -25,6 +31,8 @@ age = ["young", "middle", "old"]
 visits = ["0", "1", "2.5"]
 outcome = ["good", "bad"]
 """
+SMALL = Schema({"age": ("young", "middle", "old"), "visits": ("0", "1", "2.5"), "outcome": ("good", "bad")}, "outcome")
+MOST_ROWS = 65535  # the bound of a table without one
 AGES = ["young", "old", "old"]  # of a row's outcome, good, bad, bad
 
 
@@ -53,6 +61,28 @@ ASKED: dict[str, dict[str, Any]] = {
     "release triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
     "release naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
+
+
+OF_SURVIVAL = {"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}
+EXACT: list[dict[str, Any]] = [  # what is opened is what one table with all rows has
+    {"protocol": "rules", "support": 0.2, "confidence": 0.9},
+    {"protocol": "survive compare", **OF_SURVIVAL, "where": "age in [young, old]"},
+    {"protocol": "evaluate auc", "scores": "visits", "target": "outcome", "target_value": "bad", "at_least": 0.5},
+    {"protocol": "test chi2", "columns": ["age", "outcome"]},
+    {"protocol": "test welch", "column": "visits", "by": "outcome"},
+    {"protocol": "rank", "target": "outcome", "first": 1},
+]
+NOISY: list[dict[str, Any]] = [  # what is opened has noise, or follows from each party's own choices
+    {"protocol": "rules", "epsilon": EPSILON, "first": 3},
+    {"protocol": "forest", "target": "outcome", "trees": 2},
+    {"protocol": "quantile", "column": "visits", "epsilon": EPSILON},
+    {"protocol": "boost", "target": "outcome", "rounds": 2, "depth": 1, "epsilon": EPSILON},
+    {"protocol": "survive curve", **OF_SURVIVAL, "epsilon": EPSILON},
+    {"protocol": "evaluate drift", "columns": ["age"]},
+    {"protocol": "scorecard", "target": "outcome", "columns": ["age"], "epsilon": EPSILON},
+    {"protocol": "test proportions", "target": "outcome", "value": "bad", "by": "age", "epsilon": EPSILON,
+     "where": "age in [young, old]"},
+]  # fmt: skip
 
 
 def near(name: str, document: dict[str, Any]) -> None:
@@ -235,3 +265,38 @@ def test_what_the_two_want_must_be_the_same(processes: Processes) -> None:
     for one in done:
         assert (one.code, one.out) == (4, "")
         assert all(word in one.message for word in ("adjacency", "epsilon", "exact")), one.message
+
+
+def of_all_rows(fields: dict[str, Any]) -> Any:
+    """The result of one table with both parties' rows, by the clear engine, and of a peer without rows."""
+    kind = kinds.find(fields["protocol"])
+    said = {name: value for name, value in fields.items() if name != "protocol"}
+    task: Any = kind.canonical(kind.Settings.model_validate({**said, "max_rows": MOST_ROWS}), SMALL)  # type: ignore[attr-defined]
+    rows = [line for text in ROWS for line in csv.DictReader(text.splitlines())]
+
+    def party(session: Session) -> Any:
+        own = task.own_rows(counts(task, rows if session.party == 0 else []))
+        return task.run(engine_of(session, Profile("clear")), own, task.beginning, lambda step: None)
+
+    return task.document(run_local(party)[0])
+
+
+def test_studies_between_two_nodes(pair: Nodes) -> None:
+    """Both have the same result: of exact ones that of all rows in one table."""
+    jobs = [pair.a.client.submit({"table": "rows", **fields}).id for fields in (*EXACT, *NOISY)]
+    for identifier in jobs:
+        job(pair.b, identifier)
+        pair.b.client.approve(identifier)
+    for identifier, fields in zip(jobs, (*EXACT, *NOISY), strict=True):
+        left, right = pair.finished(identifier)
+        assert (left.state, right.state) == ("done", "done"), (fields["protocol"], left.why, right.why)
+        results = [node.client.result(identifier) for node in (pair.a, pair.b)]
+        assert results[0].document == results[1].document
+        assert results[0].opened == results[1].opened
+        if fields in EXACT:
+            assert results[0].document == json.loads(json.dumps(of_all_rows(fields))), fields["protocol"]
+        all_noisy = "epsilon" in fields and fields["protocol"] != "boost"  # whose splits are decided without noise
+        assert (left.exposure is None) == all_noisy, fields["protocol"]
+    assert not pair.a.client.result(jobs[-3]).document["differ"]["age"], "both tables have the same shares"
+    for node in (pair.a, pair.b):
+        assert verified(node)["ok"]

@@ -53,14 +53,14 @@ class ExactRules(RulesOfBoth):
 
     @override
     def reveals(self, peer: str) -> list[str]:
-        settings = self.settings
+        settings, things = self.settings, self.things
         return [
             f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
-            f"{settings.support:.3g} of all rows of both have, and at least {settings.k:,} rows, and which rules "
-            f"of them hold with a confidence of {settings.confidence:.3g}"
+            f"{settings.support:.3g} of all {things} of both have, and at least {settings.k:,} {things}, and which "
+            f"rules of them hold with a confidence of {settings.confidence:.3g}"
             + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
-            f"We also learn whether both have at least {self.least_of_all:,} rows together, and no other number of "
-            "rows. A rule of confidence 1 says that no row of either is an exception.",
+            f"We also learn whether both have at least {self.least_of_all:,} {things} together, and no other number "
+            f"of {things}. A rule of confidence 1 says that none of either is an exception.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
-from parties.jobs.kind import Document, File, KindSettings
+from parties.jobs.kind import Document, File, Inputs, KindSettings, Opened
 from parties.jobs.release import presenting
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
@@ -23,7 +24,6 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols import association
-    from protocols.counts import Rows
 
 Items = tuple[int, ...]
 
@@ -43,8 +43,10 @@ class RulesOfBoth(BySchema):
     def canonical(cls, settings: Any, schema: Schema) -> RulesOfBoth:
         names = settings.columns or tuple(schema.attributes)
         check_names("columns", names, schema.attributes)
-        if len(names) < 2:
-            raise InputError("columns: rules are of two columns at least")
+        if (key := settings.transaction) in schema.attributes:
+            raise InputError(f"transaction: {quoted(key)} is an attribute of the schema: give it the type key there")
+        if key is None and len(names) < 2:
+            raise InputError("columns: rules are of two columns at least, or of baskets: --transaction")
         if unclear := [name for name in names if "=" in name]:
             raise InputError(f"columns: {quoted(unclear[0])} has a =, and rules say column=value: give it another name")
         used = schema.only([name for name in schema.attributes if name in names])
@@ -74,17 +76,28 @@ class RulesOfBoth(BySchema):
         return tuple((name, value) for name, values in self.schema.attributes.items() for value in values)
 
     @property
-    def pairs(self) -> int:
-        """How many pairs of values of different columns there are."""
+    def exclusive(self) -> list[int]:
+        """Of items that follow each other, how many are never together: the values of a column, but in baskets."""
         sizes = [len(values) for values in self.schema.attributes.values()]
+        return sizes if self.settings.transaction is None else [1] * sum(sizes)
+
+    @property
+    def things(self) -> str:
+        """What has items and is counted, for sentences."""
+        return "rows" if self.settings.transaction is None else "baskets"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of values may be together."""
+        sizes = self.exclusive
         return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
     @cached_property
     def sets(self) -> list[int]:
         """How many sets of one item there are, of two, and so on to the longest."""
         ways = [1, *[0] * self.problem.max_length]
-        for values in self.schema.attributes.values():
-            ways = [1, *(more + len(values) * fewer for fewer, more in pairwise(ways))]
+        for size in self.exclusive:
+            ways = [1, *(more + size * fewer for fewer, more in pairwise(ways))]
         return ways[1:]
 
     @cached_property
@@ -93,10 +106,10 @@ class RulesOfBoth(BySchema):
         from protocols.association import Problem
 
         settings = self.settings
-        columns = tuple(place for place, values in enumerate(self.schema.attributes.values()) for _ in values)
+        columns = tuple(place for place, size in enumerate(self.exclusive) for _ in range(size))
         return Problem(
             columns, settings.max_rows, exact(settings.support), settings.k * settings.together,
-            exact(settings.confidence), exact(settings.lift), min(settings.max_length, len(self.schema.attributes)),
+            exact(settings.confidence), exact(settings.lift), min(settings.max_length, len(self.exclusive)),
             settings.most,
         )  # fmt: skip
 
@@ -105,16 +118,24 @@ class RulesOfBoth(BySchema):
     @property
     @override
     def question(self) -> str:
-        return f"which values of {listed(self.columns)} go together in the rows of both tables, and which rules follow"
+        where = "rows" if self.settings.transaction is None else f"baskets by {self.settings.transaction}"
+        return (
+            f"which values of {listed(self.columns)} go together in the {where} of both tables, and which rules follow"
+        )
 
     # How it is run.
 
     @override
-    def own_rows(self, source: Rows) -> Any:
-        """See `BySchema.own_rows`: what counts the rows with all items of each set, and how many there are."""
+    def own_rows(self, source: Any) -> Any:
+        """See `BySchema.own_rows`: what counts the rows or baskets with all items of a set, and how many there are."""
         from protocols.association import counted
+        from protocols.baskets import Baskets
 
         order = [*self.schema.features(self.target), self.target]
+        if (key := self.settings.transaction) is not None:
+            lines = source.baskets(key)[:, [0, *(1 + order.index(name) for name in self.schema.attributes)]]
+            baskets = Baskets.of(lines, [len(domain) for domain in self.schema.attributes.values()])
+            return baskets.count, baskets.number
         values = [len(self.schema.attributes[name]) for name in order]
         places = np.array(
             [(order.index(name), at) for name, domain in self.schema.attributes.items() for at in range(len(domain))]
@@ -125,6 +146,21 @@ class RulesOfBoth(BySchema):
 
         return count, sum(int(piece[:, -1].sum()) for piece in source.batches())
 
+    @property
+    @override
+    def is_grouped(self) -> bool:
+        return self.settings.transaction is not None
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        if (key := self.settings.transaction) is None:
+            with super().open(inputs) as opened:
+                yield opened
+            return
+        with inputs.counts(self.target, self.columns, self.schema) as source:
+            yield Opened(self.own_rows(source), partial(source.fingerprint_of_baskets, key))
+
     # What it brings.
 
     def named(self, items: Sequence[int]) -> list[str]:
@@ -134,8 +170,8 @@ class RulesOfBoth(BySchema):
     @property
     def about(self) -> Document:
         """What was asked, for a result."""
-        about = {name: getattr(self.settings, name) for name in ("support", "confidence", "lift", "k", "show")}
-        return about if self.at_most is None else about | {"at_most": self.at_most}
+        names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
+        return {name: value for name in names if (value := getattr(self.settings, name)) is not None}
 
     @classmethod
     @override
@@ -147,8 +183,9 @@ class RulesOfBoth(BySchema):
         about += f" (support {document['support']:g}, confidence {document['confidence']:g}, lift {document['lift']:g})"
         noise = []
         if "rows" in document:
-            rows = (presenting.amount(document["rows"][name]) for name in ("value", "low", "high"))
-            noise = ["all rows: {} ({} to {})".format(*rows), *presenting.about(document)]
+            rows = [presenting.amount(document["rows"][name]) for name in ("value", "low", "high")]
+            things = "baskets" if "transaction" in document else "rows"
+            noise = [f"all {things}: {rows[0]} ({rows[1]} to {rows[2]})", *presenting.about(document)]
         return "\n".join([*lines, about, *map(presenting.shown, noise)]) + "\n"
 
     @classmethod

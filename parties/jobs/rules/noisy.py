@@ -68,7 +68,8 @@ class NoisyRules(RulesOfBoth):
         settings = self.settings
         half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
         choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
-        rows = 0 if replaced else 1  # of a row that is replaced, the number of all rows does not change
+        people = self.is_grouped and self.at_most is not None  # their rows may be of fewer baskets, or of more
+        rows = 0 if replaced and not people else 1  # else, what is replaced leaves the number of all as it is
         return choice, laplace(half, self.first + rows, settings.adjacency, settings.together)
 
     @property
@@ -80,10 +81,12 @@ class NoisyRules(RulesOfBoth):
     def reveals(self, peer: str) -> list[str]:
         settings = self.settings
         hides = hidden(self.at_most, settings.adjacency == "replace")
+        if self.is_grouped and self.at_most is None:
+            hides = hides.replace("row", "basket")
         return [
             f"We and {peer} both learn the {self.first} most frequent sets of at most {self.problem.max_length} values "
-            "in the rows of both, in their order, and how many rows have each and how many there are in all, all with "
-            "noise that neither knows; the rules follow from these numbers.",
+            f"in the {self.things} of both, in their order, and how many {self.things} have each and how many there "
+            "are in all, all with noise that neither knows; the rules follow from these numbers.",
             f"{hides[0].upper()}{hides[1:]} changes the chance of any answer by a factor of at most "
             f"e^{settings.epsilon:g} (differential privacy).",
             *nothing_else_of_rows(peer, settings.max_rows),

@@ -10,7 +10,7 @@ from parties.base.settings import LocalPath
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import ManyGatesSettings, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, of_people, row_bound
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
 from parties.sources.settings import AtMost
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
@@ -23,6 +23,13 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
 
     columns: Columns | None = public(
         None, "Columns", "The columns whose values may stand in rules", none="all of the schema", column=True
+    )
+    transaction: Name | None = public(
+        None,
+        "Baskets",
+        "The column that says to which basket a row belongs, a key: sets are then of what is in one basket, in any of "
+        "its rows, and baskets are counted",
+        none="each row by itself",
     )
     support: Share = public(0.1, "Support", "A set of values is frequent if this share of all rows has all of them")
     confidence: Share = public(0.8, "Confidence", "A rule holds if this share of the rows that it speaks of agrees")

@@ -78,7 +78,7 @@ class ExactTree(JointTree):
             max_depth=self.settings.max_depth,
             rules=leaf_rules.rules_of(self.settings),
             criterion=self.settings.criterion,
-            prune=None if self.settings.prune == "off" else self.settings.prune,
+            prune=None if self.settings.prune in ("off", "holdout") else self.settings.prune,
         )
 
     @property
@@ -122,6 +122,8 @@ class ExactTree(JointTree):
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
                 raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
+        if self.settings.prune != "holdout" and self.settings.holdout != defaults.holdout:
+            raise InputError("holdout is the share of rows for prune holdout: give that, or leave it out")
         if max(self.weights) > 1 and self.settings.support_epsilon is not None:
             raise InputError("weights: what the leaves' noisy counts count are single rows: leave out one of the two")
 

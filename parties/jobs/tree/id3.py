@@ -20,6 +20,10 @@ class Id3(JointTree):
     def of(cls, settings: Any, schema: Schema, target: str) -> JointTree:
         if settings.epsilon is not None:
             return PrivateTree(settings, schema, target)
+        if settings.prune == "holdout":
+            from parties.jobs.tree.holdout import HoldoutTree
+
+            return HoldoutTree(settings, schema, target)
         if settings.support_epsilon is None:
             return ExactTree(settings, schema, target)
         from parties.jobs.tree.supported import SupportedTree

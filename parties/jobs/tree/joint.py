@@ -63,6 +63,8 @@ class JointTree(BySchema):
     @classmethod
     def checked(cls, settings: Any, schema: Schema, target: str) -> JointTree:
         """Return the task of these settings. `InputError` if they do not go together."""
+        if len(values := schema.attributes[target]) < 2:
+            raise InputError(f"target: {quoted(target)} has one value, {listed(values)}: there is nothing to learn")
         task = cls.of(settings, schema, target)
         task.check()
         return task

@@ -95,7 +95,7 @@ class PrivateTree(SeveralTrees):
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
-        for name in ("prune", "weights"):
+        for name in ("prune", "holdout", "weights"):
             if getattr(self.settings, name) != getattr(Id3Settings(), name):
                 raise InputError(f"{name} is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.criterion != Id3Settings().criterion:

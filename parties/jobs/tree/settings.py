@@ -18,13 +18,15 @@ from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
 
 
-Criterion = Literal["entropy", "gini"]
+Criterion = Literal["entropy", "gini", "gain-ratio"]
 Splits = Literal["multiway", "binary"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
     """Return the field `criterion`."""
-    words = "How attributes compare: by the entropy of the class once they are known, or by its Gini impurity"
+    words = (
+        "How attributes compare: by the class's entropy once they are known, its Gini impurity, or C4.5's gain ratio"
+    )
     return public(default, "Criterion", when + words)
 
 
@@ -36,6 +38,9 @@ def splits(default: Splits) -> AnyField:
         "A branch for every value or range, or two: for those before one of them in the schema, and those from it on; "
         "then again by another",
     )
+
+
+WORTH = "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors"
 
 
 class ExactSettings(TabularSettings):
@@ -62,11 +67,7 @@ class ExactSettings(TabularSettings):
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     splits: Splits = splits("multiway")
-    prune: Literal["off", "mdl", "chi2", "pessimistic"] = public(
-        "off",
-        "Pruning",
-        "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors",
-    )
+    prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
     )
@@ -101,6 +102,12 @@ class ExactSettings(TabularSettings):
 class Id3Settings(ExactSettings):
     """`smc id3`."""
 
+    prune: Literal["off", "mdl", "chi2", "pessimistic", "holdout"] = public(  # type: ignore[assignment]
+        "off", "Pruning", f"{WORTH}; or, once the tree is grown and opened, by errors on rows held out"
+    )
+    holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
+        0.3, "Held out", "With prune holdout: the share of each party's rows that the tree is pruned by, not grown on"
+    )
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
     )

@@ -82,9 +82,10 @@ def fair(honest: Ending, other: Ending) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[str, Identity]) -> None:
+    """`make test` has each party as the liar once, of every second kind the first one as who believes it."""
     true = endings(CASES[name], tmp_path, identities)
     assert [end.code for end in true] == [0, 0], [end.line for end in true]
-    for seed in range(8 if EXPLORING else 4):  # each party as the liar, believing it or not
+    for seed in range(8) if EXPLORING else ((0, 3), (1, 2))[list(CASES).index(name) % 2]:
         liar, believed = seed & 1, bool(seed & 2)
         lie = lies(true[liar].sent, 1000 * sorted(CASES).index(name) + seed)
         both = endings(CASES[name], tmp_path, identities, lie, liar, believed, timeout=SECONDS)

@@ -80,6 +80,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("boost", {"target": "rain", "rounds": 1, "depth": 2, **NOISE}, "at most"),
     ("id3", {"max_rows": 40}, "typical"),
     ("id3", {"max_rows": 40, "criterion": "gini"}, "typical"),
+    ("id3", {"max_rows": 40, "criterion": "gain-ratio"}, "typical"),
+    ("id3", {"max_rows": 40, "k": 1, "prune": "holdout"}, "typical"),
     ("forest", {"max_rows": 40, "trees": 3}, "typical"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "at most"),

@@ -70,7 +70,7 @@ PUBLIC = {
         {
             "target": st.sampled_from(sorted(SCHEMA.attributes)),
             "tolerance": st.floats(0.001, 1),
-            "criterion": st.sampled_from(["entropy", "gini"]),
+            "criterion": st.sampled_from(["entropy", "gini", "gain-ratio"]),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(5, 100_000),
@@ -80,7 +80,8 @@ PUBLIC = {
         },
         table="days",
     )
-    | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
+    | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True)
+    | fields({"holdout": st.floats(0.01, 0.99)}, table="days", prune="holdout"),
     "forest": fields(
         {
             "trees": st.integers(1, 1000),

@@ -20,6 +20,7 @@ from parties.link.identity import Identity, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
 from parties.node.budget.account import Charge
+from parties.node.budget.bits import BitsCharge
 from parties.node.events import Events
 from parties.node.gate import Gate
 from parties.node.ledger import Ledger
@@ -159,6 +160,23 @@ def test_what_all_have_spent_counts_without_numbers(ledger: Ledger) -> None:
     ledger.hear("lab", with_lab.to_bytes())
     with pytest.raises(InputError, match=r"^the privacy budget of table .days. does not allow the job$"):
         ledger.decide(with_lab.proposal.id, "approved")
+
+
+def test_bits_are_of_a_share_and_of_the_whole(ledger: Ledger) -> None:
+    """Jobs side by side count together: a peer's for its share, all for the table, and those of a peer that is gone."""
+    records = []
+    for peer, said in (("bob", theirs(1)), ("bob", theirs(1)), ("lab", theirs(0))):
+        ledger.hear(peer, said.to_bytes())
+        records.append(ledger.find(said.proposal.id))
+    job, beside, of_lab = records
+    fits = ledger.accounts.bits_fit
+    assert [fits(job, bits, ()) for bits in (3276, 3277)] == [True, False]
+    assert [fits(job, bits, [(beside, 276)]) for bits in (3000, 3001)] == [True, False]
+    assert [fits(job, 3276, [(of_lab, bits)]) for bits in (820, 821)] == [True, False]
+    gone = BitsCharge(datetime.now(UTC), "days", "gone", "1", 0, 4000)
+    ledger._store.put(beside.model_copy(update={"bits": (gone,)}))
+    assert [fits(of_lab, bits, ()) for bits in (96, 97)] == [True, False]
+    assert [fits(of_lab, bits, [(job, 50)]) for bits in (46, 47)] == [True, False]
 
 
 def test_the_log_is_whole_and_a_moved_job_is_noticed(ledger: Ledger, tmp_path: Path) -> None:

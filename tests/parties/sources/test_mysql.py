@@ -148,6 +148,8 @@ def test_text_is_compared_by_its_letters(server: MySqlServer) -> None:
     with open_rows(PlaceSettings.model_validate({"source": server.url(), "table": "letters"})) as rows:
         texts = reading.texts(rows, ["x"])
     assert sorted(texts.values[0]) == sorted(set(cells))
+    with opened(server.url(), "letters", Schema({"t": ("t",)}, "t"), "t") as source:
+        assert len(source.baskets("x")) == len(set(cells))
 
 
 def test_cells_that_other_databases_do_not_have(server: MySqlServer) -> None:

@@ -75,6 +75,22 @@ def counted(table: TableSettings) -> tuple[Counter[tuple[str, str]], LeftOut]:
         return Counter({(years[year], sexes[sex]): n for year, sex, n in lines}), source.left_out()
 
 
+def collected(table: TableSettings) -> list[set[tuple[str, str]]]:
+    """The rows of each person as the source collects baskets."""
+    baskets: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    with open_table(table, SCHEMA, "sex") as source:
+        for basket, year, sex in source.baskets("person").tolist():
+            baskets[basket].add((SCHEMA.attributes["year"][year], SCHEMA.attributes["sex"][sex]))
+    return sorted(baskets.values(), key=sorted)
+
+
+def by_person(rows: Sequence[Row]) -> list[set[tuple[Any, Any]]]:
+    people: dict[Any, set[tuple[Any, Any]]] = defaultdict(set)
+    for person, year, sex in rows:
+        people[person].add((year, sex))
+    return sorted(people.values(), key=sorted)
+
+
 def expected(rows: Sequence[Row]) -> Counter[tuple[Any, Any]]:
     return Counter((row[1], row[2]) for row in rows)
 
@@ -253,6 +269,7 @@ def test_postgres_takes_the_same_rows(postgres: Server, identity: Path) -> None:
             cursor.executemany("INSERT INTO of_people VALUES (%s, %s, %s)", rows)
     taken, left_out = reference(rows, 2, identity)
     assert counted(settings_of(identity, source=source, table="of_people")) == (expected(taken), left_out)
+    assert collected(settings_of(identity, source=source, table="of_people")) == by_person(taken)
     assert counted(settings_of(identity, source=source, table="of_people", person="lower(person)"))[0].total() > 0
 
 
@@ -261,3 +278,4 @@ def test_spark_takes_the_same_rows(spark: Any, tmp_path: Path, identity: Path) -
     pandas.DataFrame(rows, columns=COLUMNS).to_parquet(path := tmp_path / "x.parquet")
     taken, left_out = reference(rows, 2, identity)
     assert counted(settings_of(identity, source="spark://local", table=str(path))) == (expected(taken), left_out)
+    assert collected(settings_of(identity, source="spark://local", table=str(path))) == by_person(taken)

@@ -11,7 +11,7 @@ from sklearn.metrics import mutual_info_score
 
 from parties.jobs import kinds
 from parties.tables.schema import Schema
-from protocols.ranking import MEASURES, rank
+from protocols.ranking import LOGARITHM, MEASURES, rank
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -78,6 +78,21 @@ def test_the_order_is_that_of_the_union(measure: str, profile: str) -> None:
 
         one, other = run_local(program)
         assert one == other == np.argsort(-np.array(scores(measure, rows, classes)), kind="stable")[:4].tolist()
+
+
+def test_values_that_a_class_lacks_count_by_halves() -> None:
+    """Of 60 rows about nine are of the second class, and most columns have a value that none of these has."""
+    for seed in range(8):
+        rows = drawn(seed, 60)
+        rows = np.concatenate([rows[rows[:, -1] == 0], rows[rows[:, -1] == 1][:9]])
+        sides = tables(rows[::2]), tables(rows[1::2])
+
+        def program(session: Session, sides: Any = sides) -> list[int]:
+            return rank(engine_of(session, Profile("clear")), "iv", sides[session.party], 5, 500)
+
+        values = np.array(scores("iv", rows, 2))
+        assert np.diff(np.sort(values)).min() > 2 * LOGARITHM
+        assert run_local(program)[0] == np.argsort(-values).tolist()
 
 
 def test_equal_columns_keep_their_order() -> None:

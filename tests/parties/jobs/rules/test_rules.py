@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mlxtend.frequent_patterns import apriori, association_rules
 
@@ -89,12 +89,30 @@ def told(document: Any) -> Any:
 @given(
     LINES, LINES, st.sampled_from([0.01, 0.3, 0.5, 1.0]), st.sampled_from([0.5, 1.0]), st.sampled_from([0.0, 1.0, 1.2])
 )
+@example([{"a": "0", "b": "x", "c": "0", "d": "0"}] * 2, [{"a": "0", "b": "x", "c": "0", "d": "0"}], 0.5, 1.0, 1.0)
 def test_all_sets_and_rules_of_any_rows(
     one: list[Line], other: list[Line], support: float, confidence: float, lift: float
 ) -> None:
     task = task_of(support=support, confidence=confidence, lift=lift, k=2, show="all")
     document = task.document(state_of(task, (one, other)))
     assert told(document) == by_hand([*one, *other], task)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.fractions(0, 1, max_denominator=40).filter(bool))
+def test_the_share_of_all_rows_is_exact(one: int, other: int, support: Fraction) -> None:
+    """Of each number of rows that a set may have, by whatever parts: it is frequent from `support` of all on."""
+    numbers = list(range(one + other + 1))
+    parts = [(min(one, number), number - min(one, number)) for number in numbers]
+    problem = association.Problem(tuple(range(len(numbers))), 60, support)
+    sets = [(number,) for number in numbers]
+
+    def party(session: Session) -> Any:
+        own = np.array([part[session.party] for part in parts], dtype=np.int64)
+        return association.frequent(
+            engine_of(session, Profile("clear")), problem, sets, own, (one, other)[session.party]
+        )
+
+    assert run_local(party)[0] == [(number,) for number in numbers if number >= support * (one + other)]
 
 
 @pytest.mark.parametrize("cells", [1, 1 << 22])

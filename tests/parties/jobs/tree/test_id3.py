@@ -41,6 +41,9 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
         {"max_rows": 10},
         {"splits": "binary"},
         {"prune": "mdl"},
+        {"criterion": "gain-ratio"},
+        {"prune": "holdout"},
+        {"prune": "holdout", "holdout": 0.2},
         {"weights": ("yes:3",)},
         {"engine": "yao"},
         {"ot": "trapdoor"},
@@ -81,6 +84,11 @@ def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
         Id3.of(Id3Settings(plain=True), wide, "a0").check()
     Id3.of(Id3Settings(plain=True, max_depth=200), wide, "a0").check()
     Id3.of(Id3Settings(), wide, "a0").check()
+
+
+def test_a_target_of_one_value_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^target: 'class' has one value, 'no': there is nothing to learn$"):
+        Id3.canonical(Id3Settings(), Schema({"a": ("x", "y"), "class": ("no",)}, "class"))
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:

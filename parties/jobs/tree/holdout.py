@@ -1,0 +1,221 @@
+"""The exact tree that is pruned by rows held out, once it is grown: a step then judges a level, the deepest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import OnStep, State, Step
+from parties.jobs.tree.exact import ExactTree
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.counts import Rows
+    from protocols.holdout import Parts, Verdicts
+    from protocols.tree import Forest, Tree
+    from smc.counting import CountingEngine, Program
+    from smc.engines import Engine, Profile
+
+JUDGED, LABEL = "whether a split becomes a leaf", "class of a split that becomes a leaf"
+LARGEST_PART = 1 << 13  # counts that are foreseen at once
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A tree so far, and in the end the verdicts on its splits, level by level, the deepest first."""
+
+    tree: Tree
+    levels: tuple[Verdicts, ...] = ()
+
+
+class HoldoutTree(ExactTree):
+    """`protocols.id3`, then `protocols.holdout`."""
+
+    specified = (*ExactTree.specified, "holdout")
+
+    @override
+    def check_noise(self) -> None:
+        """See `ExactTree.check_noise`: also what the rows held out do not go with."""
+        from protocols.holdout import MOST_ROWS
+
+        super().check_noise()
+        if self.settings.support_epsilon is not None:
+            raise InputError("support_epsilon counts the leaves of a tree of all rows: leave out it, or prune holdout")
+        if self.settings.max_rows > MOST_ROWS:
+            raise InputError(f"max_rows: rows are held out of at most {MOST_ROWS:,}: leave out prune holdout")
+
+    @property
+    @override
+    def question(self) -> str:
+        return f"{super().question}, then pruned by rows held out"
+
+    @override
+    def reveals(self, peer: str) -> list[str]:
+        first, *rest = super().reveals(peer)
+        share = f"{self.settings.holdout:.0%}"
+        grown = (
+            "It is grown on some of these rows, and opened whole before it is pruned: then both learn which of its "
+            f"branches do no better than a leaf on the other {share}, which each holds out of its own rows in secret, "
+            "and the classes of such leaves."
+        )
+        return [first, grown, *rest]
+
+    @override
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        from protocols.tree import decided_levels
+
+        first = 0 if step is None else step - decided_levels(state.tree)
+        last = len(state.levels) if step is None else first + 1
+        labels = [label for level in state.levels[max(0, first) : max(0, last)] for label in level]
+        return {
+            **super().opened(state.tree, step),
+            JUDGED: len(labels),
+            LABEL: sum(label is not None for label in labels),
+        }
+
+    @override
+    def bits(self, step: Step) -> int:
+        """See `Kind.bits`: of each split whether it becomes a leaf, and its class."""
+        from protocols.tree import open_depth
+
+        return super().bits(step) if open_depth(step.state.tree) is not None else self._bits(step.size)
+
+    def _bits(self, splits: int) -> int:
+        from protocols.openings import index_width
+
+        return splits * (1 + index_width(self.classes))
+
+    @property
+    @override
+    def bits_at_most(self) -> int:
+        from protocols import cost_model
+
+        grown = ExactTree.bits(self, self.step(0, cost_model.most_nodes(self.problem), None))
+        return grown + self._bits(sum(cost_model.most_splits(self.problem)) if self.classes > 1 else 0)
+
+    # What it costs, and how it is run.
+
+    def _count(self, engine: CountingEngine, levels: list[int]) -> None:
+        """Count the steps that judge so many splits each, large ones in parts."""
+        from protocols.holdout import verdicts
+
+        engine.answers = None
+        for splits in levels if self.classes > 1 else ():
+            times = -(-splits * self.classes // LARGEST_PART)
+            zeros = np.zeros((-(-splits // times), self.classes), dtype=np.int64)
+            with engine.repeated(times):
+                verdicts(engine, self.problem, zeros, zeros)
+
+    @override
+    def program(self, inputs: Inputs) -> Program:
+        from protocols import cost_model
+
+        tree = super().program(inputs)
+        levels = [splits for splits in cost_model.typical_splits(self.problem) if splits]
+
+        def program(engine: CountingEngine) -> None:
+            tree(engine)
+            self._count(engine, levels[::-1])
+
+        return program
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        from protocols import cost_model
+        from smc.counting import forecast
+
+        most = super().most(profile)
+        if most is None:
+            return None
+        levels = cost_model.most_splits(self.problem)
+        return most + forecast(lambda engine: self._count(engine, levels), profile).bytes
+
+    @override
+    def with_result(self, state: State) -> Program:
+        tree = super().with_result(state.tree)
+
+        def program(engine: CountingEngine) -> None:
+            tree(engine)
+            self._count(engine, [len(level) for level in state.levels])
+
+        return program
+
+    @override
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Parts:
+        """See `JointTree.own_rows`: some are held out, by `secret`."""
+        from protocols.holdout import Parts, parted
+
+        parts = parted(self.domains, self.classes, source, self.settings.holdout, secret)
+        return Parts(*map(self.by_questions, parts))
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        from protocols.holdout import heights, prune
+        from protocols.tree import decided_levels, open_depth
+
+        tree = start.tree
+        if open_depth(tree) is not None:
+            tree = super().run(engine, data.growing, tree, on_step)
+
+        def on_level(levels: tuple[Verdicts, ...], splits: int) -> None:
+            depth = heights(tree) - 1 - len(levels)
+            words = f"pruning level {depth} with {splits:,} {'split' if splits == 1 else 'splits'}"
+            on_step(Step(decided_levels(tree) + len(levels), splits, Judged(tree, levels), words))
+
+        return Judged(tree, prune(engine, self.problem, data, tree, start.levels, on_level))
+
+    @override
+    def reached(self, trees: Forest) -> State:
+        (tree,) = trees
+        return Judged(tree)
+
+    # Its states.
+
+    @property
+    @override
+    def beginning(self) -> State:
+        return Judged(super().beginning)
+
+    @override
+    def steps(self, state: State) -> int:
+        return super().steps(state.tree) + len(state.levels)
+
+    @override
+    def is_done(self, state: State) -> bool:
+        from protocols.holdout import heights
+
+        return super().is_done(state.tree) and len(state.levels) == heights(state.tree)
+
+    @override
+    def cut(self, state: State, steps: int) -> State:
+        from protocols.tree import cut, decided_levels
+
+        levels = decided_levels(state.tree)
+        return Judged(cut(state.tree, min(steps, levels)), state.levels[: max(0, steps - levels)])
+
+    @override
+    def encode(self, state: State) -> Any:
+        if state == self.beginning:
+            return None
+        return {"tree": super().encode(state.tree), "levels": [list(level) for level in state.levels]}
+
+    @override
+    def decode(self, value: Any) -> State:
+        if value is None:
+            return self.beginning
+        return Judged(super().decode(value["tree"]), tuple(map(tuple, value["levels"])))
+
+    @override
+    def tree_file(self, state: State) -> TreeFile:
+        from protocols.holdout import pruned
+
+        return super().tree_file(pruned(state.tree, state.levels))
+
+    @override
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        raise InputError("what a tree pruned by rows held out costs is not seen from it: leave out --tree")

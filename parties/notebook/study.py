@@ -1,0 +1,112 @@
+"""A question about the rows of both parties as scikit-learn knows estimators: what all such classes have in common.
+
+    JointSurvival("schema.toml", ...).fit(X)                       alone: one's own rows only, nothing private
+    JointSurvival("schema.toml", ..., peer="party.toml").fit(X)    with the peer: both parties' rows
+    JointSurvival(..., peer=node).fit(table="patients")            by one's node
+
+What is learnt, and what that leaks, is that of the kind of job; alone, the same program runs on the clear engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from sklearn.base import BaseEstimator
+
+from parties.base.settings import validated
+from parties.jobs.running import Report
+from parties.jobs.tabular import BySchema
+from parties.notebook import coded
+from parties.tables import categories
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.operator.interface import Operator
+
+Own = TypeVar("Own", bound="JointStudy")
+NOT_SETTINGS = ("schema", "peer")  # of the parameters
+
+
+class JointStudy(BaseEstimator):  # type: ignore[misc]
+    """A kind of job on rows; a subclass has its parameters, which are those of its settings but for `schema`, `peer`.
+
+    After `fit`: `document_`, the content of the job's JSON file; `cost_`, what the conversation cost (None alone);
+    `job_`, the node's job (None otherwise); `schema_`, the schema, where there is one.
+    """
+
+    kind: ClassVar[type[BySchema]]
+    schema: Schema | Path | str | None
+    peer: Any
+
+    def fit(
+        self: Own,
+        X: Any = None,
+        y: Any = None,
+        *,
+        table: str | None = None,
+        peer_table: str | None = None,
+        purpose: str | None = None,
+        job: str | None = None,
+        deadline: float | None = None,
+    ) -> Own:
+        """Ask, and keep what is learnt; returns the estimator itself. `y` is not read.
+
+        Alone or with the peer: X is a data frame with the schema's columns. At a node: `table` is its name for the
+        rows, `job` one that was submitted before.
+
+        `InputError`: a parameter is wrong, or a cell is outside the schema. `LinkError`, `JobMismatchError`: the peer
+        is not there or wants another job.
+        """
+        settings, kind = self._settings(), self.kind
+        agreed = schemas.load(Path(self.schema)) if isinstance(self.schema, str | Path) else self.schema
+        self.cost_: Report | None = None
+        self.job_: str | None = None
+        if hasattr(self.peer, "submit"):
+            if X is not None or (table is None) == (job is None):
+                raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
+            fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
+            view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
+            self.job_ = view.id
+            return self._take(result.document, agreed)
+        if X is None or agreed is None:
+            raise InputError("X and schema are needed: the rows, and the values that are public")
+        task = kind.canonical(validated(kind.Settings, settings), agreed)
+        counts = self._rows_of(task, categories.named_frame(X))
+        state, self.cost_ = coded.learnt(task, counts, self.peer)
+        return self._take(task.document(state), agreed)
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the job's settings: the parameters that were given."""
+        values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+    def _rows_of(self, task: BySchema, frame: Any) -> Any:
+        """Return a frame's rows as the task takes them."""
+        order = (*task.schema.features(task.target), task.target)
+        return coded.counted(task, coded.columns_of(frame.to_native(), order))
+
+    def _take(self: Own, document: dict[str, Any], agreed: Schema | None) -> Own:
+        self.document_, self.schema_ = document, agreed
+        return self
+
+    def _repr_svg_(self) -> str | None:
+        """Return the result as a picture, for whatever shows pictures; None before fit, and of what has none."""
+        return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "document_")
+
+    def __sklearn_clone__(self: Own) -> Own:
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: it has its result, but it does not carry the way to one's node.
+        state = super().__getstate__()
+        return {**state, "peer": None} if hasattr(self.peer, "submit") else state

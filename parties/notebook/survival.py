@@ -1,0 +1,125 @@
+"""Survival of the rows of both parties as estimators: curves with noise, and the exact test of two arms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+from typing_extensions import override
+
+from parties.jobs.survive.compare import Compare
+from parties.jobs.survive.curve import Curve
+from parties.link.settings import LinkSettings
+from parties.notebook.study import JointStudy
+from parties.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from parties.operator.interface import Operator
+
+
+class JointSurvival(JointStudy):
+    """Kaplan-Meier curves of both parties' rows, as `smc survive curve` draws them.
+
+    Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; `time`, `event`, `arm`:
+    columns; others as for the command, and None is what it takes. `peer`: see `parties.notebook.study`.
+
+    After `fit`: `curves_`, of each value of the arm ("" without one) its points; `medians_`, of each its median, a dict
+    of value, low, high; `log_rank_`, the test of the arms (None of one); for others see `JointStudy`.
+    """
+
+    kind = Curve
+
+    def __init__(
+        self,
+        schema: Schema | Path | str | None = None,
+        time: str | None = None,
+        event: str | None = None,
+        arm: str | None = None,
+        *,
+        event_value: str | None = None,
+        where: str | None = None,
+        epsilon: float | None = None,
+        exact: bool | None = None,
+        adjacency: str | None = None,
+        max_rows: int | None = None,
+        peer: LinkSettings | Path | str | Operator | None = None,
+    ) -> None:
+        self.schema = schema
+        self.time = time
+        self.event = event
+        self.arm = arm
+        self.event_value = event_value
+        self.where = where
+        self.epsilon = epsilon
+        self.exact = exact
+        self.adjacency = adjacency
+        self.max_rows = max_rows
+        self.peer = peer
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curves with their intervals on matplotlib's axes, or on new ones; returns them."""
+        check_is_fitted(self)
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.figure().add_subplot()
+        edges = self.document_["edges"]
+        for arm, points in self.curves_.items():
+            heights, low, high = ([1.0, *(point[name] for point in points)] for name in ("survival", "low", "high"))
+            (line,) = ax.step(edges, heights, where="post", label=arm)
+            ax.fill_between(edges, low, high, step="post", color=line.get_color(), alpha=0.2)
+        ax.set_xlabel(self.document_["unit"])
+        ax.set_ylabel("survival")
+        ax.set_ylim(0, 1.02)
+        if len(self.curves_) > 1:
+            ax.legend(title=self.document_["arm"])
+        return ax
+
+    @override
+    def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointSurvival:
+        self.curves_ = {curve["arm"]: curve["points"] for curve in document["curves"]}
+        self.medians_ = {curve["arm"]: curve["median"] for curve in document["curves"]}
+        self.log_rank_ = document.get("log_rank")
+        return super()._take(document, agreed)
+
+
+class JointLogRank(JointStudy):
+    """Whether two arms of both parties' rows survive differently: `smc survive compare`, of which one bit is opened.
+
+    Parameters: as of `JointSurvival`; `level`, with what chance arms are told to differ that do not.
+
+    After `fit`: `differ_`, true or false; for others see `JointStudy`.
+    """
+
+    kind = Compare
+
+    def __init__(
+        self,
+        schema: Schema | Path | str | None = None,
+        time: str | None = None,
+        event: str | None = None,
+        arm: str | None = None,
+        *,
+        event_value: str | None = None,
+        level: float | None = None,
+        where: str | None = None,
+        max_rows: int | None = None,
+        peer: LinkSettings | Path | str | Operator | None = None,
+    ) -> None:
+        self.schema = schema
+        self.time = time
+        self.event = event
+        self.arm = arm
+        self.event_value = event_value
+        self.level = level
+        self.where = where
+        self.max_rows = max_rows
+        self.peer = peer
+
+    @override
+    def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointLogRank:
+        self.differ_: bool = document["differ"]
+        return super()._take(document, agreed)

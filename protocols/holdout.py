@@ -1,0 +1,177 @@
+"""Reduced-error pruning (Quinlan 1987): branches of a grown tree that do no better on rows held out become leaves.
+
+Each party keeps a public share of its own rows out of what the tree grows on; which ones, it alone knows. Bottom-up, a
+level at a time, a split becomes a leaf if as many rows held out are right then as in its branch, which may have leaves
+by now instead of splits. The leaf has the class of most rows that the split was grown on, the first among equals.
+
+Ideal functionality. Inputs: the tree, public; each party's counts by class of either kind of rows in its splits. Output
+to both: which splits become leaves, and the classes of those. Leakage: nothing else; but both have seen the tree.
+How many held-out rows of class c a branch has right but a leaf of class c has not is a local number, for the branch is
+public: so a split takes one linear threshold a class (`protocols.threshold`), of which the majority's is opened.
+
+Cost of a level of n splits, c classes, counts of N bits, held-out rows of w bits, the sign included: 2 c (N + w) input
+bits, n (about 3 c N + c w) ANDs, n (1 + ceil(log2 c)) bits opened, one round trip.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Counts, Indices, RowCounts, Rows
+from protocols.majority import count_inputs, greatest_sum
+from protocols.openings import Decisions
+from protocols.problem import Problem
+from protocols.release.leaf_counts import own_leaf_counts
+from protocols.threshold import reached, side_bits
+from protocols.tree import Leaf, Split, Tree
+from smc.circuit import Builder, Form, Netlist, any_of
+from smc.engines import Engine
+
+MOST_ROWS = 1 << 27  # of a party: each has a random number
+
+Verdicts = tuple[int | None, ...]  # of the splits at one depth, in reading order: the class of one that becomes a leaf
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Own rows in two: a tree grows on some and is pruned by the rest."""
+
+    growing: Counts
+    held_out: Counts
+
+
+def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
+    """Return own rows to grow on, and this share of them, rounded down, that is held out.
+
+    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key): a run that goes on from a
+    level holds out the same.
+    """
+    lines = rows.distinct()
+    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # of each row
+    words = np.frombuffer(hashlib.shake_256(b"holdout" + key).digest(8 * len(line)), dtype="<u8")
+    least = np.argsort(words, kind="stable")[: int(share * len(line))]
+    out = np.bincount(line[least], minlength=len(lines)).astype(np.int64)
+    growing, held_out = (
+        RowCounts(domains, classes, lines[n > 0, :-2], lines[n > 0, -2], n[n > 0]) for n in (lines[:, -1] - out, out)
+    )
+    return growing, held_out
+
+
+def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
+    """Return the tree after these verdicts, those on its deepest splits first.
+
+    Example:
+        >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))
+        >>> pruned(tree, [(0,), (None,)])
+        Split(attribute=0, children=(Leaf(label=1), Leaf(label=0)))
+    """
+    waiting = [iter(verdicts) for verdicts in levels]
+    height = heights(tree)
+
+    def at(node: Tree, depth: int) -> Tree:
+        if not isinstance(node, Split):
+            return node
+        children = tuple(at(child, depth + 1) for child in node.children)
+        place = height - 1 - depth
+        label = next(waiting[place]) if place < len(levels) else None
+        return Split(node.attribute, children) if label is None else Leaf(label)
+
+    return at(tree, 0)
+
+
+def heights(tree: Tree) -> int:
+    """Return how many levels have splits."""
+    return 1 + max(map(heights, tree.children)) if isinstance(tree, Split) else 0
+
+
+# The protocol.
+
+
+@dataclass(eq=False)
+class _Node:
+    """A node of the grown tree: own rows there by class, and how many held out its branch gets right."""
+
+    growing: Indices
+    held_out: Indices
+    right: int
+    children: Sequence[_Node] = ()
+
+
+def prune(
+    engine: Engine,
+    problem: Problem,
+    parts: Parts,
+    tree: Tree,
+    levels: tuple[Verdicts, ...] = (),
+    progress: Callable[[tuple[Verdicts, ...], int], object] = lambda levels, splits: None,
+) -> tuple[Verdicts, ...]:
+    """Return the verdicts on all splits, the deepest first, from those on the first `levels` of them.
+
+    `progress` is told before each level of the verdicts so far and the number of splits. `InputError` if this party
+    has more rows than agreed.
+    """
+    for place, splits in enumerate(_splits(problem, parts, tree)):
+        below = [sum(child.right for child in node.children) for node in splits]
+        if place == len(levels):
+            progress(levels, len(splits))
+            growing, held_out = (np.array([getattr(node, name) for node in splits]) for name in ("growing", "held_out"))
+            levels = (*levels, verdicts(engine, problem, growing, held_out - np.array(below)[:, None]))
+        for node, right, label in zip(splits, below, levels[place], strict=True):
+            node.right = right if label is None else int(node.held_out[label])
+    return levels
+
+
+def _splits(problem: Problem, parts: Parts, tree: Tree) -> list[list[_Node]]:
+    """Return the splits by depth, the deepest first, in reading order."""
+    leaves = zip(*(own_leaf_counts(problem, rows, tree) for rows in (parts.growing, parts.held_out)), strict=True)
+    by_depth: list[list[_Node]] = [[] for _ in range(heights(tree))]
+
+    def at(node: Tree, depth: int) -> _Node:
+        if isinstance(node, Leaf):
+            growing, held_out = next(leaves)
+            return _Node(growing, held_out, int(held_out[node.label]))
+        assert isinstance(node, Split)
+        children = [at(child, depth + 1) for child in node.children]
+        growing, held_out = (sum(getattr(child, name) for child in children) for name in ("growing", "held_out"))
+        by_depth[depth].append(_Node(growing, held_out, 0, children))
+        return by_depth[depth][-1]
+
+    at(tree, 0)
+    return by_depth[::-1]
+
+
+def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices) -> Verdicts:
+    """Return the verdicts on splits, opened, from this party's int64[splits, classes] of either kind of rows.
+
+    `growing` are its rows by class; `gains` how many more rows held out a leaf of the class gets right than the branch.
+    """
+    classes, width = problem.classes, problem.count_width
+    matrix = side_bits(gains.T.reshape(-1), problem.max_rows)
+    netlist = _netlist(classes, width, len(matrix), engine.form)
+    with engine.session.phase("holdout"):
+        counts = count_inputs(engine, growing.T, width)
+        starts = range(0, gains.size, len(gains))
+        sides = [side.take(slice(i, i + len(gains))) for side in engine.both(matrix) for i in starts]
+        (opened,) = engine.reveal(*engine.run(netlist, *counts, *sides))
+    decisions = Decisions.read(opened, classes, last=False)
+    return tuple(int(c) if leaf else None for leaf, c in zip(decisions.leaves, decisions.labels, strict=True))
+
+
+@lru_cache(maxsize=32)
+def _netlist(classes: int, count_width: int, gain_width: int, form: Form) -> Netlist:
+    """Return whether a split becomes a leaf, and its class then.
+
+    In: counts by class of party 0, of party 1, then their gains by class.
+    """
+    builder = Builder(form)
+    left, right = ([builder.input(count_width) for _ in range(classes)] for _ in range(2))
+    mine, theirs = ([builder.input(gain_width, signed=True) for _ in range(classes)] for _ in range(2))
+    label = greatest_sum(left, right)
+    leaf = any_of([(label == c) & reached(mine[c], theirs[c]) for c in range(classes)])
+    builder.output([leaf, *(wire & leaf for wire in label)])
+    return builder.build()
