@@ -65,10 +65,11 @@ def schema_command(
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
-    The proposal shows which values occur in this file, never how often. With --merge it is what both parties'
-    proposals need: the columns that both have, with the values of either, the wider bounds and the edges of both; what
-    they disagree on is named. Each party merges the other's into its own and gets the same: compare the digests. With
-    --edges columns of numbers are counted between the edges that both parties' rows have been found to have.
+    The file's cells are the categories already: a raw table goes through `smc prepare`. The proposal shows which values
+    occur in this file, never how often. With --merge it is what both parties' proposals need: the columns that both
+    have, with the values of either, the wider bounds and the edges of both; what they disagree on is named. Each party
+    merges the other's into its own and gets the same: compare the digests. With --edges columns of numbers are counted
+    between the edges that both parties' rows have been found to have.
     """
     if (data is None) == (own_file is None):
         raise InputError("give --data, or with --merge or --edges --schema: one of the two")

@@ -59,6 +59,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("rules", {"columns": ["wind", "rain"], "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
     ("rules", {"columns": ["wind", "rain"], "support": 0.1, "confidence": 0.1, "most": 20, "max_rows": 40}, "typical"),
     ("rules", {"columns": ["wind", "rain", "play"], "first": 7, **NOISE}, "at most"),
+    ("rules", {"columns": ["rain"], "transaction": "visit", "support": 0.3, "k": 1, "max_rows": 40}, "typical"),
     ("scorecard", {"target": "play", **NOISE}, "exact"),
     ("test chi2", {"columns": ["rain", "play"], "max_rows": 40}, "exact"),
     ("test proportions", {"target": "play", "by": "wind", **NOISE}, "exact"),
@@ -110,7 +111,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Inputs]:
     def made(party: int, rows: list[tuple[str, ...]]) -> Inputs:
         path: Path = place / f"{party}.csv"
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([list(SCHEMA.attributes), *rows])
+            visits = [[*row, number // 2] for number, row in enumerate(rows)]  # two rows each
+            csv.writer(file).writerows([[*SCHEMA.attributes, "visit"], *visits])
         table = TableSettings.model_validate(
             {"source": str(path), "schema": str(place / "schema.toml"), "max_rows": 40}
         )
