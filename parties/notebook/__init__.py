@@ -12,6 +12,7 @@ with importing("parties.notebook"):
     from parties.notebook.estimator import JointID3Classifier
     from parties.notebook.evaluation import JointEvaluation
     from parties.notebook.forest import JointForestClassifier
+    from parties.notebook.inference import JointQuantile, JointRanking, JointTest
     from parties.notebook.pseudonymiser import Pseudonymiser
     from parties.notebook.rules import JointRules
     from parties.notebook.survival import JointLogRank, JointSurvival
@@ -25,8 +26,11 @@ __all__ = [
     "JointForestClassifier",
     "JointID3Classifier",
     "JointLogRank",
+    "JointQuantile",
+    "JointRanking",
     "JointRules",
     "JointSurvival",
+    "JointTest",
     "Preparer",
     "Pseudonymiser",
     "bin_labels",

@@ -45,7 +45,8 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
     """
     places = _places(task, columns)
     domains = [len(task.schema.attributes[column.name]) for column in columns]
-    return RowCounts(domains[:-1], domains[-1], np.stack(places[:-1], axis=1), places[-1])
+    rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # there may be no others
+    return RowCounts(domains[:-1], domains[-1], rows, places[-1])
 
 
 def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Sequence[Any]) -> InBaskets:

@@ -9,8 +9,9 @@ What is learnt, and what that leaks, is that of the kind of job; alone, the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 
@@ -37,7 +38,7 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
     `job_`, the node's job (None otherwise); `schema_`, the schema, where there is one.
     """
 
-    kind: ClassVar[type[BySchema]]
+    kind: Any  # of job, a class of `BySchema`
     schema: Schema | Path | str | None
     peer: Any
 
@@ -82,7 +83,7 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
         """Return the job's settings: the parameters that were given."""
         values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
         return {
-            name: list(value) if isinstance(value, tuple) else value
+            name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
             for name, value in values.items()
             if value is not None
         }

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import mutual_info_score, roc_auc_score
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff
 
-from parties.notebook import JointEvaluation, JointLogRank, JointSurvival
+from parties.notebook import JointEvaluation, JointLogRank, JointQuantile, JointRanking, JointSurvival, JointTest
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
 from smc.errors import InputError
@@ -94,6 +95,22 @@ def test_areas_are_scikit_learns(tmp_path: Path) -> None:
     assert judged.auc_["value"] == pytest.approx(roc_auc_score(FRAME.ill == "yes", FRAME.arm == "a"), abs=1e-6)
 
 
+def test_verdicts_quantiles_and_orders_are_scipys() -> None:
+    table = pandas.crosstab(FRAME.arm, FRAME.ill)
+    p = stats.chi2_contingency(table, correction=False).pvalue
+    for level in (min(0.5, p * 1.2), p / 1.2):
+        found = JointTest(SCHEMA, "chi2", columns=["arm", "ill"], level=level).fit(FRAME)
+        assert found.differ_ == (p < level)
+    assert JointTest(SCHEMA, "welch", column="months", by="arm").fit(FRAME).differ_
+    (median,) = {JointQuantile(SCHEMA, "months", 0.5, exact=True).fit(FRAME).document_["value"]}
+    assert median == np.quantile(FRAME.months, 0.5, method="inverted_cdf")
+    signs = Schema({"arm": ("a", "b"), "score": SCHEMA.attributes["score"], "ill": ("no", "yes")}, "ill")
+    told = clone(JointRanking(signs, "ill", measure="mi", first=1)).fit(FRAME)
+    informed = {name: mutual_info_score(FRAME[name], FRAME.ill) for name in ("arm", "score")}
+    assert told.order_ == [max(informed, key=lambda name: informed[name])]
+    assert list(told.transform(FRAME).columns) == told.order_
+
+
 class Node:
     """A node that answers with a report at once."""
 
@@ -130,6 +147,7 @@ def test_a_node_is_asked_with_what_was_given(monkeypatch: pytest.MonkeyPatch) ->
         (JointLogRank(SCHEMA, "months", "died", "arm", level=2.0), "level"),
         (JointEvaluation(SCHEMA, target="ill", epsilon=1), "name the column of scores, or give a model"),
         (JointEvaluation(SCHEMA, model="none.json", target="ill", epsilon=1), "none.json"),
+        (JointTest(SCHEMA, "t"), "test: is one of chi2, welch, proportions, trend, not 't'"),
         (JointSurvival(None, "months", "died", epsilon=1), "X and schema are needed"),
     ],
 )
