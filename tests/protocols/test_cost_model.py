@@ -156,8 +156,15 @@ def test_parts_cost_no_less_than_the_whole(profile: Profile, data: st.DataObject
     )
 
 
-@pytest.mark.parametrize("profile", PROFILES, ids=str)
-@pytest.mark.parametrize("rules", [Rules(k=3), Rules(t=0.5, against="public")], ids=str)
+@pytest.mark.parametrize(
+    ("profile", "rules"),
+    [
+        pytest.param(profile, rules, marks=pytest.mark.campaign if (place + turn) % 2 else ())
+        for place, profile in enumerate(PROFILES)
+        for turn, rules in enumerate((Rules(k=3), Rules(t=0.5, against="public")))
+    ],
+    ids=str,
+)
 def test_parts_of_a_large_tree_cost_a_little_more_than_the_whole(profile: Profile, rules: Rules) -> None:
     """The sessions that are counted apart have a beginning each; nothing else comes to it."""
     problem = Problem((8,) * 5, 3, 900, 0.05, rules=rules)

@@ -19,7 +19,7 @@ from protocols.openings import read_choices
 from protocols.rules import NO_RULES, Rules
 from smc.counting import forecast
 from smc.engines import Profile
-from tests.protocols.test_pruning import noisy, timeless
+from tests.support.noisy_rows import noisy, timeless
 
 
 def entropy(counts: Sequence[int]) -> float:

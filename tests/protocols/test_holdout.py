@@ -13,7 +13,7 @@ from protocols.counts import RowCounts
 from protocols.edges import Asked, Questions
 from protocols.holdout import Parts, heights, parted, prune, pruned
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
-from tests.protocols.test_pruning import answers, noisy
+from tests.support.noisy_rows import answers, noisy
 
 
 def reduced(tree: Tree, growing: np.ndarray, held_out: np.ndarray) -> tuple[Tree, int]:

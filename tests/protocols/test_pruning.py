@@ -27,7 +27,7 @@ from protocols.rules import NO_RULES, Rules
 from protocols.tree import Forest, cut, encode
 from smc.counting import forecast
 from smc.engines import Profile
-from smc.meter import Cost, Meter
+from tests.support.noisy_rows import answers, noisy, timeless
 
 PRUNES: tuple[Prune, ...] = get_args(Prune)
 RULES = [NO_RULES, Rules(k=3), Rules(k=4, against="public"), Rules(l=1.4, diversity="entropy", against="public")]
@@ -128,20 +128,6 @@ def counts_of(problem: Problem, rows: np.ndarray, party: int, questions: Questio
     return counts if questions is None else Asked(counts, questions)
 
 
-def answers(questions: Questions, rows: np.ndarray) -> np.ndarray:
-    """The rows by questions instead of columns."""
-    asked = [rows[:, column] >= edge if edge else rows[:, column] for column, edge in questions.asked]
-    return np.column_stack([*asked, rows[:, -2:]]).astype(np.int64)
-
-
-def noisy(rows: int, seed: int, classes: int = 2) -> np.ndarray:
-    """Four columns of which two say the class, but for a fifth of the rows; then owner and class."""
-    rng = np.random.default_rng(seed)
-    table = rng.integers(0, [3, 2, 4, 2, 2, classes], (rows, 6))
-    table[:, -1] = np.where(rng.random(rows) < 0.2, table[:, -1], (table[:, 0] + table[:, 1]) % classes)
-    return table
-
-
 @slow
 @pytest.mark.parametrize("name", ["clear", "yao", "gmw", "mixed", "lean"])
 @settings(max_examples=12)
@@ -240,10 +226,6 @@ def test_trees_of_a_forest_are_pruned_alike(play, prune: Prune, criterion: Any) 
 
 def encoded(tree: Tree) -> str:
     return json.dumps(encode(tree))
-
-
-def timeless(meter: Meter) -> dict[str, Cost]:
-    return {path: replace(cost, seconds=0) for path, cost in meter.phases.items()}
 
 
 @slow

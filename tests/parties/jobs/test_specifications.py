@@ -317,6 +317,7 @@ def test_the_peer_reads_the_same_task(
         "attributes",
         "objective",
         "rate",
+        "rounds",
         "delta",
     }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:

@@ -279,7 +279,7 @@ def test_bad_settings_are_refused_in_a_line(fields: dict[str, Any], line: str) -
 
 def test_a_constant_target_and_too_many_bins_are_refused() -> None:
     constant = Schema({"age": ("1", "2"), "ill": ("no",)}, "ill")
-    with pytest.raises(InputError, match="has 1 classes"):
+    with pytest.raises(InputError, match="has 1 class;"):
         Boost.canonical(BoostSettings(exact=True), constant)
     wide = Schema({"code": tuple(map(str, range(300))), "ill": ("no", "yes")}, "ill")
     with pytest.raises(InputError, match="'code' has 300 values, at most 256"):
