@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity bench-derived bench-forests bench-boosting docs
+	bench-synthesis bench-sensitivity bench-derived bench-forests bench-boosting bench-pruning docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -80,6 +80,9 @@ bench-forests: $(STAMP)
 
 bench-boosting: $(STAMP)
 	$(BIN)/python -m benchmarks.boosting --data ../shared/data --out benchmarks/results/boosting.json
+
+bench-pruning: $(STAMP)
+	$(BIN)/python -m benchmarks.pruning --out benchmarks/results/pruning.json
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

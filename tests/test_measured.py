@@ -91,3 +91,9 @@ def test_forests_beside_scikit_learn() -> None:
     from benchmarks.forests import markdown
 
     assert markdown(results("forests")["results"]) in (ROOT / "docs" / "protocols.md").read_text()
+
+
+def test_pruned_trees_beside_scikit_learn() -> None:
+    from benchmarks.pruning import markdown
+
+    assert markdown(results("pruning")["results"]) in (ROOT / "docs" / "protocols.md").read_text()
