@@ -48,20 +48,7 @@ class JointEvaluation(JointStudy):
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.scores = scores
-        self.model = model
-        self.target = target
-        self.target_value = target_value
-        self.bins = bins
-        self.by = by
-        self.cutoff = cutoff
-        self.where = where
-        self.epsilon = epsilon
-        self.exact = exact
-        self.adjacency = adjacency
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     @override
     def _settings(self) -> dict[str, Any]:

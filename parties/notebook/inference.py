@@ -38,6 +38,8 @@ class JointTest(JointStudy):
     After `fit`: `differ_`, the verdict; for others see `JointStudy`.
     """
 
+    test: str
+
     def __init__(
         self,
         schema: Schema | Path | str | None = None,
@@ -56,20 +58,7 @@ class JointTest(JointStudy):
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.test = test
-        self.columns = columns
-        self.column = column
-        self.target = target
-        self.value = value
-        self.by = by
-        self.alternative = alternative
-        self.level = level
-        self.where = where
-        self.epsilon = epsilon
-        self.adjacency = adjacency
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     @property
     def kind(self) -> Any:
@@ -112,16 +101,7 @@ class JointQuantile(JointStudy):
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.column = column
-        self.at = at
-        self.round_to = round_to
-        self.where = where
-        self.epsilon = epsilon
-        self.exact = exact
-        self.adjacency = adjacency
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
 
 class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
@@ -146,14 +126,7 @@ class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.target = target
-        self.columns = columns
-        self.measure = measure
-        self.first = first
-        self.where = where
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     def transform(self, X: Any) -> Any:
         """Return the columns of a frame that were told, in their order. `InputError` if one is missing."""

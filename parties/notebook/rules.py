@@ -41,6 +41,8 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
 
     kind = AssociationRules
 
+    transaction: str | None
+
     def __init__(
         self,
         schema: Schema | Path | str | None = None,
@@ -60,21 +62,7 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.columns = columns
-        self.transaction = transaction
-        self.support = support
-        self.confidence = confidence
-        self.lift = lift
-        self.max_length = max_length
-        self.k = k
-        self.show = show
-        self.most = most
-        self.epsilon = epsilon
-        self.first = first
-        self.adjacency = adjacency
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     @override
     def _rows_of(self, task: BySchema, frame: Any) -> Any:

@@ -9,7 +9,7 @@ What is learnt, and what that leaks, is that of the kind of job; alone, the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -78,6 +78,11 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
         counts = self._rows_of(task, categories.named_frame(X))
         state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
+
+    def _keep(self, parameters: Mapping[str, Any]) -> None:
+        """Set each parameter of the class as scikit-learn asks for it: under its name, as it is."""
+        for name in self._get_param_names():
+            setattr(self, name, parameters[name])
 
     def _settings(self) -> dict[str, Any]:
         """Return the job's settings: the parameters that were given."""

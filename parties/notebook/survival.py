@@ -47,17 +47,7 @@ class JointSurvival(JointStudy):
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.time = time
-        self.event = event
-        self.arm = arm
-        self.event_value = event_value
-        self.where = where
-        self.epsilon = epsilon
-        self.exact = exact
-        self.adjacency = adjacency
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves with their intervals on matplotlib's axes, or on new ones; returns them."""
@@ -109,15 +99,7 @@ class JointLogRank(JointStudy):
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.time = time
-        self.event = event
-        self.arm = arm
-        self.event_value = event_value
-        self.level = level
-        self.where = where
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointLogRank:
