@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
@@ -24,6 +24,7 @@ from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.models.boosted import BoostedModel, Margins, xgboost_text
 from parties.notebook import coded
+from parties.notebook.study import JointEstimator
 from parties.tables import categories
 from parties.tables import schema as schemas
 from parties.tables.delimited import Columns
@@ -41,7 +42,7 @@ PARAMETERS = (
 Own = TypeVar("Own", bound="_JointBoost")
 
 
-class _JointBoost(BaseEstimator):  # type: ignore[misc]
+class _JointBoost(JointEstimator):
     """What the classifier and the regressor share.
 
     Parameters. `schema`: the public schema, a file or a `Schema`, which a node has itself; others as for `smc boost`,
@@ -53,6 +54,8 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
     """
 
     _squared = False
+    schema: Schema | Path | str | None
+    reg_lambda: float
 
     def __init__(
         self,
@@ -72,20 +75,7 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         max_rows: int | None = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
-        self.schema = schema
-        self.target = target
-        self.rounds = rounds
-        self.depth = depth
-        self.bins = bins
-        self.rate = rate
-        self.reg_lambda = reg_lambda
-        self.gamma = gamma
-        self.min_child_weight = min_child_weight
-        self.epsilon = epsilon
-        self.delta = delta
-        self.exact = exact
-        self.max_rows = max_rows
-        self.peer = peer
+        self._keep(locals())
 
     def fit(
         self: Own,
@@ -144,17 +134,6 @@ class _JointBoost(BaseEstimator):  # type: ignore[misc]
         columns = coded.columns_of(X, tuple(self.model_.columns))
         cells = {column.name: [categories.spell(cell) for cell in column.cells] for column in columns}
         return self.model_.margins(Columns(Path("X"), cells, range(len(columns[0].cells)), unit="row"))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
-    def __sklearn_clone__(self: Own) -> Own:
-        return type(self)(**self.get_params(deep=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: it predicts, but it does not carry the way to one's node.
-        state = super().__getstate__()
-        return {**state, "peer": None} if hasattr(self.peer, "submit") else state
 
 
 class JointBoostClassifier(ClassifierMixin, _JointBoost):  # type: ignore[misc]

@@ -27,11 +27,34 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
+Alike = TypeVar("Alike", bound="JointEstimator")
 Own = TypeVar("Own", bound="JointStudy")
 NOT_SETTINGS = ("schema", "peer")  # of the parameters
 
 
-class JointStudy(BaseEstimator):  # type: ignore[misc]
+class JointEstimator(BaseEstimator):  # type: ignore[misc]
+    """What learns from joint data: its parameters, and once `document_` is there its result."""
+
+    peer: Any
+
+    def _keep(self, parameters: Mapping[str, Any]) -> None:
+        """Set each parameter of the class as scikit-learn asks for it: under its name, as it is."""
+        for name in self._get_param_names():
+            setattr(self, name, parameters[name])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "document_")
+
+    def __sklearn_clone__(self: Alike) -> Alike:
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: it has its result, but it does not carry the way to one's node.
+        state = super().__getstate__()
+        return {**state, "peer": None} if hasattr(self.peer, "submit") else state
+
+
+class JointStudy(JointEstimator):
     """A kind of job on rows; a subclass has its parameters, which are those of its settings but for `schema`, `peer`.
 
     After `fit`: `document_`, the content of the job's JSON file; `cost_`, what the conversation cost (None alone);
@@ -40,7 +63,6 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
 
     kind: Any  # of job, a class of `BySchema`
     schema: Schema | Path | str | None
-    peer: Any
 
     def fit(
         self: Own,
@@ -79,11 +101,6 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
         state, self.cost_ = coded.learnt(task, counts, self.peer)
         return self._take(task.document(state), agreed)
 
-    def _keep(self, parameters: Mapping[str, Any]) -> None:
-        """Set each parameter of the class as scikit-learn asks for it: under its name, as it is."""
-        for name in self._get_param_names():
-            setattr(self, name, parameters[name])
-
     def _settings(self) -> dict[str, Any]:
         """Return the job's settings: the parameters that were given."""
         values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
@@ -105,14 +122,3 @@ class JointStudy(BaseEstimator):  # type: ignore[misc]
     def _repr_svg_(self) -> str | None:
         """Return the result as a picture, for whatever shows pictures; None before fit, and of what has none."""
         return self.kind.picture(self.document_) if self.__sklearn_is_fitted__() else None
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "document_")
-
-    def __sklearn_clone__(self: Own) -> Own:
-        return type(self)(**self.get_params(deep=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What is pickled travels: it has its result, but it does not carry the way to one's node.
-        state = super().__getstate__()
-        return {**state, "peer": None} if hasattr(self.peer, "submit") else state

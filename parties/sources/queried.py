@@ -127,10 +127,7 @@ class QueriedSource(Source):
             raise self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
         order = exp.Order(expressions=[exp.Ordered(this=name.copy())])
         number = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=order).as_("basket")
-        cells = [
-            exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))]).as_(column)
-            for cell, column in zip(self._cells, self._names, strict=True)
-        ]
+        cells = [_placed(cell).as_(column) for cell, column in zip(self._cells, self._names, strict=True)]
         lines = [
             np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
             for batch in self._engine.batches(exp.Select().select(number, *cells).from_(rows.copy()).distinct())
@@ -156,10 +153,7 @@ class QueriedSource(Source):
         numbers = [cell.number for cell in self._cells]
         if self._unplaced is None:
             cells = [
-                exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))])
-                if number is None
-                else number
-                for cell, number in zip(self._cells, numbers, strict=True)
+                _placed(cell) if number is None else number for cell, number in zip(self._cells, numbers, strict=True)
             ]
             cells = [cell.as_(name) for cell, name in zip(cells, self._names, strict=True)]
             rows = exp.Select().select(*cells).from_(self._table.subquery("t"))
@@ -207,3 +201,8 @@ class QueriedSource(Source):
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:
             raise InputError(f"{self._where(rule)}: {error}") from None
+
+
+def _placed(cell: Cell) -> exp.Coalesce:
+    """Return the index of a cell's category, -1 of a value that is not in the schema."""
+    return exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))])
