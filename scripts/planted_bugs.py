@@ -307,6 +307,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/conversion.py",
+        ("tests/parties/jobs/test_conversion.py",),
+        [
+            ("(1 - 1 / a).ln() - (", "-("),
+            ("decimal(delta).ln() + a.ln()", "decimal(delta).ln()"),
+            ("low += third", "low += 2 * third"),
+            ("delta)) / decimal(order)", "delta)) / decimal(order - 1)"),
+        ],
+    ),
+    (
         "parties/jobs/release/noise.py",
         ("tests/parties/jobs/release/test_noise.py", *QUESTIONS),
         [
