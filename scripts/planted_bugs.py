@@ -363,10 +363,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/mean.py",
         QUESTIONS,
         [
-            ("HALF = Fraction(1, 2)", "HALF = Fraction(1)"),
-            ("self.noise(min(many, 2) if self.replaced else 1, HALF)", "self.noise(1, HALF)"),
-            ("self.replaced else 1, HALF)", "self.replaced else 1)"),
-            ("values.centred.change(self.replaced, many)", "values.centred.change(False, many)"),
+            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(span)"),
+            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(2 if self.replaced else 1)"),
+            ("dtype=np.int64) * span - above", "dtype=np.int64) - above"),
         ],
     ),
     (
