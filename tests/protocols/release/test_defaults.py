@@ -45,19 +45,6 @@ def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsil
     assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
 
 
-@pytest.mark.parametrize(("rows", "quality"), [(240, "gini"), (239, "max"), (10**5, "gini"), (10**7, "max")])
-def test_gini_is_chosen_when_there_is_epsilon_enough_for_each_attribute_and_it_can_be_computed(
-    rows: int, quality: str
-) -> None:
-    assert chosen(rows, Fraction(1), (2,) * 6, 2).quality == quality
-
-
-def test_what_is_given_is_kept() -> None:
-    defaults = chosen(10**6, Fraction(1), (2, 2, 2), 2, quality="max", depth=1)
-    assert (defaults.quality, defaults.depth) == ("max", 1)
-    assert defaults.split(Fraction(1)) == (Fraction(1, 2), Fraction(1, 2))
-
-
 def test_a_tree_of_one_leaf_spends_all_at_the_leaf() -> None:
     assert chosen(1, Fraction("0.3"), (2, 2), 2).split(Fraction("0.3")) == (0, Fraction("0.3"))
 
