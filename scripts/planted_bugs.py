@@ -395,10 +395,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/release/naive_bayes.py",
-        QUESTIONS,
+        ("tests/parties/jobs/release/test_naive_bayes.py", *QUESTIONS),
         [
-            ("self.noise((1 + len(columns)) * (2", "self.noise(len(columns) * (2"),
-            ("(1 + len(columns)) * (2 if self.replaced else 1)", "1 + len(columns)"),
+            ("self.noise(len(columns) * (2", "self.noise(1 * (2"),
+            ("len(columns) * (2 if self.replaced else 1)", "len(columns)"),
+            ("shares = [1 / size for", "shares = [size for"),
+            ("(by_class - table.sum(axis=0)) / len(table)", "(by_class - table.sum(axis=0))"),
+            ("if 2 * gaussian.variance", "if gaussian.variance"),
         ],
     ),
     (

@@ -66,7 +66,7 @@ def top(promise: Promise) -> Mechanism:
 
 
 def naive_bayes(promise: Promise) -> Mechanism:
-    """Return a naive Bayes classifier of two columns: a row counts three times."""
+    """Return a naive Bayes classifier of two columns: a row counts twice."""
     task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     return _mechanism("naive-bayes", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
