@@ -2,14 +2,15 @@
 
 Every level and the leaves get the same share, epsilon / (depth + 1) each. N rows that are split d times by attributes
 of v values (the geometric mean of the domains) leave N / v^d to a leaf, and a leaf's class is found when it has enough
-rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`. "stop" is
+rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`, or 1 if that
+of one level is at least `ROWS_OF_ONE_LEVEL`: a tree of one leaf says nothing that is worth its epsilon. "stop" is
 always on: it costs a few points of accuracy where N is known well, and saves the tree where the bound is far above N.
 Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
 
-The constant comes from `benchmarks/private_trees`, which measures on public tables that the depth is never far from the
-best one. The quality is `max` unless another is asked for: Gini's impurity tells more and takes twice the noise, and of
-the tables measured it is better on one only, where few splits change a majority. The arithmetic is exact, so that both
-parties find the same.
+The constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
+the best one. The quality is `max` unless another is asked for: Gini's impurity tells more and takes twice the noise,
+and of the tables measured it is better on one only, where few splits change a majority. The arithmetic is exact, so
+that both parties find the same.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from fractions import Fraction
 from smc.errors import InputError
 
 MOST_DEPTH = 5
-ROWS_PER_LEAF = 3  # times the leaf's epsilon
+ROWS_PER_LEAF = Fraction(3)  # times the leaf's epsilon
+ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,11 @@ def chosen(max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: 
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...]) -> int:
-    """Return the greatest d with rows / v^d / (d + 1) >= `ROWS_PER_LEAF`; v^n is the product of n domains."""
-    possible = range(1, min(MOST_DEPTH, len(domains)) + 1)
+    """Return the greatest d with rows / v^d / (d + 1) as large as it must be; v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
-    return max((d for d in possible if (rows / (d + 1) / ROWS_PER_LEAF) ** number >= cells**d), default=0)
+
+    def fits(depth: int) -> bool:
+        least = ROWS_OF_ONE_LEVEL if depth == 1 else ROWS_PER_LEAF
+        return (rows / (depth + 1) / least) ** number >= cells**depth
+
+    return max(filter(fits, range(1, min(MOST_DEPTH, number) + 1)), default=0)
