@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.private_trees.tables import Table
 from benchmarks.regression.__main__ import EPSILONS, render
-from benchmarks.regression.simulation import gradient, output, rows_of, task
+from benchmarks.regression.simulation import Split, gradient, output, rows_of, task
 from smc.engines import make_engine
 from smc.local import run_local
 from tests.support.places import ROOT
@@ -37,6 +37,7 @@ def test_what_is_simulated_is_what_the_protocol_opens(method: str) -> None:
     simulated = (gradient if method == "gradient" else output)(made)(parts[0], parts[1], rng)
     assert simulated == pytest.approx(made.method.weights(opened), abs=0.15)
     assert np.linalg.norm(simulated) > 0.5
+    assert Split(table).accuracy((gradient if method == "gradient" else output)(made), 1) > 0.72  # type: ignore[operator]
 
 
 def test_the_recorded_figures_are_within_the_goals() -> None:

@@ -41,7 +41,7 @@ def test_more_rows_or_more_epsilon_never_make_it_shallower_nor_larger_domains_de
     [(500, "0.1", 1), (499, "0.1", 0), (9_000, "0.1", 2), (8_999, "0.1", 1), (1_200, "10", 3), (10**8, "10", 5)],
 )
 def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsilon: str, depth: int) -> None:
-    """Attributes of 1, 100, 10, 5 and 20 values are of 10 on the average: 3 * 10^d (d + 1) rows * epsilon, 50 for one."""
+    """Attributes of 1, 100, 10, 5 and 20 values are of 10 on the average: 3 * 10^d (d + 1) rows * epsilon; 50 for 1."""
     assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
 
 
