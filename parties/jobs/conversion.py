@@ -41,8 +41,8 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
         low, high = (beyond.ln() for beyond in _ORDERS)
         for _ in range(_STEPS):
             third = (high - low) / 3
-            one, other = _order(low + third), _order(high - third)
-            if _allowed(one, epsilon, delta) < _allowed(other, epsilon, delta):
+            nearer, farther = _order(low + third), _order(high - third)
+            if _allowed(nearer, epsilon, delta) < _allowed(farther, epsilon, delta):
                 low += third
             else:
                 high -= third
