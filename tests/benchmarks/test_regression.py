@@ -53,7 +53,7 @@ def test_the_recorded_figures_are_within_the_goals() -> None:
 
 def test_the_document_says_what_was_recorded() -> None:
     text = (ROOT / "docs" / "regression.md").read_text()
-    lines = dict(re.findall(r"^\| ([a-z][^|]+) \| ([0-9. |]+) \|$", text, re.MULTILINE))
+    lines = dict(re.findall(r"^\| ([a-z][^|]+) \| ([0-9. |refusd]+) \|$", text, re.MULTILINE))
     by_epsilon, theirs = FOUND["epsilon"].values(), FOUND["diffprivlib"]
 
     def best(name: str) -> list[float]:
@@ -68,5 +68,5 @@ def test_the_document_says_what_was_recorded() -> None:
         "diffprivlib, its default C": [next(a for e, c, a in theirs if (e, c) == (x, 1.0)) for x in EPSILONS],
     }
     for name, accuracies in expected.items():
-        told = [float(one) for one in lines[name].split(" | ")]
+        told = [0.0 if one == "refused" else float(one) for one in lines[name].split(" | ")]
         assert told == pytest.approx(accuracies, abs=0.0006), name
