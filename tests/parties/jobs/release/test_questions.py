@@ -132,6 +132,7 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
         ("table", {"by": ("sex", "age")}),
         ("sum", {"column": "visits", "by": ("sex",)}),
         ("mean", {"column": "visits"}),
+        ("deviation", {"column": "visits"}),
         ("naive-bayes", {}),
         ("marginals", {"ways": 3}),
     ]
@@ -165,6 +166,7 @@ SUMS: list[tuple[str, dict[str, Any]]] = [
     ("sum", {"column": "visits"}),
     ("sum", {"column": "visits", "by": ("age", "sex")}),
     ("sum", {"column": "visits", "where": "visits in [2, 3.5]"}),
+    ("deviation", {"column": "visits"}),
     ("mean", {"column": "visits"}),
     ("mean", {"column": "visits", "by": ("sex",), "where": "age != old"}),
     ("naive-bayes", {}),
@@ -239,6 +241,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "table": {"by": ("age", "outcome")},
     "sum": {"column": "visits"},
     "mean": {"column": "visits", "by": ("sex",)},
+    "deviation": {"column": "visits", "by": ("sex",)},
     "median": {"column": "visits", "by": ("sex",)},
     "top": {"column": "age", "first": 2},
     "naive-bayes": {"delta": 1e-6},
