@@ -77,6 +77,14 @@ def test_exact_answers_are_those_of_counting(
     for (cell, mean), (other, expected) in zip(told(answer("mean", column="visits", **groups)), inputs, strict=True):
         assert cell == other
         assert mean == expected if expected is None else mean == pytest.approx(expected)
+    spread = by_group(
+        rows, where, by, lambda part: statistics.pstdev(map(float, numbers(part))) if numbers(part) else None
+    )
+    for (cell, deviation), (other, expected) in zip(
+        told(answer("deviation", column="visits", **groups)), spread, strict=True
+    ):
+        assert cell == other
+        assert deviation == expected if expected is None else deviation == pytest.approx(expected, abs=1e-9)
     columns = by or ("age",)
     table = answer("table", by=columns)
     assert told(table) == by_group(rows, where, columns, len)
