@@ -29,6 +29,7 @@ from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.numbers import BitHistogram, OneBitMean
 from parties.alone.local.rappor import Rappor
 from parties.alone.local.sketch import CountMeanSketch
+from parties.alone.local.subset import SubsetSelection
 from parties.alone.local.unary import UnaryEncoding
 from parties.base import files, pictures
 from parties.bench import machine
@@ -147,14 +148,15 @@ def picture() -> str:
             axes.grid(color=pictures.RULE, linewidth=0.3)
         panels[0].set_ylabel("deviation, % of people")
         panels[1].legend(frameon=False)
-        return pictures.svg(figure, Title="Deviation against epsilon for direct, unary and Hadamard responses")
+        return pictures.svg(figure, Title="Deviation against epsilon for direct, unary, subset and Hadamard responses")
 
 
-COLOURS = tuple(pictures.PALETTE[i] for i in (6, 1, 5, 2))
+COLOURS = tuple(pictures.PALETTE[i] for i in (6, 1, 5, 3, 2))
 LINES: dict[str, Callable[[tuple[str, ...], float], Mechanism]] = {
     "direct": DirectResponse,
     "unary, symmetric": lambda names, epsilon: UnaryEncoding(names, epsilon, optimised=False),
     "unary, optimised": UnaryEncoding,
+    "subset": SubsetSelection,
     "hadamard": HadamardResponse,
 }
 

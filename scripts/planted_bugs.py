@@ -642,6 +642,25 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/local/subset.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
+        [
+            ("self.size * math.exp(self.requested_epsilon)", "self.size * math.exp(2 * self.requested_epsilon)"),
+            ("chosen[rows[true], order[true, self.size - 1]] = False", "pass"),
+            ("np.iinfo(np.uint64).max  #", "0  #"),
+        ],
+    ),
+    (
+        "parties/alone/local/piecewise.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
+        [
+            ("self.window * math.exp(self.requested_epsilon)", "self.window * math.exp(2 * self.requested_epsilon)"),
+            ("np.where(other >= points, self.window, 0)", "np.where(other >= points, self.window - 1, 0)"),
+            ("np.floor(share), self.steps - 1)", "np.floor(share), self.steps - 2)"),
+            ("weights[: self.window] = self._inside", "weights[: self.window] = self._outside"),
+        ],
+    ),
+    (
         "parties/alone/local/hadamard.py",
         ("tests/parties/alone/local/test_mechanisms.py",),
         [

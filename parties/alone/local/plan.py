@@ -1,7 +1,7 @@
 """How a question is answered, `local.toml`: devices and collectors have the same file, and it is public.
 
     question = "home page"
-    mechanism = "rappor"     # direct, unary, hadamard; mean, histogram; rappor, sketch
+    mechanism = "rappor"     # direct, unary, subset, hadamard; mean, piecewise, histogram; rappor, sketch
     bits = 128
     hashes = 2
     cohorts = 8
@@ -9,10 +9,10 @@
     p = 0.5
     q = 0.75
 
-    direct, unary, hadamard   values, epsilon; unary: optimised = false for the symmetric form
-    mean, histogram           low, high, epsilon; histogram: buckets, told
-    rappor                    as above
-    sketch                    rows, bits, epsilon
+    direct, unary, subset, hadamard   values, epsilon; unary: optimised = false for the symmetric form
+    mean, piecewise, histogram        low, high, epsilon; piecewise: steps; histogram: buckets, told
+    rappor                            as above
+    sketch                            rows, bits, epsilon
 
 memoise = false draws each report afresh: then `reports` must say how many a device sends at most, and each is charged.
 """

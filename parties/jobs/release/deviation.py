@@ -94,7 +94,7 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
                 high = _root(_share((squares + reach) / (total - 3 * reach)), wide)
         if noise is not None:
             unit = values.from_zero.unit**2
-            answer |= {"low": low, "high": high, "noisy": [plain(one * unit) for one in (first, second, third)]}
+            answer |= {"low": low, "high": high, "noisy": [plain(opened * unit) for opened in (first, second, third)]}
         answers.append(answer)
     return answers
 

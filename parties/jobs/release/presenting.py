@@ -96,7 +96,7 @@ def _answers(document: Document) -> list[str]:
     if "mean" in numbers[0]:
         columns = [
             [*column, mean]
-            for column, mean in zip(columns, ["mean", *(amount(one["mean"]) for one in numbers)], strict=True)
+            for column, mean in zip(columns, ["mean", *(amount(answer["mean"]) for answer in numbers)], strict=True)
         ]
     lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:

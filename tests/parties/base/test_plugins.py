@@ -87,7 +87,17 @@ def test_what_is_broken_says_so_when_it_is_asked_for(
 
 
 def test_ours_are_all_there() -> None:
-    assert MECHANISMS.names() == ("direct", "hadamard", "histogram", "mean", "rappor", "sketch", "unary")
+    assert MECHANISMS.names() == (
+        "direct",
+        "hadamard",
+        "histogram",
+        "mean",
+        "piecewise",
+        "rappor",
+        "sketch",
+        "subset",
+        "unary",
+    )
     assert MODELS.names() == (
         *("entropy-l-diversity", "k-anonymity", "l-diversity", "negative-disclosure", "positive-disclosure"),
         *("presence", "recursive-l-diversity", "t-closeness"),

@@ -20,8 +20,10 @@ from parties.alone.local.hashing import all_places, digests
 from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.numbers import BitHistogram, OneBitMean
 from parties.alone.local.packing import from_bytes, unpack
+from parties.alone.local.piecewise import PiecewiseMean
 from parties.alone.local.rappor import Rappor
 from parties.alone.local.sketch import CountMeanSketch
+from parties.alone.local.subset import SubsetSelection
 from parties.alone.local.unary import UnaryEncoding
 from parties.checking.statistics.losses import examine
 from smc.primitives.prg import Prg
@@ -63,6 +65,8 @@ WHOLE: list[tuple[Mechanism, Any, Any]] = [  # and two values that are told apar
     (UnaryEncoding(NAMES, 3.0), 0, 3),
     (UnaryEncoding(NAMES, 3.0, optimised=False), 0, 3),
     (HadamardResponse(NAMES, 3.0), 0, 3),
+    (SubsetSelection(tuple("abcdefghijkl"), 1.0), 0, 3),
+    (PiecewiseMean(0.0, 8.0, 3.0, 8), -1000.0, 1000.0),
     (OneBitMean(0.0, 8.0, 3.0), -1000.0, 1000.0),  # moved to the bounds
     (OneBitMean(0.0, 8.0, 3.0, memoise=True), -1000.0, 1000.0),
     (BitHistogram(0.0, 4.0, 4, 1, 3.0), 0.5, 3.5),
@@ -154,6 +158,59 @@ def test_hadamard_response_prefers_its_half(size: int) -> None:
         truth = math.e / (math.e + 1)
         expected = np.where(matrix[value + 1] == 1, truth, 1 - truth) / (made.order / 2)
         assert near(said, expected, rows)
+
+
+@pytest.mark.parametrize(("size", "epsilon", "wanted"), [(12, 1.0, 3), (100, 1.0, 27), (5, 3.0, 1), (64, 3.0, 3)])
+def test_sets_of_categories_have_the_law_of_the_paper(size: int, epsilon: float, wanted: int) -> None:
+    """The true category with p, each other one with q; and the error of Ye and Barg's formula."""
+    made, rows = SubsetSelection(tuple(map(str, range(size))), epsilon), 20_000
+    assert made.size == wanted
+    said = bits(made.report(np.full(rows, 1), coins(rows, 4)), 0, size)
+    assert (said.sum(axis=1) == wanted).all()
+    odds = wanted * math.exp(epsilon) / (size - wanted)
+    truth = odds / (odds + 1)
+    expected = np.full(size, (truth * (wanted - 1) + (1 - truth) * wanted) / (size - 1))
+    other = expected[0]
+    expected[1] = truth
+    assert near(said.mean(axis=0), expected, rows)
+    assert epsilon - 1e-5 < made.epsilon <= epsilon
+    tally = np.append(np.round(expected * 10**9), 10**9).astype(np.int64)
+    variance = made.estimate(tally).deviations[0] ** 2 * 10**9
+    assert variance == pytest.approx(other * (1 - other) / (truth - other) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("steps", "epsilon"), [(2, 1.0), (7, 0.3), (16, 4.0), (1024, 2.0)])
+def test_places_on_a_grid_have_the_law_that_is_said(steps: int, epsilon: float) -> None:
+    """All words in turn would be 2^32 reports: the edges of each place's words are tried, and the law is their gaps."""
+    made = PiecewiseMean(-1.0, 1.0, epsilon, steps)
+    window, inside, outside = made.window, made._inside, made._outside
+    law = np.full((steps + 1, made.places), outside, dtype=np.int64)
+    for point in range(steps + 1):
+        law[point, point : point + window] = inside
+    assert (law.sum(axis=1) == 1 << 32).all()
+    assert made.epsilon == pytest.approx(math.log((law.max(axis=0) / law.min(axis=0)).max()), rel=1e-12)
+    assert epsilon - 1e-5 < made.epsilon <= epsilon
+    means = (law * np.arange(made.places)).sum(axis=1) / (1 << 32)
+    assert np.diff(means) == pytest.approx((inside.sum() - window * outside) / (1 << 32), rel=1e-9)
+    for point in (0, steps // 2, steps):
+        found = made.estimate(law[point])
+        assert found.values[0] == pytest.approx(2 * point / steps - 1, abs=1e-9)
+        rows = 200_000
+        reports = made.report(np.full(rows, 2 * point / steps - 1), coins(rows, point))
+        said = np.bincount(from_bytes(reports), minlength=made.places) / rows
+        assert near(said, law[point] / (1 << 32), rows)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0])
+def test_on_a_fine_grid_the_variance_is_the_papers(epsilon: float) -> None:
+    """t^2 / (e^(eps/2) - 1) + (e^(eps/2) + 3) / (3 (e^(eps/2) - 1)^2) for t in [-1, 1]; below Laplace's 8 / eps^2."""
+    made, half = PiecewiseMean(-1.0, 1.0, epsilon, 1 << 12), math.exp(epsilon / 2)
+    for t, point in ((0, 1 << 11), (1, 1 << 12)):
+        law = np.full(made.places, made._outside, dtype=np.int64)
+        law[point : point + made.window] = made._inside
+        variance = float(made.estimate(law).deviations[0]) ** 2 * (1 << 32)
+        assert variance == pytest.approx(t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2), rel=2e-3)
+        assert variance < 8 / epsilon**2
 
 
 def test_one_bit_is_a_sum_and_not_a_product() -> None:
@@ -285,7 +342,9 @@ def number_values(codes: Any, time: int) -> Any:
         (UnaryEncoding(NAMES, 1.0, optimised=False), code_values),
         (HadamardResponse(NAMES, 1.0), code_values),
         (BitHistogram(0.0, 50.0, 5, 2, 2.0), number_values),
+        (SubsetSelection(NAMES, 0.5), code_values),
         (OneBitMean(0.0, 50.0, 1.0), number_values),
+        (PiecewiseMean(0.0, 50.0, 1.0, 16), number_values),
         (CountMeanSketch(16, 64, 4.0), text_values),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Mechanism) else "",
@@ -295,7 +354,7 @@ def test_estimates_have_no_bias_and_the_deviation_that_they_state(
 ) -> None:
     """400 times 1,000 people, whose values are fixed: only coins differ."""
     codes, times = np.repeat(np.arange(5), (SHARES * 1000).astype(int)), 400
-    truth = np.array([(codes * 10.0 + 5).mean()]) if isinstance(made, OneBitMean) else SHARES
+    truth = np.array([(codes * 10.0 + 5).mean()]) if made.unit == "mean" else SHARES
     found = [
         made.estimate(
             made.tally(made.report(values(codes, i), coins(len(codes), 100 + i))), [f"{name}{i}" for name in NAMES]
