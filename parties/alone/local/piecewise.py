@@ -100,9 +100,9 @@ class PiecewiseMean(Mechanism):
         del candidates
         total, places = int(tally.sum()), np.arange(self.places)
         slope = (int(self._inside.sum()) - self.window * self._outside) / ONE
-        start = (
-            self._outside * int(places[self.window :].sum()) + int((self._inside * places[: self.window]).sum())
-        ) / ONE
+        weights = np.full(self.places, self._outside)
+        weights[: self.window] = self._inside  # of the lower bound
+        start = int((weights * places).sum()) / ONE
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.float64((tally * places).sum()) / total
             spread = np.sqrt(((tally * (places - mean) ** 2).sum() / total) / total)
