@@ -16,7 +16,7 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
-from parties.node.store import Record
+from parties.node.store import Record, withdrawals
 from parties.operator.budget import Exposure, Price, Simulation
 
 
@@ -182,6 +182,7 @@ class Accounts:
             and candidate.ours.proposal.tables == job.tables
             and candidate.ours.proposal.specification == job.specification
             and self._jobs.state(candidate) == "done"
+            and not withdrawals(candidate)
         )
         return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
 
