@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 # The demo needs the core alone; everything else the extras and the tools of development.
 CORE := $(VENV)/.installed-core
 STAMP := $(VENV)/.installed
-# As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
-PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
+# One worker more than cores, for some wait for processes; four at most. A file's tests stay together, for they share
+# their fixtures.
+WORKERS := $(shell cores=$$(nproc 2>/dev/null || echo 3); echo $$((cores < 4 ? cores + 1 : 4)))
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 # The tests are translated once, not at every run, whatever the shell says: a third of what `make quick` takes.
 unexport PYTHONDONTWRITEBYTECODE

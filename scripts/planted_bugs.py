@@ -307,6 +307,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/conversion.py",
+        ("tests/parties/jobs/test_conversion.py",),
+        [
+            ("(1 - 1 / a).ln() - (", "-("),
+            ("decimal(delta).ln() + a.ln()", "decimal(delta).ln()"),
+            ("low += third", "low += 2 * third"),
+            ("delta)) / decimal(order)", "delta)) / decimal(order - 1)"),
+        ],
+    ),
+    (
         "parties/jobs/release/noise.py",
         ("tests/parties/jobs/release/test_noise.py", *QUESTIONS),
         [
@@ -353,10 +363,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/mean.py",
         QUESTIONS,
         [
-            ("HALF = Fraction(1, 2)", "HALF = Fraction(1)"),
-            ("self.noise(min(many, 2) if self.replaced else 1, HALF)", "self.noise(1, HALF)"),
-            ("self.replaced else 1, HALF)", "self.replaced else 1)"),
-            ("values.centred.change(self.replaced, many)", "values.centred.change(False, many)"),
+            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(span)"),
+            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(2 if self.replaced else 1)"),
+            ("dtype=np.int64) * span - above", "dtype=np.int64) - above"),
         ],
     ),
     (
@@ -386,10 +395,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/release/naive_bayes.py",
-        QUESTIONS,
+        ("tests/parties/jobs/release/test_naive_bayes.py", *QUESTIONS),
         [
-            ("self.noise((1 + len(columns)) * (2", "self.noise(len(columns) * (2"),
-            ("(1 + len(columns)) * (2 if self.replaced else 1)", "1 + len(columns)"),
+            ("self.noise(len(columns) * (2", "self.noise(1 * (2"),
+            ("len(columns) * (2 if self.replaced else 1)", "len(columns)"),
+            ("shares = [1 / size for", "shares = [size for"),
+            ("(by_class - table.sum(axis=0)) / len(table)", "(by_class - table.sum(axis=0))"),
+            ("if 2 * gaussian.variance", "if gaussian.variance"),
         ],
     ),
     (

@@ -54,7 +54,7 @@ def measure(directory: Path, name: str) -> tuple[str, Table, Found]:
     """All cells of a table, and those that the defaults choose."""
     table = load(directory, name)
     wanted = dict.fromkeys(cells.grid() if name in COMPARED else cells.smaller_grid())
-    wanted |= dict.fromkeys(cell for _, _, _, cell in defaults(name, table))
+    wanted |= dict.fromkeys(cell for _, _, cell in defaults(name, table))
     return name, table, {cell: cells.measure(table, cell) for cell in wanted}
 
 
@@ -63,12 +63,11 @@ def epsilons(name: str) -> tuple[str, ...]:
     return cells.EPSILONS if name in COMPARED else cells.FEWER
 
 
-def defaults(name: str, table: Table) -> Iterable[tuple[str, int, str, Cell]]:
-    """Epsilon, looseness of the bound, "any" quality or `max` alone, and the cell that the defaults choose."""
+def defaults(name: str, table: Table) -> Iterable[tuple[str, int, Cell]]:
+    """Epsilon, looseness of the bound, and the cell that the defaults choose."""
     for epsilon in epsilons(name):
         for loose in LOOSE:
-            yield epsilon, loose, "any", cells.default(table, epsilon, loose)
-            yield epsilon, loose, "max", cells.default(table, epsilon, loose, "max")
+            yield epsilon, loose, cells.default(table, epsilon, loose)
 
 
 def best(found: Found, where: Callable[[Cell], bool]) -> Results:
@@ -93,7 +92,6 @@ def summary(name: str, table: Table, found: Found) -> Results:
     chosen = [
         {
             "bound": loose,
-            "qualities": qualities,
             "accuracy": found[cell].mean,
             "best depth": max(
                 [found[cell].mean]
@@ -102,7 +100,7 @@ def summary(name: str, table: Table, found: Found) -> Results:
             "best": by_epsilon[epsilon]["best"]["accuracy"],
         }
         | asdict(cell)
-        for epsilon, loose, qualities, cell in defaults(name, table)
+        for epsilon, loose, cell in defaults(name, table)
     ]
     return {
         "rows": len(table.labels),

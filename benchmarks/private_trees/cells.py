@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.private_trees.simulation import Ints, Settings, predict
 from benchmarks.private_trees.tables import Table, folds
+from parties.jobs.tree.settings import Id3Settings
 from protocols.release.defaults import chosen
 from protocols.release.tree_problem import Measure
 
@@ -81,10 +82,10 @@ def _trees(
         yield Cell(epsilon, depth, share, stop, quality)
 
 
-def default(table: Table, epsilon: str, looseness: int = 1, quality: Measure | None = None) -> Cell:
-    """What the protocol grows if it is told nothing but a bound `looseness` times the rows (and the quality)."""
-    found = chosen(table.bound * looseness, Fraction(epsilon), table.domains, table.classes, quality)
-    return Cell(epsilon, found.depth, "even", found.stop, found.quality)
+def default(table: Table, epsilon: str, looseness: int = 1) -> Cell:
+    """What `smc id3 --epsilon` grows if it is told nothing but a bound `looseness` times the rows."""
+    found = chosen(table.bound * looseness, Fraction(epsilon), table.domains, table.classes)
+    return Cell(epsilon, found.depth, "even", found.stop, Id3Settings().quality)
 
 
 def measure(table: Table, cell: Cell) -> Accuracy:

@@ -31,9 +31,7 @@ def render(document: Mapping[str, Any]) -> str:
 
 def _panel(axes: Any, table: Mapping[str, Any]) -> None:
     epsilons = [epsilon for epsilon in table["epsilon"] if epsilon != "inf"]
-    own = {
-        one["epsilon"]: one["accuracy"] for one in table["defaults"] if one["bound"] == 1 and one["qualities"] == "any"
-    }
+    own = {one["epsilon"]: one["accuracy"] for one in table["defaults"] if one["bound"] == 1}
     theirs = {epsilon: max(one[3] for one in table["diffprivlib"] if one[0] == epsilon) for epsilon in epsilons}
     lines: list[tuple[str, str, str, list[float]]] = [
         (

@@ -20,6 +20,7 @@ from parties.base.arrays import Floats
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
+from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -45,8 +46,8 @@ def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
 
 
 def rows_of(made: RegressJoint, table: Table) -> TrainingRows:
-    """A party's table as the job reads it."""
-    return made.own_rows(RowCounts(table.domains, table.classes, table.values, table.labels))
+    """A party's table as the job reads it, all at once: minimisers are found on all rows."""
+    return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.features)
 
 
 def gradient(made: RegressJoint) -> Fit:

@@ -10,8 +10,9 @@ from fractions import Fraction
 from parties.base.text import quoted
 from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
+from parties.jobs.conversion import rho_within
 from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, exact
-from parties.node.budget.composition import epsilon_at, rho_within
+from parties.node.budget.composition import epsilon_at
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.engines import Engine
 from smc.errors import InputError
@@ -49,7 +50,7 @@ class Promise:
     @property
     def rho(self) -> float:
         """The rho that a budget takes for epsilon at this delta."""
-        return rho_within(float(self.epsilon), exact(self.delta))
+        return float(rho_within(self.epsilon, exact(self.delta)))
 
 
 def concentrated(

@@ -66,17 +66,17 @@ def top(promise: Promise) -> Mechanism:
 
 
 def naive_bayes(promise: Promise) -> Mechanism:
-    """Return a naive Bayes classifier of two columns: a row counts three times."""
+    """Return a naive Bayes classifier of two columns: a row counts twice."""
     task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     return _mechanism("naive-bayes", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
 
 
 def mean(promise: Promise) -> Mechanism:
-    """Release means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
+    """Release means of two groups of numbers from 0 to 2, from what they are above and below their bounds."""
     task = _task(Mean, promise, _schema(g=2, x=3), column="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
-    return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), weighted(task.query.parts)))
+    return _mechanism("mean", tables, promise, sums(task.query.parts, wholes(task, tables), evidence.of_laplace))
 
 
 def marginals(promise: Promise) -> Mechanism:

@@ -1,15 +1,16 @@
-"""Depth, quality and split of epsilon of a private tree, from public numbers only: never from the rows.
+"""Depth and split of epsilon of a private tree, from public numbers only: never from the rows.
 
 Every level and the leaves get the same share, epsilon / (depth + 1) each. N rows that are split d times by attributes
 of v values (the geometric mean of the domains) leave N / v^d to a leaf, and a leaf's class is found when it has enough
-rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`. "stop" is
+rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`, or 1 if that
+of one level is at least `ROWS_OF_ONE_LEVEL`: a tree of one leaf says nothing that is worth its epsilon. "stop" is
 always on: it costs a few points of accuracy where N is known well, and saves the tree where the bound is far above N.
-Gini's impurity tells more than `max` and takes twice the noise: it is chosen where there is epsilon enough for each
-attribute, if it can be computed for so many rows. Depth 0 is a tree of one leaf, the noisy majority, which gets the
-whole epsilon.
+Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
 
-The two constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
-the best one. The arithmetic is exact, so that both parties find the same.
+The constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
+the best one. The quality is `max` unless another is asked for: Gini's impurity tells more and takes twice the noise,
+and of the tables measured it is better on one only, where few splits change a majority. The arithmetic is exact, so
+that both parties find the same.
 """
 
 from __future__ import annotations
@@ -18,13 +19,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from protocols.release.quality import QUALITIES
-from protocols.release.tree_problem import Measure
 from smc.errors import InputError
 
 MOST_DEPTH = 5
-ROWS_PER_LEAF = 3  # times the leaf's epsilon
-ROWS_FOR_GINI = 40  # times epsilon, for each attribute
+ROWS_PER_LEAF = Fraction(3)  # times the leaf's epsilon
+ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Defaults:
     depth: int
     leaf_share: Fraction
     stop: bool
-    quality: Measure
 
     def split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
@@ -42,41 +40,26 @@ class Defaults:
         return (levels / self.depth if self.depth else Fraction(0)), epsilon - levels
 
 
-def chosen(
-    max_rows: int,
-    epsilon: Fraction,
-    domains: tuple[int, ...],
-    classes: int,
-    quality: Measure | None = None,
-    depth: int | None = None,
-) -> Defaults:
+def chosen(max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int) -> Defaults:
     """Return the defaults for at most `max_rows` rows of both parties, attributes of `domains` values, `classes`
     classes.
 
-    `quality` and `depth` are kept if they are given. `InputError` for numbers that no table has.
+    `InputError` for numbers that no table has.
     """
-    if max_rows < 1 or epsilon <= 0 or classes < 1 or min(domains, default=1) < 1 or (depth or 0) < 0:
+    if max_rows < 1 or epsilon <= 0 or classes < 1 or min(domains, default=1) < 1:
         raise InputError(
-            f"no private tree has {max_rows} rows, domains {domains}, {classes} classes, "
-            f"epsilon {epsilon} and depth {depth}"
+            f"no private tree has {max_rows} rows, domains {domains}, {classes} classes and epsilon {epsilon}"
         )
-    if quality is None:
-        quality = "gini" if max_rows * epsilon >= ROWS_FOR_GINI * len(domains) and _gini_can(max_rows) else "max"
-    if depth is None:
-        depth = _depth(max_rows * epsilon, domains)
-    return Defaults(depth, Fraction(1, depth + 1), stop=True, quality=quality)
-
-
-def _gini_can(max_rows: int) -> bool:
-    try:
-        QUALITIES["gini"](max_rows).check()
-    except InputError:
-        return False
-    return True
+    depth = _depth(max_rows * epsilon, domains)
+    return Defaults(depth, Fraction(1, depth + 1), stop=True)
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...]) -> int:
-    """Return the greatest d with rows / v^d / (d + 1) >= `ROWS_PER_LEAF`; v^n is the product of n domains."""
-    possible = range(1, min(MOST_DEPTH, len(domains)) + 1)
+    """Return the greatest d with rows / v^d / (d + 1) as large as it must be; v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
-    return max((d for d in possible if (rows / (d + 1) / ROWS_PER_LEAF) ** number >= cells**d), default=0)
+
+    def fits(depth: int) -> bool:
+        least = ROWS_OF_ONE_LEVEL if depth == 1 else ROWS_PER_LEAF
+        return (rows / (depth + 1) / least) ** number >= cells**depth
+
+    return max(filter(fits, range(1, min(MOST_DEPTH, number) + 1)), default=0)

@@ -20,6 +20,7 @@ from tests.support.places import ROOT
 
 EXPLORING = bool(os.environ.get("SMC_CAMPAIGN"))
 ROUNDS = 10  # how often a campaign draws as many examples as a test says
+USUAL = 50  # examples of a test that does not say how many: the same fifty each time, in a campaign new hundreds
 UNHURRIED: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -33,7 +34,7 @@ def load_profile() -> None:
         settings.register_profile("new", derandomize=False, database=kept, print_blob=True, **UNHURRIED)
         settings.load_profile("new")
         return
-    settings.register_profile("same", derandomize=True, database=None, **UNHURRIED)
+    settings.register_profile("same", max_examples=USUAL, derandomize=True, database=None, **UNHURRIED)
     settings.load_profile("same")
     # There is no setting for it; tests/test_load.py sees when this has no effect any more.
     providers._get_local_constants = lambda: providers._local_constants

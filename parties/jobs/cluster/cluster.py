@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from protocols.release.clusters import Own, Rounds
     from smc.engines import Engine
 
+ON_GRID = 4  # columns at most, if no method is named: of eight a grid of 16,384 cells has three parts each
 GROWTH = Fraction(3, 2)  # of epsilon, from round to round
 
 
 class Cluster(Release):
     """Find k clusters of the rows of both parties. Both learn the same noisy centroids, and assign their own rows.
 
-    By one noisy count for each cell of a grid (--method grid), on which k-means runs without costing anything more; or
-    by rounds of k-means whose sums are noisy (in-process), which many columns need.
+    Of up to four columns by one noisy count for each cell of a grid (--method grid), on which k-means runs without
+    costing anything more; of more by rounds of k-means whose sums are noisy (in-process).
     """
 
     name = "cluster"
@@ -77,7 +78,9 @@ class Cluster(Release):
             key=lambda pair: order.index(pair[0]) if pair[0] in order else -1,
         )
         names, bounds = zip(*pairs, strict=True)
-        return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
+        method = settings.method or ("grid" if len(names) <= ON_GRID else "in-process")
+        update = {"columns": names, "bounds": bounds, "method": method}
+        return super().canonical(settings.model_copy(update=update), schema)
 
     @property
     @override

@@ -23,8 +23,11 @@ class ClusterSettings(DrawnSettings):
         "LOW:HIGH for each, in their order; never taken from the rows. What is outside is moved to the nearer bound",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
-    method: Literal["grid", "in-process"] = public(
-        "grid", "Method", "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters"
+    method: Literal["grid", "in-process"] | None = public(
+        None,
+        "Method",
+        "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters",
+        none="grid up to four columns, in-process beyond",
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
         None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"

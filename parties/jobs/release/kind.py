@@ -144,7 +144,7 @@ class Release(BySchema):
         if self.exact:
             return None
         epsilon, delta = self.epsilon * share, getattr(self.settings, "delta", None)
-        if delta is not None:
+        if delta:
             return gauss(epsilon, exact(delta), change, self.settings.adjacency, self.settings.together)
         return laplace(epsilon, change, self.settings.adjacency, self.settings.together)
 

@@ -1,20 +1,27 @@
-"""A naive Bayes classifier from the rows of both parties: noisy counts of classes, and of all values in each class."""
+"""A naive Bayes classifier from the rows of both parties: noisy counts of all values of the columns in each class.
+
+Each column's table adds up to the rows of the classes, so these are not opened by themselves: they are the mean of what
+the tables say, each weighted by the inverse of its noise, and every table is then moved to that (least squares).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import gauss, laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
-from parties.jobs.release.settings import GaussianSettings, with_features
+from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
 from parties.jobs.settings import public
+from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Columns, Name
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -26,6 +33,13 @@ if TYPE_CHECKING:
 class NaiveBayesSettings(GaussianSettings):
     """`smc release naive-bayes`."""
 
+    delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
+        None,
+        "Delta",
+        "With it the noise is Gaussian: the chance that epsilon does not hold; 0 for none",
+        none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
+    )
+
     target: Name | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
@@ -35,8 +49,8 @@ class NaiveBayesSettings(GaussianSettings):
 class NaiveBayes(Release):
     """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by themselves.
 
-    A row counts once for its class and once for each of the d columns, so the noise of every number has the scale
-    (d + 1) / epsilon; with --delta, it is Gaussian and grows with the root of d + 1 only.
+    A row counts once for each of the d columns, so the noise of every number has the scale d / epsilon; with --delta,
+    it is Gaussian and grows with the root of d only, which is taken by itself where it halves the variance.
     """
 
     name = "release naive-bayes"
@@ -51,7 +65,13 @@ class NaiveBayes(Release):
     @override
     def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
         """See `Release.canonical`: target and columns by their names, in the schema's order."""
-        return super().canonical(with_features(settings, schema), schema)
+        settings = with_features(settings, schema)
+        if settings.delta is None and settings.epsilon is not None and not settings.exact:
+            epsilon, many, small = exact(settings.epsilon), len(settings.columns), default_delta(settings.max_rows)
+            gaussian = gauss(epsilon, exact(small), many, settings.adjacency)
+            if 2 * gaussian.variance < laplace(epsilon, many, settings.adjacency).variance:
+                settings = settings.model_copy(update={"delta": small})
+        return super().canonical(settings, schema)
 
     @override
     def ask(self) -> Question:
@@ -63,25 +83,26 @@ class NaiveBayes(Release):
             what = "where" if len(schema.attributes[target]) > 1 else "target"
             raise InputError(f"{what}: no two classes of {target!r} are left to tell apart")
         values = {column: where.values(column, schema) for column in columns}
-        lines = 1 + sum(map(len, values.values()))
-        noise = self.noise((1 + len(columns)) * (2 if self.replaced else 1))
+        sizes = [len(wanted) for wanted in values.values()]
+        noise = self.noise(len(columns) * (2 if self.replaced else 1))
 
         def count(counts: Counts) -> Numbers:
-            """Return the rows of each class, then each column's values by class."""
+            """Return the rows of each column's values by class."""
             tables = pairs(counts, schema, target, where)
-            return own_vector(next(iter(tables.values())).sum(axis=0), *(tables[column] for column in columns))
+            return own_vector(*(tables[column] for column in columns))
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            """Return the model; each table by itself is made consistent."""
-            by_class, *by_value = np.split(
-                np.array(state, dtype=np.int64).reshape(-1, len(classes)),
-                np.cumsum([1, *map(len, values.values())])[:-1],
-            )
-            tables = [consistent(table, most).tolist() for table in by_value]
+            """Return the model; classes are told alike by all tables, and each table by itself is made consistent."""
+            noisy = np.split(np.array(state, dtype=np.int64).reshape(-1, len(classes)), np.cumsum(sizes)[:-1])
+            shares = [1 / size for size in sizes]
+            by_class = np.average([table.sum(axis=0) for table in noisy], axis=0, weights=shares)
+            moved = [table + np.rint((by_class - table.sum(axis=0)) / len(table)).astype(np.int64) for table in noisy]
+            tables = [consistent(table, most).tolist() for table in moved]
+            rows = consistent(np.rint(by_class).astype(np.int64), most).tolist()
             return {
                 "schema_digest": schema.digest(),
                 "target": target,
-                "classes": dict(zip(classes, consistent(by_class[0], most).tolist(), strict=True)),
+                "classes": dict(zip(classes, rows, strict=True)),
                 "columns": {
                     column: dict(zip(values[column], table, strict=True))
                     for column, table in zip(columns, tables, strict=True)
@@ -89,9 +110,9 @@ class NaiveBayes(Release):
             }
 
         return sums(
-            f"how many rows of both tables each class of {target} has{where.words()}, and in it every "
+            f"how many rows of both tables each class of {target} has{where.words()} with every "
             f"value of {', '.join(columns)}: a naive Bayes classifier",
-            [Part(lines * len(classes), self.settings.max_rows, False, noise)],
+            [Part(sum(sizes) * len(classes), self.settings.max_rows, False, noise)],
             count,
             show,
             subject=target,

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.jobs.conversion import DECIMAL, rho_within
 from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max"]
 CONFIDENCE = 0.95  # of every interval by itself
 FINE = 512  # scales above that are computed on a coarser grid; intervals are rounded outwards
-_DECIMAL = Context(prec=60)
 
 
 @dataclass(frozen=True)
@@ -128,21 +128,17 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
     """Return noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private for so
     many rows, which change the numbers by the Euclidean norm rows sqrt(numbers) at most.
 
-    By zero-concentrated privacy (Bun, Steinke 2016): rho-zCDP is (rho + 2 sqrt(rho ln(1 / delta)), delta)-private, and
-    noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
-    2020 for the discrete law). Right for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
-    epsilon < 1. Sigma is rounded up, in decimal arithmetic, which is the same on every machine.
+    Noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
+    2020 for the discrete law). Rho is the most that (epsilon, delta) allows (`rho_within`), less a part in 10^9, so
+    that a budget of the same (epsilon, delta) has room whatever is rounded. Right for every epsilon, unlike
+    sqrt(2 ln(1.25 / delta)) / epsilon, which needs epsilon < 1. Sigma is rounded up, in decimal arithmetic, which is
+    the same on every machine.
     """
     squared = rows**2 * numbers
-    with localcontext(_DECIMAL) as context:
-        root = (context.ln(1 / _decimal(delta)) + _decimal(epsilon)).sqrt(context)
-        rho = (root - context.ln(1 / _decimal(delta)).sqrt(context)) ** 2
+    with localcontext(DECIMAL) as context:
+        rho = rho_within(epsilon, delta) * (1 - Decimal("1e-9"))
         sigma = (squared / (2 * rho)).sqrt(context)
         rounded = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
     scale = Fraction(rounded)
     loss = ConcentratedLoss("discrete Gaussian", squared / (2 * scale**2), adjacency=adjacency)
     return Noise("discrete Gaussian", scale, epsilon, loss, squared, delta)
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return _DECIMAL.divide(Decimal(value.numerator), Decimal(value.denominator))

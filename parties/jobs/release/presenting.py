@@ -51,10 +51,7 @@ def about(document: Document) -> list[str]:
     noise = ""
     if "law" in document:
         name = "scale" if "scale" in document else "sigma"
-        noise = f"{document['law']} noise of {name} {document[name]:.4g}"
-        if "scale_of_rows" in document:
-            noise += f" on the sums, {document['scale_of_rows']:.4g} on the numbers of rows"
-        noise += ", "
+        noise = f"{document['law']} noise of {name} {document[name]:.4g}, "
     return [*lines, f"{noise}{epsilon} ({adjacency_of(document)})"]
 
 

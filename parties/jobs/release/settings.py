@@ -105,7 +105,7 @@ def check_privacy(settings: Any) -> None:
     if isinstance(settings, NoisySettings) and not is_exact and settings.epsilon is None:
         other = ", or exact, for no noise at all" if isinstance(settings, ReleaseSettings) else ""
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
-    if (delta := getattr(settings, "delta", None)) is None:
+    if not (delta := getattr(settings, "delta", None)):
         return
     if is_exact:
         raise InputError("exact: without noise there is no delta: give one or the other")

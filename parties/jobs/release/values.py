@@ -69,11 +69,6 @@ class Values:
         return tuple(sorted((number, place) for place, number in enumerate(self.numbers) if number is not None))
 
     @cached_property
-    def centred(self) -> Values:
-        """The numbers less the middle of their bounds: one row changes their sum by half the range at most."""
-        return self.moved(self.middle)
-
-    @cached_property
     def from_zero(self) -> Values:
         """The numbers less the least of them."""
         return self.moved(self.least)
@@ -121,7 +116,7 @@ def read(column: str, categories: tuple[str, ...], what: str, key: str = "column
             )
     if not values.present:
         raise InputError(f"{key}: {what} needs bounds: the schema gives {quoted(column)} no number")
-    if max(map(abs, (*values.whole, *values.centred.whole))) > MAX_UNITS:
+    if max(map(abs, (*values.whole, *values.from_zero.whole))) > MAX_UNITS:
         raise InputError(
             f"{key}: the values of {quoted(column)} are too many units of {float(values.unit):g}: round them"
         )

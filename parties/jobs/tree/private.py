@@ -80,7 +80,7 @@ class PrivateTree(SeveralTrees):
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
         epsilon = self.epsilon / (settings.together * (1 + self.replaced))
-        tree = chosen(rows, epsilon, self.questions.domains, self.classes, settings.quality)
+        tree = chosen(rows, epsilon, self.questions.domains, self.classes)
         return settings.model_copy(update={"max_depth": tree.depth})
 
     @override

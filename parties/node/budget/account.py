@@ -22,9 +22,10 @@ from typing import Annotated
 from pydantic import PlainSerializer, PlainValidator
 
 from parties.base.text import quoted
+from parties.jobs.conversion import best_order
 from parties.jobs.settings import MAX_ROWS
 from parties.jobs.spending import Loss, exact
-from parties.node.budget.composition import Composition, composed, epsilon_of, order_of, room_at
+from parties.node.budget.composition import Composition, composed, epsilon_of, room_at
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 
@@ -193,5 +194,5 @@ class Account:
         """Return the order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
         if not budget.delta:
             return Fraction(1), Fraction(-1)
-        order = order_of(budget.epsilon, exact(budget.delta))
+        order = best_order(exact(budget.epsilon), exact(budget.delta))
         return order, room_at(order, budget.epsilon, exact(budget.delta) - loss.delta - delta) - loss.at_order(order)

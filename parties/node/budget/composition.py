@@ -19,10 +19,11 @@ and the conversion is the least of these (Canonne, Kamath, Steinke 2020), a conc
 least is at a corner of the hull of all (sum of e^2 / 2, sum of e) of subsets, and among those at one with the most e
 for its e^2 / 2: the corners there take the e with the least e^2 / 2 for an e, which is e / 2.
 
-**What may still be asked** (`order_of`) is another matter: losses may be chosen by what was seen, and the best order
+**What may still be asked** (`room_at`) is another matter: losses may be chosen by what was seen, and the best order
 with them. So the order is fixed by the budget alone. At order a, a use with rho has a Renyi loss of a rho, a pure one
 of at most min(a e^2 / 2, e); e^((a - 1) (L - the sum so far)) is a supermartingale, so who stops before the sum is
-above epsilon - c(a) keeps (epsilon, delta) (Feldman, Zrnic 2021). The order is the best one for rho alone.
+above epsilon - c(a) keeps (epsilon, delta) (Feldman, Zrnic 2021). The order is the best one for rho alone
+(`parties.jobs.conversion`).
 
 A group of b rows pays b epsilon, b^2 rho, and delta (1 + e^epsilon + ... + e^((b - 1) epsilon)). The delta of a use
 with loss rho is its distance from a mechanism with exactly that loss: b deltas are more than enough. One row replaced
@@ -41,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.jobs.conversion import loss_of_order
 from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 
 _ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # of Renyi losses, that are tried
@@ -128,19 +130,9 @@ def epsilon_of(loss: Composition, delta: Fraction) -> float:
     return epsilon_at(rho, delta) + float(rest)
 
 
-@lru_cache(maxsize=256)
-def order_of(epsilon: float, delta: Fraction) -> Fraction:
-    """Return the order at which the most rho is within (epsilon, delta > 0)."""
-    rhos = (epsilon - _least(_ORDERS, delta)) / _ORDERS
-    return Fraction(round(float(_ORDERS[np.argmax(rhos)]), 6))
-
-
 def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
     """Return how much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
-    if delta <= 0:
-        return Fraction(0)
-    room = epsilon - float(_least(np.array([float(order)]), delta)[0])
-    return max(Fraction(0), exact(room) - Fraction(1, 1 << 40))  # 2^-40 for the rounding of doubles
+    return max(Fraction(0), exact(epsilon) - Fraction(loss_of_order(order, delta))) if delta > 0 else Fraction(0)
 
 
 def _least(orders: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
@@ -160,18 +152,6 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> float:
     measurement = opendp.measurement(_up(rho))
     epsilon: float = opendp.combinators.make_zCDP_to_approxDP(measurement).map(1).epsilon(_down(delta))
     return epsilon
-
-
-@lru_cache(maxsize=256)
-def rho_within(epsilon: float, delta: Fraction) -> float:
-    """Return the most rho of which the epsilon at this delta is at most `epsilon`; 0 for delta 0."""
-    if delta <= 0:
-        return 0.0
-    low, high = 0.0, epsilon  # more rho than epsilon never keeps it at a delta that is worth having
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_at(exact(middle), delta) <= epsilon else (low, middle)
-    return low
 
 
 def advanced(loss: Composition, delta: Fraction) -> float | None:

@@ -314,6 +314,7 @@ def test_the_peer_reads_the_same_task(
         "columns",
         "k",
         "max_depth",
+        "method",
         "attributes",
         "objective",
         "rate",

@@ -204,6 +204,16 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize(("many", "method"), [(1, "grid"), (4, "grid"), (5, "in-process"), (8, "in-process")])
+def test_the_method_follows_from_the_number_of_columns(many: int, method: str) -> None:
+    """Unless it is named; docs/clusters.md has measured where the one passes the other."""
+    schema = Schema(dict.fromkeys("abcdefgh"[:many], ("0", "1", "2")))
+    box = {"columns": tuple(schema.attributes), "bounds": ("0:2",) * many, "k": 2, "epsilon": 1.0}
+    for named, found in (({}, method), ({"method": "in-process"}, "in-process"), ({"method": "grid"}, "grid")):
+        task = Cluster.canonical(Cluster.Settings.model_validate({**box, **named}), schema)
+        assert (task.settings.method, task.on_grid) == (found, found == "grid")
+
+
 @pytest.mark.parametrize(("given_", "message"), WRONG, ids=lambda value: str(value)[:40])
 def test_what_is_refused(given_: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as failed:

@@ -31,7 +31,7 @@ def task_of(**said: Any) -> Any:
 
 
 COUNTS = [[30, 70], [[10, 30], [15, 20], [3, 15], [2, 5]], [[12, 48], [18, 22]]]  # paid; age, home by paid
-STATE = np.concatenate([np.ravel(part) for part in COUNTS]).tolist()
+STATE = np.concatenate([np.ravel(part) for part in COUNTS[1:]]).tolist()
 
 
 def points(age: int, home: int) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 from parties.jobs.release.marginals import Marginals
 from smc.errors import InputError
+from tests.support.concentrated import epsilon_of_rho
 from tests.support.questions import SCHEMA, Row, asked, state_of
 
 
@@ -58,7 +59,7 @@ def test_rho_adds_up_over_the_marginals(adjacency: str, changed: int) -> None:
     (spent,) = task.spends
     rho = float(spent.amount)
     assert rho == pytest.approx(changed / float(2 * noise.scale**2))
-    assert rho + 2 * (rho * 16.118095650958) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^7)
+    assert epsilon_of_rho(rho, 1e-7) == pytest.approx(1, abs=1e-4)
     plain = asked("marginals", epsilon=1.0, adjacency=adjacency)
     assert isinstance(plain, Marginals)
     assert plain.query.parts[0].noise is not None

@@ -22,6 +22,7 @@ from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of, make_engine
 from smc.errors import InputError, ProtocolError
 from smc.local import run_local
+from tests.support.concentrated import epsilon_of_rho
 from tests.support.processes import Processes
 
 SCHEMA = Schema({"a": ("0", "1", "2"), "b": ("x", "y, z"), "c": ("p", "q", "r", "s"), "d": ("no", "yes")}, "d")
@@ -117,7 +118,7 @@ def test_all_of_rho_is_charged() -> None:
         task = task_of(epsilon=1.0, adjacency=adjacency)
         (spent,) = task.spends
         rho = float(spent.amount)
-        assert rho + 2 * (rho * 20.72326583694641) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^9)
+        assert epsilon_of_rho(rho, 1e-9) == pytest.approx(1, abs=1e-4)
         assert spent.adjacency == adjacency
         assert task.work.rho == spent.amount
         assert task.work.replaced == (adjacency == "replace")

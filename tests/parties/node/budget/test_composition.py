@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
+from parties.jobs.conversion import best_order, rho_within
 from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
 from parties.node.budget.composition import (
     Composition,
@@ -21,10 +22,9 @@ from parties.node.budget.composition import (
     composed,
     epsilon_at,
     epsilon_of,
-    order_of,
-    rho_within,
     room_at,
 )
+from tests.support.concentrated import epsilon_of_rho
 
 mod.enable_features("contrib", "honest-but-curious")
 SPACE = domains.atom_domain(T="i32"), metrics.absolute_distance(T="i32")
@@ -123,13 +123,6 @@ def test_ten_tenths_are_one() -> None:
     assert combinators.make_composition([tenth] * 10).map(1) > 1
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.0])
-def test_the_most_rho_within_an_epsilon(epsilon: float) -> None:
-    most = rho_within(epsilon, DELTA)
-    assert epsilon_at(exact(most), DELTA) <= epsilon < epsilon_at(exact(most * 1.001), DELTA)
-    assert rho_within(epsilon, Fraction(0)) == 0.0
-
-
 def test_the_conversion_needs_a_delta() -> None:
     assert epsilon_at(Fraction(0), Fraction(0)) == 0.0
     assert epsilon_at(Fraction(1), Fraction(0)) == math.inf
@@ -149,14 +142,8 @@ def test_no_split_of_the_uses_is_better_than_the_one_that_is_taken(uses: list[Lo
     splits = {
         (loss.rho + sum(pure[i] ** 2 for i in some) / 2, sum(pure) - sum(pure[i] for i in some)) for some in every
     }
-    orders = [1 + 2 ** (i / 8) for i in range(-60, 160)]
-
-    def converted(rho: Fraction) -> float:  # Canonne, Kamath, Steinke 2020, Proposition 12, by itself
-        log = -math.log(delta - loss.delta)
-        by_order = (a * float(rho) + math.log1p(-1 / a) + (log - math.log(a)) / (a - 1) for a in orders)
-        return min(by_order) if rho else 0.0
-
-    least = min(converted(rho) + float(rest) for rho, rest in splits)
+    left = float(delta - loss.delta)
+    least = min((epsilon_of_rho(float(rho), left) if rho else 0.0) + float(rest) for rho, rest in splits)
     assert epsilon_of(loss, delta - loss.delta) == pytest.approx(least, rel=5e-3, abs=1e-12)
 
 
@@ -186,9 +173,9 @@ def test_at_an_order_a_pure_loss_covers_randomised_response(epsilon: float, orde
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_at_the_order_of_a_budget_as_much_rho_fits_as_there_can_be(epsilon: float) -> None:
-    order = order_of(epsilon, DELTA)
+    order = best_order(exact(epsilon), DELTA)
     most = room_at(order, epsilon, DELTA) / order
-    assert rho_within(epsilon, DELTA) == pytest.approx(float(most), rel=1e-5)
+    assert Fraction(rho_within(exact(epsilon), DELTA)) == pytest.approx(most, rel=1e-12)
     assert room_at(order, epsilon, Fraction(0)) == 0
 
 
@@ -196,7 +183,7 @@ def test_at_the_order_of_a_budget_as_much_rho_fits_as_there_can_be(epsilon: floa
 @given(MIXED, st.sampled_from([0.5, 2.0, 10.0]))
 def test_what_is_within_the_room_of_an_order_keeps_epsilon(uses: list[Loss], epsilon: float) -> None:
     loss = composed(uses)
-    order, delta = order_of(epsilon, DELTA), DELTA - loss.delta
+    order, delta = best_order(exact(epsilon), DELTA), DELTA - loss.delta
     if loss.at_order(order) <= room_at(order, epsilon, delta):
         assert epsilon_of(loss, delta) <= epsilon * (1 + 1e-6)
 

@@ -1,0 +1,52 @@
+"""The noisy model: what its tables say of the classes together, and which noise its number of columns asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.tables.schema import Schema
+
+
+def task_of(columns: int, **given: Any) -> NaiveBayes:
+    schema = Schema({**{f"c{i}": ("a", "b", "c")[: 2 + i % 2] for i in range(columns)}, "out": ("no", "yes")}, "out")
+    made = {"epsilon": 1.0, "max_rows": 1000, **given}
+    return NaiveBayes.canonical(NaiveBayes.Settings.model_validate(made), schema)
+
+
+def test_classes_are_what_the_tables_say_by_their_noise() -> None:
+    """Of tables of 2 and 3 lines: the sums of the first are worth 3 parts of 5, those of the second 2."""
+    document = task_of(2).document([100, 200, 300, 420, 95, 205, 200, 300, 100, 100])
+    assert document["classes"] == {"no": round((400 * 3 + 395 * 2) / 5), "yes": round((620 * 3 + 605 * 2) / 5)}
+    tables = [np.array(list(table.values())) for table in document["columns"].values()]
+    for table, size in zip(tables, (2, 3), strict=True):
+        assert np.abs(table.sum(axis=0) - list(document["classes"].values())).max() <= size
+    assert tables[0].tolist() == [[99, 197], [299, 417]]
+
+
+def test_what_is_exact_stays_as_it_is() -> None:
+    document = task_of(2, epsilon=None, exact=True).document([1, 2, 3, 4, 0, 1, 2, 3, 2, 2])
+    assert document["classes"] == {"no": 4, "yes": 6}
+    assert document["columns"] == {"c0": {"a": [1, 2], "b": [3, 4]}, "c1": {"a": [0, 1], "b": [2, 3], "c": [2, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "epsilon", "delta"),
+    [(2, 1.0, None), (24, 1.0, None), (25, 1.0, 1e-7), (60, 1.0, 1e-7), (60, 4.0, 1e-7)],
+)
+def test_many_columns_take_gaussian_noise(columns: int, epsilon: float, delta: float | None) -> None:
+    """2 columns^2 / epsilon^2 is Laplace's variance, columns / (2 rho) the other; rho is 0.0202 at (1, 10^-7)."""
+    task = task_of(columns, epsilon=epsilon)
+    assert task.settings.delta == delta
+    noise = task.query.parts[0].noise
+    assert noise is not None
+    assert noise.family == ("discrete Laplace" if delta is None else "discrete Gaussian")
+    for kept in (0, 1e-5):
+        assert task_of(columns, epsilon=epsilon, delta=float(kept)).settings.delta == kept
+    pure = task_of(columns, epsilon=epsilon, delta=0.0)
+    assert (pure.guarantee, pure.query.parts[0].noise.scale) == ((epsilon, 0), columns / epsilon)  # type: ignore[union-attr]
+    again = NaiveBayes.canonical(task.settings, task.schema)
+    assert again.settings == task.settings

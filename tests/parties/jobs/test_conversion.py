@@ -1,0 +1,63 @@
+"""The most rho within (epsilon, delta), beside the formula in doubles and beside OpenDP's conversion."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opendp import combinators, domains, measurements, measures, metrics, mod
+
+from parties.jobs.conversion import best_order, loss_of_order, rho_within
+from tests.support.concentrated import epsilon_of_rho
+
+mod.enable_features("contrib", "honest-but-curious")
+
+EPSILONS = st.decimals("0.01", "100", places=3).map(Fraction)
+DELTAS = st.integers(2, 15).map(lambda digits: Fraction(1, 10**digits))
+
+
+def of_opendp(rho: float, delta: float) -> float:
+    """The epsilon that OpenDP tells for some mechanism with this rho."""
+    space = domains.atom_domain(T="i32"), metrics.absolute_distance(T="i32")
+    measure = measures.zero_concentrated_divergence()
+    measurement = measurements.make_user_measurement(*space, measure, lambda _: 0, lambda _: rho, TO="i32")
+    epsilon: float = combinators.make_zCDP_to_approxDP(measurement).map(1).epsilon(delta)
+    return epsilon
+
+
+@settings(max_examples=40, deadline=None)
+@given(EPSILONS, DELTAS)
+def test_the_most_rho_keeps_epsilon_and_no_more_does(epsilon: Fraction, delta: Fraction) -> None:
+    rho = rho_within(epsilon, delta)
+    assert epsilon_of_rho(float(rho), float(delta)) == pytest.approx(float(epsilon), rel=1e-7)
+    assert of_opendp(float(rho), float(delta)) == pytest.approx(float(epsilon), rel=1e-9)
+    assert of_opendp(float(rho) * (1 + 1e-6), float(delta)) > epsilon
+
+
+@settings(max_examples=40, deadline=None)
+@given(EPSILONS, DELTAS)
+def test_each_order_allows_what_it_claims_and_the_best_the_most(epsilon: Fraction, delta: Fraction) -> None:
+    best, most = best_order(epsilon, delta), Fraction(rho_within(epsilon, delta))
+    assert (epsilon - Fraction(loss_of_order(best, delta))) / best == pytest.approx(most, rel=1e-12)
+    for order in (best * Fraction(99, 100), best * Fraction(101, 100)):
+        assert order <= 1 or epsilon - Fraction(loss_of_order(order, delta)) < most * order
+
+
+def test_it_is_more_than_the_simple_bound_allows() -> None:
+    """rho + 2 sqrt(rho ln(1 / delta)), of Bun and Steinke 2016: 1.39 times as much at (1, 10^-6)."""
+    rho = float(rho_within(Fraction(1), Fraction(1, 10**6)))
+    simple = (14.815510557964274**0.5 - 13.815510557964274**0.5) ** 2
+    assert rho / simple == pytest.approx(1.394, abs=1e-3)
+    assert rho == pytest.approx(0.0243559704, rel=1e-8)  # by OpenDP 0.14
+
+
+def test_without_delta_no_rho_is_within() -> None:
+    assert rho_within(Fraction(1), Fraction(0)) == Decimal(0)
+
+
+def test_all_digits_are_the_same_everywhere() -> None:
+    """Two parties compare the noise that each of them computes."""
+    assert str(rho_within(Fraction(1), Fraction(1, 10**6))) == "0.02435597035953837289390288713609271066959"
