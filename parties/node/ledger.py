@@ -35,8 +35,23 @@ class Ledger(Runs):
     def propose(self, fields: dict[str, Any]) -> Record:
         """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
-        terms = draft.ours.proposal
         self._check_typed(draft, job.typed)
+        return self._proposed(draft, who, job.typed)
+
+    def repeat(self, beginning: str) -> Record:
+        """Propose the same job anew, as one of ours: the same specification, tables and purpose. `InputError` as of
+        `propose`, and if it asks for something to be typed."""
+        record = self.find(beginning)
+        terms, who = record.ours.proposal, self._who(record)
+        if terms.task.asked():
+            raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
+        if misfit := self._gate.misfit(terms, record.party):
+            raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
+        again = proposal.repeated(terms, record.party)
+        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
+
+    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any]) -> Record:
+        terms = draft.ours.proposal
         with self._writing():
             judgement = self._gate.judge(terms, who, "us", self._around(draft))
             if judgement.verdict != "approved":
@@ -45,7 +60,7 @@ class Ledger(Runs):
             record = draft.model_copy(update={"ours": ours})
             self._journal.proposed(record, who, self.addresses.get(record.peer))
             record = self._put(record)
-            self._inputs.put(terms.id, job.typed)
+            self._inputs.put(terms.id, typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:

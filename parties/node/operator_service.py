@@ -162,6 +162,12 @@ class OperatorService(Operator):
         return self._view(record)
 
     @override
+    def repeat(self, identifier: str) -> JobView:
+        with recorded():
+            record = self._ledger.repeat(identifier)
+        return self._view(record)
+
+    @override
     def result(self, identifier: str) -> JobResult:
         record = self._ledger.find(identifier, ("done",))
         return views.job_result(record, self._ledger.state(record))

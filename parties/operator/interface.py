@@ -255,6 +255,9 @@ class Operator(Protocol):
     def withdraw(self, identifier: str, why: str = "") -> JobView:
         """Withdraw the result of a job that is done, by a signed statement; the peer hears it."""
 
+    def repeat(self, identifier: str) -> JobView:
+        """Propose the same job anew, under the rules and the budget of now."""
+
     def result(self, identifier: str) -> JobResult:
         """Return what a job that is done has brought."""
 

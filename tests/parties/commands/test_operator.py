@@ -491,15 +491,20 @@ def test_a_result_is_withdrawn(party: Party) -> None:
     assert "smc forget --job" in party("forget", "--table", table)[2]
     code, out, err = party("forget", "--job", B[:4], "--why", "art. 17")
     assert (code, out) == (0, f"job {B[:8]}: done, its result withdrawn\n")
-    assert "smc submit" in err
+    assert f"smc forget --job {B[:8]} --again" in err
     assert "art. 17" in party("show", B)[1]
     assert "withdrawn" in party("jobs")[1]
+    again = party.json("forget", "--job", B, "--again")
+    assert again["id"] != B
+    assert (again["table"], again["proposed_by"]) == (table, "us")
     for arguments, problem in (
         (["--job", A], "no result to be withdrawn: it is waiting"),
         (["--table", "nmae"], "there is no table 'nmae'"),
         ([], "give either --table"),
         (["--table", table, "--job", B], "give either --table"),
         (["--table", table, "--why", "so"], "--why is for --job"),
+        (["--table", table, "--again"], "--again is for --job"),
+        (["--job", again["id"], "--again"], "withdraw its result first"),
     ):
         code, _, err = party("forget", *arguments)
         assert code == 2

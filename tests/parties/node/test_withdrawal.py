@@ -145,8 +145,38 @@ def test_a_withdrawn_result_is_not_given_again_for_nothing(pair: Pair) -> None:
     ledger = pair.parties[0].ledger
     earlier = ledger.accounts.earlier(ledger.find(again))
     assert earlier is not None
+    pair.parties[1].ledger.decide(again, "approved")
+    pair.deliver()
+    for party in pair.parties:  # it repeats the first
+        with party.connection:
+            party.ledger._store.put(party.ledger.find(again).model_copy(update={"repeats": first}))
+    pair.session(again)
+    pair.deliver()
+    assert [party.state(again) for party in pair.parties] == ["done", "done"]
     ledger.withdraw(first)
+    assert ledger.accounts.earlier(ledger.find(first)) is None
     assert ledger.accounts.earlier(ledger.find(again)) is None
+
+
+@pytest.mark.parametrize("party", [0, 1])
+def test_the_same_job_is_learnt_anew(pair: Pair, party: int) -> None:
+    """By either: a new job of the same specification, tables and purpose, that waits for the other's consent."""
+    first = done(pair)
+    ledger = pair.parties[party].ledger
+    ledger.withdraw(first)
+    again = ledger.repeat(first).id
+    pair.deliver()
+    before, after = (ledger.find(job).ours.proposal for job in (first, again))
+    assert after.id != before.id
+    assert (after.proposer, after.digest != before.digest) == (party, True)
+    assert (after.specification, after.tables, after.purpose) == (before.specification, before.tables, before.purpose)
+    assert [one.state(again) for one in pair.parties] == ["waiting", "waiting"]
+    pair.parties[1 - party].ledger.decide(again, "approved")
+    pair.deliver()
+    pair.session(again)
+    pair.deliver()
+    assert [one.state(again) for one in pair.parties] == ["done", "done"]
+    assert ledger.find(again).ours.withdrawn is None
 
 
 def test_a_row_that_says_otherwise_than_the_log(pair: Pair, tmp_path: Path) -> None:
