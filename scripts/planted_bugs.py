@@ -369,6 +369,17 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/release/deviation.py",
+        ("tests/parties/jobs/release/test_deviation.py", *QUESTIONS),
+        [
+            ("span**2 * (2 if self.replaced else 1)", "span * (2 if self.replaced else 1)"),
+            ("span**2 * (2 if self.replaced else 1)", "span**2"),
+            ("2 * above * below, above**2", "above * below, above**2"),
+            ("(squares + reach) / (total - 3 * reach)", "(squares - reach) / (total - 3 * reach)"),
+            ("m * (1 - m) * second", "m * second"),
+        ],
+    ),
+    (
         "parties/jobs/release/median.py",
         QUESTIONS,
         [

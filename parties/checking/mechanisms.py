@@ -200,6 +200,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release table": ("histogram",),
     "release sum": ("sum",),
     "release mean": ("mean",),
+    "release deviation": ("mean",),
     "release median": ("joint-median",),
     "release top": ("top-places",),
     "release edges": ("histogram",),

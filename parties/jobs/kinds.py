@@ -41,6 +41,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
     "release table": ("parties.jobs.release.table:Table", "How many have each combination of values, with noise?"),
     "release sum": ("parties.jobs.release.sum:Sum", "What do a column's numbers add up to, with noise?"),
     "release mean": ("parties.jobs.release.mean:Mean", "What is the mean of a column's numbers, with noise?"),
+    "release deviation": (
+        "parties.jobs.release.deviation:Deviation",
+        "What is the standard deviation of a column's numbers, with noise?",
+    ),
     "release median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
     "release top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
     "release triangles": (

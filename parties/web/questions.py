@@ -14,6 +14,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "release table": "How many rows have each combination of values?",
         "release sum": "What do the numbers of a column add up to?",
         "release mean": "What is the average of a column?",
+        "release deviation": "How much does a column vary?",
         "release median": "What is the median of a column?",
         "release top": "Which values of a column are the most frequent?",
         "release triangles": "How many triangles does the network of both have?",

@@ -54,6 +54,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release table": {"by": ["age", "outcome"]},
     "release sum": {"column": "visits"},
     "release mean": {"column": "visits", "by": ["outcome"]},
+    "release deviation": {"column": "visits"},
     "release median": {"column": "visits", "where": "visits != 0"},
     "release top": {"column": "age", "first": 2},
     "release edges": {"numeric": ["visits"], "parts": 3},
@@ -118,6 +119,8 @@ def near(name: str, document: dict[str, Any]) -> None:
     elif name == "release mean":
         assert values(found) == pytest.approx([1.25, 1.25], abs=0.5)
         assert all(one["low"] <= one["value"] <= one["high"] for one in found)
+    elif name == "release deviation":
+        assert values(found) == [pytest.approx(1.25, abs=0.1)]
     elif name == "release median":
         assert values(found) == [2.5]
     elif name == "cluster":

@@ -49,6 +49,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "release table": {"epsilon": 1.0, "by": ("wind", "rain")},
     "release sum": {"epsilon": 1.0, "column": "hours"},
     "release mean": {"epsilon": 1.0, "column": "hours", "by": ("rain",)},
+    "release deviation": {"epsilon": 1.0, "column": "hours", "by": ("rain",)},
     "release median": {"epsilon": 1.0, "column": "hours"},
     "release median exact": {"exact": True, "column": "hours"},
     "release top": {"epsilon": 1.0, "column": "hours", "first": 2},

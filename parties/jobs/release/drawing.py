@@ -76,7 +76,7 @@ def _name(document: Document, bar: Document) -> str:
 
 
 def _title(document: Document) -> str:
-    what = {"count": "Rows", "histogram": "Rows", "table": "Rows", "sum": "Sum", "mean": "Mean"}[document["question"]]
+    what = {"sum": "Sum", "mean": "Mean", "deviation": "Standard deviation"}.get(document["question"], "Rows")
     of = f" of {shown(document['column'], LONGEST_LABEL)}" if "column" in document else ""
     by = f" by {shown(', '.join(document['by']), LONGEST_LABEL)}" if document.get("by") else ""
     return what + of + by

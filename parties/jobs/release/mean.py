@@ -50,7 +50,7 @@ class Mean(Release):
         cells = self.summed(*self.named(self.settings))
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a mean")
-        above, span = values.from_zero.vector, _span(values)
+        above, span = values.from_zero.vector, span_of(values)
         below = np.array([value is not None for value in values.numbers], dtype=np.int64) * span - above
         noise = self.noise(span * (2 if self.replaced else 1))
         return sums(
@@ -71,7 +71,7 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
     `state` has for all groups how much the numbers are above the lower bound, in units, and then how much below the
     upper one. There is no value without a row.
     """
-    unit, span = values.from_zero.unit, _span(values)
+    unit, span = values.from_zero.unit, span_of(values)
 
     def mean(above: int, total: int) -> Fraction:
         return min(max(values.least + Fraction(above * span, total) * unit, values.least), values.greatest)
@@ -91,6 +91,6 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
     return answers
 
 
-def _span(values: Values) -> int:
+def span_of(values: Values) -> int:
     """Return how many units the bounds are apart, at least one."""
     return max(1, *values.from_zero.whole)

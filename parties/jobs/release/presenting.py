@@ -83,12 +83,21 @@ def _answers(document: Document) -> list[str]:
     places = [list(map(shown, by))] if by else [["of"]]
     places += [list(map(shown, answer["cell"].values())) if by else [label(answer)] for answer in numbers]
     what = shown(document["column"]) if "column" in document else "rows"
-    title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}", "triangles": "triangles"}.get(
-        document["question"], what
-    )
+    title = {
+        "mean": f"mean {what}",
+        "deviation": f"deviation of {what}",
+        "median": f"median {what}",
+        "sum": f"sum of {what}",
+        "triangles": "triangles",
+    }.get(document["question"], what)
     columns = [[title], *([value_of(answer)] for answer in numbers)]
     if "low" in numbers[0]:
         columns = [[title, OF_NOISE], *([value_of(answer), _interval(answer)] for answer in numbers)]
+    if "mean" in numbers[0]:
+        columns = [
+            [*column, mean]
+            for column, mean in zip(columns, ["mean", *(amount(one["mean"]) for one in numbers)], strict=True)
+        ]
     lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:
         lines += _sums(document, len(by))

@@ -38,6 +38,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release table": [{"by": ["age", "outcome"]}],
     "release sum": [{"column": "visits"}],
     "release mean": [{"column": "visits"}],
+    "release deviation": [{"column": "visits"}],
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
     "release edges": [{"numeric": ["visits"]}],

@@ -44,6 +44,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release table": [{"by": ["wind", "rain"], **NOISY}],
     "release sum": [{"column": "hours", **NOISY}],
     "release mean": [{"column": "hours", "by": ["rain"], **NOISY}],
+    "release deviation": [{"column": "hours", **NOISY}],
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],

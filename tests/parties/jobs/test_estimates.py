@@ -42,6 +42,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release table", {"by": ["wind", "rain"], **NOISE, "epsilon": 16.0}, "exact"),
     ("release sum", {"column": "hours", **NOISE}, "exact"),
     ("release mean", {"column": "hours", "by": ["rain"], **NOISE}, "exact"),
+    ("release deviation", {"column": "hours", **NOISE}, "exact"),
     ("release median", {"column": "hours", **NOISE}, "exact"),
     ("release top", {"column": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),
     ("release edges", {"numeric": ["hours"], **NOISE}, "exact"),

@@ -33,6 +33,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release table": {"by": ("age", "sex")},
     "release sum": {"column": "visits"},
     "release mean": {"column": "visits"},
+    "release deviation": {"column": "visits"},
     "release median": {"column": "visits"},
     "release top": {"column": "age", "first": 2},
     "release triangles": {"columns": ("age", "visits"), "delta": 1e-6},

@@ -114,6 +114,7 @@ PUBLIC = {
     "release table": noisy(by=("wind", "rain")),
     "release sum": noisy(BY, column="hours"),
     "release mean": noisy(BY, column="hours"),
+    "release deviation": noisy(BY, column="hours"),
     "release median": noisy({**BY, "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
     "release top": noisy(
         {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},

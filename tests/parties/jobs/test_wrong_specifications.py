@@ -23,6 +23,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release table": {"table": "days", "by": ["rain", "play"], "epsilon": 1},
     "release sum": {"table": "days", "column": "hours", "epsilon": 1},
     "release mean": {"table": "days", "column": "hours", "exact": True},
+    "release deviation": {"table": "days", "column": "hours", "exact": True},
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},

@@ -62,6 +62,13 @@ def test_a_withdrawal_is_seen_at_both_sides(pair: Pair) -> None:
 def test_what_is_lost_is_said_with_the_next_link(pair: Pair, lost: str) -> None:
     job = done(pair)
     alice, bob = pair.parties
+    for party in pair.parties:  # nothing more is to be said of the job
+        record = party.ledger.find(job)
+        assert record.theirs is not None
+        with party.connection:
+            settled = record.theirs.model_copy(update={"settled": True})
+            party.ledger._store.put(record.model_copy(update={"theirs": settled}))
+        assert party.ledger.to_greet(party.who.peer_name) == []
     alice.ledger.withdraw(job)
     if lost == "answer":
         bob.hear(alice.said.pop())

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from parties.alone.publish.models.diversity import LDiversity
 from parties.alone.publish.models.model import KAnonymity
 from parties.alone.publish.versions import Version, together
+from smc.errors import InputError
 from tests.support.anonymity import CANCER, FOUR_ANONYMOUS, HEART, VIRAL, flat
 from tests.support.patients import laid_out, smc, written
 
@@ -131,6 +132,22 @@ def test_two_versions_that_meet_in_one_person(capsys: Any) -> None:
     assert anonymise("zip.toml", "--json") == 0
     told = json.loads(capsys.readouterr().out)["models"]
     assert told[1] == {"model": "2-anonymity, of 2 publications together", "holds": True, "reached": 2, "rows_below": 0}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_what_was_not_written_is_in_no_history(earlier: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(earlier):
+        assert anonymise("zip.toml") == 0
+    before = Path("history.json").read_text() if earlier else None
+
+    def fail(*_: Any) -> None:
+        number = len(json.loads(Path("history.json").read_text())["versions"])
+        raise InputError(f"the disk is full after {number}")
+
+    monkeypatch.setattr("parties.alone.publish.storing.put", fail)
+    assert anonymise("zip.toml") == 2
+    assert (Path("history.json").read_text() if Path("history.json").exists() else None) == before
 
 
 @pytest.mark.usefixtures("folder")

@@ -77,6 +77,14 @@ def test_exact_answers_are_those_of_counting(
     for (cell, mean), (other, expected) in zip(told(answer("mean", column="visits", **groups)), inputs, strict=True):
         assert cell == other
         assert mean == expected if expected is None else mean == pytest.approx(expected)
+    spread = by_group(
+        rows, where, by, lambda part: statistics.pstdev(map(float, numbers(part))) if numbers(part) else None
+    )
+    for (cell, deviation), (other, expected) in zip(
+        told(answer("deviation", column="visits", **groups)), spread, strict=True
+    ):
+        assert cell == other
+        assert deviation == expected if expected is None else deviation == pytest.approx(expected, abs=1e-9)
     columns = by or ("age",)
     table = answer("table", by=columns)
     assert told(table) == by_group(rows, where, columns, len)
@@ -132,6 +140,7 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
         ("table", {"by": ("sex", "age")}),
         ("sum", {"column": "visits", "by": ("sex",)}),
         ("mean", {"column": "visits"}),
+        ("deviation", {"column": "visits"}),
         ("naive-bayes", {}),
         ("marginals", {"ways": 3}),
     ]
@@ -165,6 +174,7 @@ SUMS: list[tuple[str, dict[str, Any]]] = [
     ("sum", {"column": "visits"}),
     ("sum", {"column": "visits", "by": ("age", "sex")}),
     ("sum", {"column": "visits", "where": "visits in [2, 3.5]"}),
+    ("deviation", {"column": "visits"}),
     ("mean", {"column": "visits"}),
     ("mean", {"column": "visits", "by": ("sex",), "where": "age != old"}),
     ("naive-bayes", {}),
@@ -239,6 +249,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "table": {"by": ("age", "outcome")},
     "sum": {"column": "visits"},
     "mean": {"column": "visits", "by": ("sex",)},
+    "deviation": {"column": "visits", "by": ("sex",)},
     "median": {"column": "visits", "by": ("sex",)},
     "top": {"column": "age", "first": 2},
     "naive-bayes": {"delta": 1e-6},
