@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity bench-derived bench-forests bench-boosting bench-pruning docs
+	bench-synthesis bench-sensitivity bench-derived bench-forests bench-boosting bench-pruning bench-recoding docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -85,6 +85,9 @@ bench-boosting: $(STAMP)
 
 bench-pruning: $(STAMP)
 	$(BIN)/python -m benchmarks.pruning --out benchmarks/results/pruning.json
+
+bench-recoding: $(STAMP)
+	$(BIN)/python -m benchmarks.recoding_loss --out benchmarks/results/recoding_loss.json
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

@@ -44,6 +44,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "refuse": ("parties.commands.decisions:refuse", "Decline a job."),
     "cancel": ("parties.commands.decisions:cancel", "End a job."),
     "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
+    "forget": ("parties.commands.forget:forget", "What was learnt from a table, and results withdrawn."),
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),

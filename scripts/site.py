@@ -34,7 +34,14 @@ PACKAGES = (
 )
 # What is not listed stands under the last title.
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("README.md", "docs/choosing.md", "docs/security.md", "docs/tutorial.md", "examples/README.md"),
+    "Start": (
+        "README.md",
+        "docs/choosing.md",
+        "docs/security.md",
+        "docs/tutorial.md",
+        "docs/notes.md",
+        "examples/README.md",
+    ),
     "Questions": (
         "docs/release.md",
         "docs/boosting.md",

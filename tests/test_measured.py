@@ -97,3 +97,18 @@ def test_pruned_trees_beside_scikit_learn() -> None:
     from benchmarks.pruning import markdown
 
     assert markdown(results("pruning")["results"]) in (ROOT / "docs" / "protocols.md").read_text()
+
+
+def test_what_top_down_loses_beside_mondrian() -> None:
+    """More on uniform numbers in large classes, less on clusters; a line of the table is measured again."""
+    from benchmarks.recoding_loss import markdown, measured
+
+    lines = results("recoding_loss")["results"]
+    assert markdown(lines) in (ROOT / "docs" / "publish.md").read_text()
+    for line in lines:
+        if line["points"] == "clustered":
+            assert line["top-down"] < line["mondrian"]
+        elif line["k"] >= 10:
+            assert line["top-down"] > line["mondrian"]
+    again = next(line for line in lines if (line["points"], line["k"]) == ("uniform", 20))
+    assert measured("uniform", 20) == again

@@ -50,7 +50,8 @@ def standing(job: JobView) -> str:
     by = ""
     if job.state == "refused":
         by = " by us" if job.ours.verdict == "refused" else " by the peer"
-    return f"{job.state}{by}{': ' if job.why else ''}{shown(job.why)}"
+    withdrawn = ", its result withdrawn" if job.withdrawn else ""
+    return f"{job.state}{withdrawn}{by}{': ' if job.why else ''}{shown(job.why)}"
 
 
 def advance(progress: Progress) -> str:
@@ -104,6 +105,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     """Yield what stands in the sheet: a name and its lines."""
     proposer = f"us, to {job.peer}" if job.proposed_by == "us" else f"the peer, {job.peer}"
     yield "state", [standing(job)]
+    if job.withdrawn:
+        yield "withdrawn", job.withdrawn
     yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
     yield "purpose", [job.purpose or "(none given)"]
     yield "computes", [f"{title(job)} ({job.protocol})", job.question]
@@ -172,7 +175,11 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
         table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
         waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
-        state = waits or ("for the peer's consent" if job.state == "waiting" else job.state)
+        state = (
+            waits
+            or ("withdrawn" if job.withdrawn else "")
+            or ("for the peer's consent" if job.state == "waiting" else job.state)
+        )
         table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),

@@ -133,6 +133,8 @@ def result(
         _print_json(brought.fields())
         return
     outputs.tell(kind.text(brought.document, brought.party), brought.cost)
+    for line in brought.withdrawn:
+        console.err.print(f"this result is withdrawn, and not to be used: {job_text.shown(line)}")
     opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in brought.opened.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 

@@ -16,7 +16,7 @@ from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
-from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
+from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, history_options, report_options
 from parties.commands.publish_protect import protect_command
 from parties.commands.publish_table import table_command
 from parties.commands.publish_tables import tables_command
@@ -105,6 +105,7 @@ def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @ESCAPE
+@history_options
 @log_options
 @report_options
 def anonymise_command(
@@ -116,6 +117,8 @@ def anonymise_command(
     utility: str | None,
     max_suppressed: float | None,
     escape_formulas: bool,
+    history_file: Path | None,
+    row_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -123,15 +126,18 @@ def anonymise_command(
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
+    from parties.alone.publish.rules import hierarchy
     from parties.alone.publish.settings import load
     from parties.alone.publish.storing import put
+    from parties.alone.publish.versions import published
     from parties.base.settings import merge
 
     target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
+    history = history_of(history_file, row_column)
+    check_outputs(outputs | {"--history": history_file}, [plan_file, *_inputs(plan)], config_file)
     choose(plan, config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))
@@ -144,8 +150,18 @@ def anonymise_command(
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
         status.doing("writing")
         order = order_of(plan.columns, rows)
+        if history is not None:
+            added = published(
+                history,
+                rows,
+                cells,
+                outcome.partition,
+                models,
+                lambda name, values: hierarchy(name, plan.columns[name], values),
+            )
+            outcome.report["models"] += stack.enter_context(added)
         put(rows, target, order, cells, outcome.partition, masks_of(plan.columns), escape_formulas)
-        log.published(plan, order, [model.words for model in models], target)
+        log.published(plan, order, [model["model"] for model in outcome.report["models"]], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     telling.tell(outcome.report, out.name if out else str(into))
@@ -173,6 +189,7 @@ def anonymise_command(
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @ESCAPE
+@history_options
 @log_options
 @report_options
 def apply_command(
@@ -185,6 +202,8 @@ def apply_command(
     public: str | None,
     public_table: str | None,
     escape_formulas: bool,
+    history_file: Path | None,
+    row_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -195,7 +214,12 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
+    history = history_of(history_file, row_column)
+    check_outputs(
+        outputs | {"--history": history_file},
+        [recoding_file, *paths(data), *(paths(public) if public else [])],
+        config_file,
+    )
     source = place(data, table)
     choose(source, config_file)
     register = None if public is None else place(public, public_table)
@@ -203,7 +227,7 @@ def apply_command(
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, source, target, max_suppressed, register, escape_formulas)
+        report = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
         log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:

@@ -6,19 +6,45 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.publish.versions import History
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 ESCAPE = click.option(
     "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
 )
+_HISTORY = click.option(
+    "--history", "history_file", type=FILE, help="What was published before: a private file, made if there is none."
+)
+_ROW = click.option(
+    "--row", "row_column", metavar="COLUMN", help="With --history: the column that says whose row each is."
+)
 _REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
 _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
+
+
+def history_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --history and --row."""
+    return _HISTORY(_ROW(command))
+
+
+def history_of(history_file: Path | None, row_column: str | None) -> History | None:
+    """Return the history that is to be added to, if any. `InputError` if it is none, or one of the two is missing."""
+    from parties.alone.publish.versions import load
+
+    if history_file is None or row_column is None:
+        if history_file is not None or row_column is not None:
+            raise InputError("give both --history, a file, and --row, the column that says whose row each is")
+        return None
+    return load(history_file, row_column)
 
 
 @dataclass(frozen=True)

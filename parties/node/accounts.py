@@ -16,7 +16,7 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
-from parties.node.store import Record
+from parties.node.store import Record, withdrawals
 from parties.operator.budget import Exposure, Price, Simulation
 
 
@@ -171,6 +171,7 @@ class Accounts:
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
         job, version = record.ours.proposal, self._offers.version(record.table)
+        gone = {self._first(other) for other in self._jobs.all() if withdrawals(other)}
         candidates = (
             candidate
             for candidate in self._jobs.all()
@@ -182,8 +183,15 @@ class Accounts:
             and candidate.ours.proposal.tables == job.tables
             and candidate.ours.proposal.specification == job.specification
             and self._jobs.state(candidate) == "done"
+            and self._first(candidate) not in gone
         )
         return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
+
+    def _first(self, record: Record) -> str:
+        """Return the job whose session computed a job's result: that of whoever repeats none."""
+        while record.repeats:
+            record = self._jobs.find(record.repeats)
+        return record.id
 
     def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
         who = self._peers.get(peer)

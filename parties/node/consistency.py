@@ -25,6 +25,7 @@ class _Logged:
         self.proposed: Fields | None = None
         self.verdicts = {"us": "waiting", "peer": "waiting"}
         self.end = ""  # ours
+        self.withdrawn: dict[str, Fields | None] = {"us": None, "peer": None}
         self.finished: Fields | None = None
         self.opened: dict[int, Fields] = {}
         self.spent: list[AuditEntry] = []
@@ -46,6 +47,8 @@ class _Logged:
                 self.counted.append(entry)
             case "finished":
                 self.finished = fields
+            case "withdrawn":
+                self.withdrawn[fields["by"]] = fields["word"]
             case "cancelled" if fields["by"] == "us":
                 self.end = "cancelled"
             case "failed" if fields["error"] != PEER_FAILED:
@@ -95,6 +98,10 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
         yield "the bits that it has opened"
     if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
         yield "the job that it repeats"
+    for party, side in (("us", record.ours), ("peer", record.theirs)):
+        word = None if side is None or side.withdrawn is None else side.withdrawn.model_dump()
+        if logged.withdrawn[party] != word:
+            yield f"its withdrawal ({party})"
     if not _is_result(record, logged):
         yield f"its {record.ours.proposal.task.noun}"
 

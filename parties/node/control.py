@@ -29,7 +29,7 @@ from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 
 LABEL = "control"
-JOB = {"protocol": "node", "statements": 3}  # the form of what is said: nodes that know another one are told at once
+JOB = {"protocol": "node", "statements": 4}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
 STOPPING = "the node is stopping"  # what a node that hangs up says
 SILENCE_SECONDS = 20.0  # without one: the link is dead

@@ -20,7 +20,7 @@ from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
-from parties.node.records import Evidence, Head, Signed
+from parties.node.records import Evidence, Head, Signed, Withdrawal
 from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
 from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
@@ -202,6 +202,12 @@ class Journal:
         """Sign the result and the last entry of our audit log."""
         unsigned = Signed(result=result, head=self._log.head(), signature="0" * 128)
         return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
+
+    def withdrawn(self, record: Record, who: Who, by: Side, word: Withdrawal) -> None:
+        """Record that a party has withdrawn the job's result."""
+        signer = fingerprint(who.identity.certificate if by == "us" else who.peer)
+        fields = {"by": by, "signer": signer, "digest": record.ours.proposal.digest, "word": word.model_dump()}
+        self._log.append("withdrawn", record.id, fields)
 
     def signed(self, record: Record, who: Who) -> None:
         """Keep both signatures, once both are there."""

@@ -17,6 +17,7 @@ from parties.node.gate import BY_NODE
 from parties.node.limits import ExcessError
 from parties.node.peers import Who
 from parties.node.proposal import JobFile
+from parties.node.records import withdrawal
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
 from parties.node.statement import Statement, takes_back
@@ -34,8 +35,23 @@ class Ledger(Runs):
     def propose(self, fields: dict[str, Any]) -> Record:
         """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
-        terms = draft.ours.proposal
         self._check_typed(draft, job.typed)
+        return self._proposed(draft, who, job.typed)
+
+    def repeat(self, beginning: str) -> Record:
+        """Propose the same job anew, as one of ours: the same specification, tables and purpose. `InputError` as of
+        `propose`, and if it asks for something to be typed."""
+        record = self.find(beginning)
+        terms, who = record.ours.proposal, self._who(record)
+        if terms.task.asked():
+            raise InputError(f"job {record.id[:8]} asks for something to be typed: propose it by smc submit")
+        if misfit := self._gate.misfit(terms, record.party):
+            raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
+        again = proposal.repeated(terms, record.party)
+        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
+
+    def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any]) -> Record:
+        terms = draft.ours.proposal
         with self._writing():
             judgement = self._gate.judge(terms, who, "us", self._around(draft))
             if judgement.verdict != "approved":
@@ -44,7 +60,7 @@ class Ledger(Runs):
             record = draft.model_copy(update={"ours": ours})
             self._journal.proposed(record, who, self.addresses.get(record.peer))
             record = self._put(record)
-            self._inputs.put(terms.id, job.typed)
+            self._inputs.put(terms.id, typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
@@ -108,6 +124,22 @@ class Ledger(Runs):
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
+    def withdraw(self, beginning: str, why: str = "") -> Record:
+        """Withdraw a result that is here: a signed statement that both parties keep. `InputError` if there is none."""
+        with self._writing():
+            record = self.find(beginning)
+            if self.state(record) != "done" or record.ours.signed is None:
+                raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self.state(record)}")
+            if record.ours.withdrawn is not None:
+                raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
+            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip() or "no reason given"
+            result = signed.result[job.task.noun]
+            word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
+            self._journal.withdrawn(record, self._who(record), "us", word)
+            ours = record.ours.model_copy(update={"withdrawn": word, "unheard": True})
+            record = self._put(record.model_copy(update={"ours": ours}))
+        return self._tell(record)
+
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
@@ -115,6 +147,8 @@ class Ledger(Runs):
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
             raise ProtocolError("the peer's signature under a job's result is wrong")
+        if theirs.withdrawn is not None and not _is_right(theirs, who):
+            raise ProtocolError("the peer's signature under a withdrawal is wrong")
         try:
             with self._writing(), self._counted(peer, theirs.proposal.id):
                 record, answer = self._heard(theirs, who)
@@ -144,10 +178,12 @@ class Ledger(Runs):
         settled, known = record.ours.settled, record.theirs
         if theirs != known and self.state(record) != "done":
             record = self._hear_more(record, theirs)
+        if self.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
+            record = self._hear_withdrawal(record, theirs, known)
         if settled and self.state(record) not in ENDED:
             raise ProtocolError("the peer takes back that a job has ended")
         # The peer has not heard of the end, or not that we have.
-        answer = record.ours.settled and not (settled and theirs.settled)
+        answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
         return (None, False) if theirs == known and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
@@ -205,6 +241,16 @@ class Ledger(Runs):
             self._heads.keep(self._who(record), theirs.signed.evidence(self._who(record).peer))
         return self._put(record)
 
+    def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
+        """Take what the peer says of a result that both have: that it is withdrawn, or that it knows."""
+        assert record.theirs is not None
+        if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
+            self._journal.withdrawn(record, self._who(record), "peer", theirs.withdrawn)
+        news = _of_withdrawal(theirs)
+        heard = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
+        both = {"ours": record.ours.model_copy(update=heard), "theirs": record.theirs.model_copy(update=news)}
+        return self._put(record.model_copy(update=both))
+
     # How it is written.
 
     def _needs(self, record: Record) -> bool:
@@ -225,3 +271,17 @@ class Ledger(Runs):
     def _described(self, record: Record) -> str:
         state = self.state(record)
         return "waiting for the peer's consent" if state == "waiting" else state
+
+
+def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
+    """Return what a party says of the withdrawal of results."""
+    names = ("withdrawn", "unheard", "heard")
+    return {} if side is None else {name: getattr(side, name) for name in names}
+
+
+def _is_right(theirs: Statement, who: Who) -> bool:
+    """Return whether a withdrawal is signed by the peer, of the result that it has signed."""
+    word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
+    assert word is not None
+    assert signed is not None
+    return word.result == signed.result.get(job.task.noun) and word.is_signed_by(who.peer, job.digest)

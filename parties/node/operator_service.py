@@ -156,6 +156,18 @@ class OperatorService(Operator):
         return self._view(record)
 
     @override
+    def withdraw(self, identifier: str, why: str = "") -> JobView:
+        with recorded():
+            record = self._ledger.withdraw(identifier, why)
+        return self._view(record)
+
+    @override
+    def repeat(self, identifier: str) -> JobView:
+        with recorded():
+            record = self._ledger.repeat(identifier)
+        return self._view(record)
+
+    @override
     def result(self, identifier: str) -> JobResult:
         record = self._ledger.find(identifier, ("done",))
         return views.job_result(record, self._ledger.state(record))

@@ -176,3 +176,10 @@ def propose(file: JobFile, inputs: Inputs) -> Proposal:
         )
     except ValidationError as error:
         raise InputError(f"the job: {explained(error, Proposal)}") from None
+
+
+def repeated(terms: Proposal, proposer: int) -> Proposal:
+    """Return the same job as a new one of this party's, proposed now."""
+    fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification")}
+    at = datetime.now(UTC).replace(microsecond=0)
+    return Proposal(id=secrets.token_hex(16), proposer=proposer, proposed_at=at, **fields)

@@ -106,7 +106,11 @@ class Register:
     def to_greet(self, peer: str) -> list[str]:
         """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
-        return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
+        return [
+            record.id
+            for record in jobs
+            if record.ours.unheard or not (record.ours.settled and _is_settled(record.theirs))
+        ]
 
     def statement(self, identifier: str) -> bytes:
         """Return what we have to say of a job, now; empty if that is nothing."""

@@ -15,7 +15,7 @@ from parties.base.canonical import canonical
 from parties.base.settings import explained
 from parties.base.text import printable
 from parties.node.proposal import Proposal
-from parties.node.records import Signed
+from parties.node.records import Signed, Withdrawal
 from parties.operator.interface import State
 from smc.errors import ProtocolError
 
@@ -32,6 +32,8 @@ class Statement(BaseModel):
 
     `waits`: the job does not go on before something of this party's is there; the peer is not told why it is not.
     `settled`: for this party the job has ended. To one who says so nothing more needs to be said.
+    `withdrawn`: the result, which is signed, is not to be used any more. `unheard`: the other has not said yet that it
+    knows, which is `heard` there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,6 +47,9 @@ class Statement(BaseModel):
     waits: Literal["", "table"] = ""
     signed: Signed | None = None
     settled: bool = False
+    withdrawn: Withdrawal | None = None
+    unheard: bool = False
+    heard: bool = False
 
     @model_validator(mode="after")
     def _signed_if_computed(self) -> Statement:
@@ -52,6 +57,8 @@ class Statement(BaseModel):
             raise ValueError("a result is signed, and nothing else is")
         if self.signed is not None and len(canonical(self.signed.result)) > MAX_RESULT_BYTES:
             raise ValueError(f"what is signed has more than {MAX_RESULT_BYTES} bytes")
+        if self.signed is None and (self.withdrawn is not None or self.heard):
+            raise ValueError("only a result that is signed can be withdrawn")
         return self
 
     def to_bytes(self) -> bytes:
@@ -81,6 +88,8 @@ def takes_back(before: Statement, after: Statement) -> bool:
         or ranks[1] < ranks[0]
         or (ranks[0] == len(_ENDS) - 1 and after.end != before.end)
         or (before.settled and not after.settled)
+        or (before.withdrawn is not None and after.withdrawn != before.withdrawn)
+        or (before.heard and not after.heard)
     )
 
 

@@ -11,6 +11,7 @@ from parties.base.settings import explained
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.openings import Leaving, Stored, Written
+from parties.node.records import Withdrawal
 from parties.node.statement import Statement
 from smc.errors import InputError
 
@@ -86,6 +87,13 @@ class Record(BaseModel):
     def peer_waits(self) -> bool:
         """True if the peer has said that the job waits for something of its own."""
         return self.theirs is not None and self.theirs.waits != ""
+
+
+def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]]:
+    """Return who has withdrawn a job's result, and with which word."""
+    ours, theirs = record.ours.withdrawn, None if record.theirs is None else record.theirs.withdrawn
+    words: list[tuple[Literal["us", "peer"], Withdrawal | None]] = [("us", ours), ("peer", theirs)]
+    return [(side, word) for side, word in words if word is not None]
 
 
 class Store:

@@ -8,7 +8,7 @@ from parties.jobs.kind import Inputs, Kind
 from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
-from parties.node.store import Record
+from parties.node.store import Record, withdrawals
 from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
@@ -62,6 +62,7 @@ def job_view(
         ended_by=_ended_by(record, state),
         price=price,
         exact=task.exact,
+        withdrawn=_withdrawn(record),
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
@@ -105,7 +106,14 @@ def job_result(record: Record, state: State) -> JobResult:
         summary={"result": ours.result, "our_head": ours.head.model_dump(), "their_head": theirs.head.model_dump()},
         our_signature=ours.signature,
         their_signature=theirs.signature,
+        withdrawn=_withdrawn(record),
     )
+
+
+def _withdrawn(record: Record) -> list[str]:
+    """Return who has withdrawn the result, when and why, a line each."""
+    names = {"us": "us", "peer": record.peer}
+    return [f"by {names[side]}, {word.at}: {word.why}" for side, word in withdrawals(record)]
 
 
 def _asked(task: Kind, inputs: Inputs) -> list[Asked]:

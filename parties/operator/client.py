@@ -93,6 +93,8 @@ class NodeClient:
     approve = _call(Operator.approve, "POST", "jobs/{identifier}/approve")
     refuse = _call(Operator.refuse, "POST", "jobs/{identifier}/refuse")
     cancel = _call(Operator.cancel, "POST", "jobs/{identifier}/cancel")
+    withdraw = _call(Operator.withdraw, "POST", "jobs/{identifier}/withdraw")
+    repeat = _call(Operator.repeat, "POST", "jobs/{identifier}/repeat")
     result = _call(Operator.result, "GET", "jobs/{identifier}/result")
     audit = _call(Operator.audit, "GET", "audit")
     verify = _call(Operator.verify, "GET", "audit/state")

@@ -106,6 +106,7 @@ class JobView(View):
     remarks: list[str] = Field(default_factory=list)  # what our own rows say of it, while it waits: for us alone
     exposure: Exposure | None = None  # the bits of exact answers that it opens of our table; None if it opens none
     exact: bool = False  # it opens a joint number without noise: each party learns the other's
+    withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn its result, when and why, a line each
 
     @property
     def waits_for_us(self) -> bool:
@@ -141,6 +142,7 @@ class JobResult(View):
     summary: dict[str, Any]
     our_signature: str
     their_signature: str
+    withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn it, when and why, a line each
 
     @property
     def tree(self) -> dict[str, Any]:
@@ -249,6 +251,12 @@ class Operator(Protocol):
 
     def cancel(self, identifier: str, why: str = "") -> JobView:
         """End a job that has not ended: withdraw it, or stop it where it is."""
+
+    def withdraw(self, identifier: str, why: str = "") -> JobView:
+        """Withdraw the result of a job that is done, by a signed statement; the peer hears it."""
+
+    def repeat(self, identifier: str) -> JobView:
+        """Propose the same job anew, under the rules and the budget of now."""
 
     def result(self, identifier: str) -> JobResult:
         """Return what a job that is done has brought."""

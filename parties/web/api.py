@@ -53,6 +53,8 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         ("POST", "/jobs/{id}/approve", 200, "approve", (_id, _typed)),
         ("POST", "/jobs/{id}/refuse", 200, "refuse", (_id, _why)),
         ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
+        ("POST", "/jobs/{id}/withdraw", 200, "withdraw", (_id, _why_if_any)),
+        ("POST", "/jobs/{id}/repeat", 201, "repeat", (_id,)),
         ("GET", "/jobs/{id}/result", 200, "result", (_id,)),
         ("GET", "/audit", 200, "audit", (_last, _entry_before)),
         ("GET", "/audit/state", 200, "verify", ()),

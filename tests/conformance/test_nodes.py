@@ -123,6 +123,23 @@ def test_cancelled_and_withdrawn(days: Nodes) -> None:
     assert (left.why, right.why) == ("b: a mistake", "a mistake")
 
 
+def test_a_result_is_withdrawn_and_learnt_anew(days: Nodes) -> None:
+    """By the command at the party that did not propose it; both show it, and both logs are whole."""
+    learnt = submit(days.a, purpose="research")
+    days.finished(learnt)
+    assert here(days.b.directory, "forget", "--job", learnt, "--why", "art. 17", "--config", "party.toml").code == 0
+    eventually(lambda: days.a.client.job(learnt).withdrawn)
+    shown = here(days.a.directory, "result", learnt, "--config", "party.toml")
+    assert shown.code == 0
+    assert "this result is withdrawn, and not to be used: by b, " in shown.err
+    assert shown.err.count("art. 17") == 1
+    again = days.a.client.repeat(learnt).id
+    assert [view.state for view in days.finished(again)] == ["done", "done"]
+    assert days.a.client.result(again).withdrawn == []
+    assert days.a.client.result(again).tree == days.a.client.result(learnt).tree
+    assert all(node.client.verify().ok for node in (days.a, days.b))
+
+
 def test_what_a_proposal_may_not_be(days: Nodes) -> None:
     """Refused where it is made, or where it is heard, with the reason."""
     for fields, message in (

@@ -295,6 +295,17 @@ class FakeNode(Budgets):
             raise InputError(f"the job {job.id[:8]} has ended: it is {job.state}")
         return self.change(identifier, state="cancelled", why=why, ended_at=self._time(0), progress=None)
 
+    def withdraw(self, identifier: str, why: str = "") -> JobView:
+        self._stumble()
+        job = self._find(identifier)
+        if job.state != "done":
+            raise InputError(f"job {job.id[:8]} has no result to be withdrawn: it is {job.state}")
+        return self.change(identifier, withdrawn=[f"by us, {self._time(0)}: {why}"])
+
+    def repeat(self, identifier: str) -> JobView:
+        job = self._find(identifier)
+        return self.submit({"table": job.table, "purpose": job.purpose})
+
     def result(self, identifier: str) -> JobResult:
         job = self._find(identifier)
         if job.state != "done":

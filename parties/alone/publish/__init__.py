@@ -6,6 +6,7 @@ models      classes of rows that look alike, counted; what a class must be like;
 recoding    which level or box of each column: lattices, Mondrian, top-down; the outcome, its report, its file
 settings    `publish.toml`; planning: a first one
 writing     the rows, recoded; storing: as a table of their own database; applying: later rows
+versions    several publications of one table, laid on each other
 masks       what stands in a value's place; views: for other programs
 keys        ciphers of cells and who keeps their keys; pseudonyms: made with them
 protecting  rows swapped, averaged, drawn anew, blurred, sampled: the methods of statistical disclosure control

@@ -13,6 +13,7 @@ from parties.alone.publish.reading import in_order, recode, rows_of, texts, with
 from parties.alone.publish.recoding.anonymising import masks_of, order_of, report, suppressed_share
 from parties.alone.publish.recoding.recoding import Recoding, broken
 from parties.alone.publish.storing import put
+from parties.alone.publish.versions import History, published
 from parties.sources import PlaceSettings
 from smc.errors import InputError
 
@@ -24,13 +25,14 @@ def apply(
     most: float | None = None,
     public: PlaceSettings | None = None,
     escape_formulas: bool = False,
+    history: History | None = None,
 ) -> dict[str, Any]:
     """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
 
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
     nothing written, if that is more than a share of `most`, which the recoding says if nothing else does, if presence
     has no `public` table of all who could be in this one, or if it does not bear that they are left out. Models of both
-    parties' rows are not checked; the report names them.
+    parties' rows are not checked; the report names them. The publication is added to the `history`, see `published`.
     """
     models = recoding.made()
     if public is None and any(model.needs_public for model in models):
@@ -67,5 +69,9 @@ def apply(
                 f"and at most a share of {most:.4g} may be; nothing was written"
             )
         plans = recoding.plans()
+        summary = report(cells, partition, models)
+        if history is not None:
+            verdicts = opened.enter_context(published(history, rows, cells, partition, models, recoding.hierarchy))
+            summary["models"] += verdicts
         put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans), escape_formulas)
-    return report(cells, partition, models) | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})
+    return summary | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})

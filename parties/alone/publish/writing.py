@@ -80,7 +80,7 @@ class _Assigned:
 
     def __init__(self, cells: Cells, partition: Partition) -> None:
         self._indices = [h.index for h in (*cells.hierarchies, *cells.sensitive_hierarchies)]
-        self._finder = _Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(i) for i in self._indices])
+        self._finder = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(i) for i in self._indices])
         self._seen = np.zeros(len(cells.counts), dtype=np.int64)
         self._counts = cells.counts
         self._before = np.cumsum(cells.counts) - cells.counts
@@ -115,7 +115,7 @@ class _Assigned:
             raise changed(place)
 
 
-class _Finder:
+class Finder:
     """Finds columns of codes among distinct ones, which are sorted by a key of 62 bits at most."""
 
     def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:

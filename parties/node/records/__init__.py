@@ -6,7 +6,7 @@ from parties.node.records.audit import AuditLog
 from parties.node.records.database import connect, reading
 from parties.node.records.kinds import failure
 from parties.node.records.signature import check_signature, sign
-from parties.node.records.statements import Committed, Evidence, Head, Signed, commit
+from parties.node.records.statements import Committed, Evidence, Head, Signed, Withdrawal, commit, withdrawal
 
 __all__ = [
     "AuditLog",
@@ -14,10 +14,12 @@ __all__ = [
     "Evidence",
     "Head",
     "Signed",
+    "Withdrawal",
     "check_signature",
     "commit",
     "connect",
     "failure",
     "reading",
     "sign",
+    "withdrawal",
 ]

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
-from parties.node.records.kinds import BothSigned
+from parties.node.records.kinds import BothSigned, Withdrawn
 from parties.node.records.signature import check_signature, sign
 from parties.node.records.statements import Head, Signed, head_document
 from smc.errors import InputError
@@ -127,6 +127,8 @@ def check(
             checked.start = _fields(row)
         elif row.kind == "signed":
             checked.statements.extend(_statement(row, checked.start))
+        elif row.kind == "withdrawn":
+            checked.problems.extend(_withdrawal_problems(row, [certificate, *peers]))
         checked.last = row
     checked.problems.extend(_head_problems(checked.last, signed, certificate))
     for statement in checked.statements[before:]:
@@ -225,6 +227,15 @@ def _statement_problems(
         current = [signer for signer in signers if at_that_time in (None, fingerprint(signer))]
         if current and not any(signed.is_signed_by(signer) for signer in current):
             yield f"entry {number} holds a statement that its signer has not signed"
+
+
+def _withdrawal_problems(row: Row, signers: Collection[x509.Certificate]) -> Iterator[str]:
+    """Yield what is wrong with a withdrawal whose signer's certificate is known."""
+    with suppress(ValidationError):
+        entry = Withdrawn.model_validate(_fields(row))
+        known = [signer for signer in signers if fingerprint(signer) == entry.signer]
+        if known and not entry.word.is_signed_by(known[0], entry.digest):
+            yield f"entry {row.number} holds a withdrawal that its signer has not signed"
 
 
 def _missing(first: int, last: int) -> str:

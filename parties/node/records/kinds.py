@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from parties.node.records.statements import Committed, Signed
+from parties.node.records.statements import Committed, Signed, Withdrawal
 from smc.errors import JobMismatchError, LinkError
 
 MAX_TEXT = 2000
@@ -39,6 +39,7 @@ EntryKind: TypeAlias = Literal[
     "failed",
     "cancelled",
     "signed",
+    "withdrawn",
     "published",
 ]
 
@@ -280,6 +281,15 @@ class BothSigned(Fields):
     peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
 
 
+class Withdrawn(Fields):
+    """A party has withdrawn the result of the job: its word, signed for the job of this digest."""
+
+    by: Side
+    signer: Fingerprint
+    digest: Digest
+    word: Withdrawal
+
+
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
@@ -314,6 +324,7 @@ FIELDS: dict[str, type[Fields]] = {
     "failed": Failed,
     "cancelled": Cancelled,
     "signed": BothSigned,
+    "withdrawn": Withdrawn,
     "published": Published,
 }
 

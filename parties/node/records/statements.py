@@ -85,6 +85,31 @@ class Committed(BaseModel):
         return check_signature(certificate, _of_rows(job, self.rows), bytes.fromhex(self.signature), "rows")
 
 
+class Withdrawal(BaseModel):
+    """A party's word that the result of this digest is not to be used any more, and its signature. `at`: ISO 8601."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    result: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    why: Annotated[str, Field(max_length=500)]
+    at: Annotated[str, Field(max_length=40)]
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
+        """Return whether the holder of the certificate's key signed it for the job of this digest."""
+        return check_signature(certificate, _withdrawn(job, self), bytes.fromhex(self.signature), "withdrawal")
+
+
+def withdrawal(identity: Identity, job: str, result: str, why: str, at: str) -> Withdrawal:
+    """Sign that the result of the job of this digest is withdrawn; `result` is its digest in hexadecimal."""
+    unsigned = Withdrawal(result=result, why=why, at=at, signature="0" * 128)
+    return unsigned.model_copy(update={"signature": sign(identity, _withdrawn(job, unsigned), "withdrawal").hex()})
+
+
+def _withdrawn(job: str, word: Withdrawal) -> dict[str, Any]:
+    return {"job": job, "result": word.result, "why": word.why, "at": word.at}
+
+
 def commit(identity: Identity, job: str, rows: str) -> Committed:
     """Sign the commitment `rows` for the job of this digest; both are in hexadecimal."""
     return Committed(rows=rows, signature=sign(identity, _of_rows(job, rows), "rows").hex())

@@ -482,3 +482,30 @@ def test_jobs_are_listed_in_parts(party: Party) -> None:
     assert [job["id"][0] for job in party.json("jobs", "--last", 3, "--before", "44444444")] == ["3", "2", "1"]
     assert "older" not in party("jobs", "--last", 7)[2]
     assert party("jobs", "--last", 0)[0] == 2
+
+
+def test_a_result_is_withdrawn(party: Party) -> None:
+    """The list names what was learnt from a table; after it show and jobs say so, and the rest is refused."""
+    table = party.node.known[B].table
+    assert [job["id"] for job in party.json("forget", "--table", table)] == [B]
+    assert "smc forget --job" in party("forget", "--table", table)[2]
+    code, out, err = party("forget", "--job", B[:4], "--why", "art. 17")
+    assert (code, out) == (0, f"job {B[:8]}: done, its result withdrawn\n")
+    assert f"smc forget --job {B[:8]} --again" in err
+    assert "art. 17" in party("show", B)[1]
+    assert "withdrawn" in party("jobs")[1]
+    again = party.json("forget", "--job", B, "--again")
+    assert again["id"] != B
+    assert (again["table"], again["proposed_by"]) == (table, "us")
+    for arguments, problem in (
+        (["--job", A], "no result to be withdrawn: it is waiting"),
+        (["--table", "nmae"], "there is no table 'nmae'"),
+        ([], "give either --table"),
+        (["--table", table, "--job", B], "give either --table"),
+        (["--table", table, "--why", "so"], "--why is for --job"),
+        (["--table", table, "--again"], "--again is for --job"),
+        (["--job", again["id"], "--again"], "withdraw its result first"),
+    ):
+        code, _, err = party("forget", *arguments)
+        assert code == 2
+        assert problem in err

@@ -1,0 +1,254 @@
+"""Several publications of one table: classes of rows that look alike in all of them, held against the models.
+
+Each publication by itself may be k-anonymous, and laid on each other they name somebody: a row that is with others in
+either one, but with none of them in both, or that came or went alone. Who knows in which publications a person is, and
+what they say there, is left with the rows of one group: those in the same class of each publication, or in none. The
+owner knows which row is whose, so the groups are exact. They are at most as large as what is left to anybody who cannot
+tell rows of two publications to be one person's (as m-invariance assumes: X. Xiao, Y. Tao 2007, who give rows that come
+or go counterfeits), and just that to who can, by a column that is published as it is.
+
+The history is a file for its owner only: of each publication the rows' classes and sensitive values. It names rows by
+salted hashes, which whoever has the file can try names on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.hierarchy import Hierarchy
+from parties.alone.publish.models.classes import Classes, counted, layout_of
+from parties.alone.publish.models.model import PrivacyModel
+from parties.alone.publish.reading import Texts, in_order, recode, texts
+from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
+from parties.alone.publish.writing import Finder
+from parties.base import files
+from parties.base.arrays import Counts
+from parties.base.settings import explained
+from parties.base.text import quoted
+from parties.sources.opened import RowQuery
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+FORMAT = 1
+NAME_DIGITS = 32  # of a row's hash, hexadecimal
+HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # a sensitive column's, of these values
+
+
+@dataclass(frozen=True)
+class Version:
+    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column."""
+
+    at: str
+    rows: list[str]
+    classes: list[int]
+    sensitive: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class History:
+    """The publications of one table, the oldest first; `column` says whose row each is."""
+
+    path: Path
+    column: str
+    salt: str
+    versions: tuple[Version, ...] = ()
+
+    def name(self, value: str) -> str:
+        """Return the hash that stands for whose a row is."""
+        return hashlib.sha256(f"{self.salt}\n{value}".encode()).hexdigest()[:NAME_DIGITS]
+
+    def write(self, *more: Version) -> None:
+        """Write the history with these publications behind it, for its owner only."""
+        versions = [asdict(version) for version in (*self.versions, *more)]
+        content = {"smc_history": FORMAT, "salt": self.salt, "versions": versions}
+        files.write_text(self.path, json.dumps(content, ensure_ascii=False) + "\n", private=True)
+
+
+class _Version(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    at: str
+    rows: list[str]
+    classes: list[int]
+    sensitive: dict[str, list[str]]
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Version:
+        if {len(self.classes), *map(len, self.sensitive.values())} != {len(self.rows)}:
+            raise ValueError("must have a class and a value of each sensitive column for each row")
+        if len(set(self.rows)) < len(self.rows) or min(self.classes, default=0) < 0:
+            raise ValueError("must have each row once, in a class from 0 on")
+        return self
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    smc_history: int
+    salt: str
+    versions: list[_Version]
+
+
+def load(path: Path, column: str) -> History:
+    """Read a history; an empty one if there is no file yet. `InputError` if it is none, or if others may read it."""
+    if not path.exists():
+        return History(path, column, secrets.token_hex(16))
+    files.ensure_private(path)
+    content = files.read_json(path)
+    what = f"{path}: not a history that smc publish wrote"
+    if not isinstance(content, dict) or content.get("smc_history") != FORMAT:
+        raise InputError(what)
+    try:
+        file = _File.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"{what}: {explained(error, _File)}") from None
+    return History(path, column, file.salt, tuple(Version(**dict(version)) for version in file.versions))
+
+
+@contextmanager
+def published(
+    history: History,
+    rows: RowQuery,
+    cells: Cells,
+    partition: Partition,
+    models: Sequence[PrivacyModel],
+    hierarchy_of: HierarchyOf,
+) -> Iterator[list[dict[str, Any]]]:
+    """Add a publication to the history, and give what all of them reach together; what is inside writes the rows.
+
+    It is in the history before the rows are written: nothing is given away that no later publication knows of.
+    `InputError`, and nothing added, if a model does not hold of all together, and as of `version_of`.
+    """
+    version = version_of(history, rows, cells, partition)
+    verdicts = required(history, version, models, hierarchy_of) if history.versions else []
+    history.write(version)
+    try:
+        yield verdicts
+    except BaseException:
+        history.write() if history.versions else history.path.unlink()
+        raise
+
+
+def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partition) -> Version:
+    """Return the publication of rows in the classes of a partition.
+
+    `InputError` if a row says nothing there, if two say the same, or if equal rows are divided between classes.
+    """
+    column = history.column
+    where = f"{rows.engine.place}, column {quoted(column)}"
+    if len(np.unique(partition.cells)) < len(partition.cells):
+        raise InputError(
+            "equal rows are in different classes, so nobody can say whose is where: take another algorithm"
+        )
+    hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
+    table = texts(rows, [*(h.column for h in hierarchies), column])
+    names = [table.values[-1][code] for code in table.codes[-1]]
+    if MISSING in names:
+        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
+    if len(set(names)) < len(names) or (table.counts > 1).any():
+        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
+    codes = recode(Texts(table.values[:-1], table.codes[:-1], table.counts), hierarchies)
+    places = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(h.index) for h in hierarchies]).find(codes)
+    class_of_cell = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
+    class_of_cell[partition.cells] = partition.classes
+    classes = class_of_cell[places]
+    shown_rows = np.flatnonzero(classes != SUPPRESSED)
+    sensitive = {
+        h.column: [h.values[code] for code in codes[len(cells.hierarchies) + i, shown_rows]]
+        for i, h in enumerate(cells.sensitive_hierarchies)
+    }
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Version(at, [history.name(names[place]) for place in shown_rows], classes[shown_rows].tolist(), sensitive)
+
+
+def grouped(versions: Sequence[Version]) -> tuple[list[str], Counts, int]:
+    """Return all rows, the number of each one's group, int64[rows], and how many groups there are.
+
+    Rows of a group are in the same class of each publication, or in none of it.
+    """
+    places: dict[str, int] = {}
+    for version in versions:
+        for row in version.rows:
+            places.setdefault(row, len(places))
+    classes = np.full((len(versions), len(places)), SUPPRESSED, dtype=np.int64)
+    for number, version in enumerate(versions):
+        classes[number, [places[row] for row in version.rows]] = version.classes
+    groups, numbers = np.unique(classes, axis=1, return_inverse=True)
+    return list(places), numbers.reshape(-1).astype(np.int64), groups.shape[1]
+
+
+def together(
+    versions: Sequence[Version], models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
+) -> list[dict[str, Any]]:
+    """Return whether the groups satisfy the models, what they reach, and how many rows are in groups that do not.
+
+    Each publication's own sensitive values are counted, by `hierarchy_of` their columns. Models of a public
+    table, and those of columns that no publication has, are left out.
+    """
+    rows, numbers, count = grouped(versions)
+    places = {row: place for place, row in enumerate(rows)}
+    model_columns = {model.column for model in models if model.column is not None}
+    every = [
+        _classes(version, model_columns, numbers[[places[row] for row in version.rows]], count, hierarchy_of)
+        for version in versions
+    ]
+    verdicts = []
+    for model in models:
+        held = [
+            classes
+            for classes, version in zip(every, versions, strict=True)
+            if version.rows and (model.column is None or model.column in version.sensitive)
+        ]
+        if model.needs_public or not held:
+            continue
+        fits = np.logical_and.reduce([model.fits(classes) for classes in held])
+        reached = [model.reached(classes) for classes in held]
+        verdicts.append(
+            {
+                "model": f"{model.words}, of {len(versions)} publications together",
+                "holds": bool(fits.all()),
+                "reached": min(reached) if model.larger else max(reached),
+                "rows_below": int((~fits)[numbers].sum()),
+            }
+        )
+    return verdicts
+
+
+def _classes(
+    version: Version, model_columns: Set[str], numbers: Counts, count: int, hierarchy_of: HierarchyOf
+) -> Classes:
+    """Return the groups as classes of a publication's own rows, whose groups these are."""
+    sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
+    hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]
+    codes = np.zeros((len(hierarchies), len(version.rows)), dtype=np.int32)
+    for i, (h, values) in enumerate(zip(hierarchies, sensitive.values(), strict=True)):
+        codes[i] = [h.code(value) for value in values]
+    each = np.ones(len(version.rows), dtype=np.int64)
+    cells = Cells((), tuple(hierarchies), np.zeros((0, len(version.rows)), dtype=np.int32), codes, each)
+    return counted(cells, layout_of(cells), numbers, count)
+
+
+def required(
+    history: History, version: Version, models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
+) -> list[dict[str, Any]]:
+    """Return what all publications reach together. `InputError` in one line if a model does not hold of them."""
+    verdicts = together([*history.versions, version], models, hierarchy_of)
+    if failed := [verdict for verdict in verdicts if not verdict["holds"]]:
+        words = "; ".join(f"{v['model']} (reached: {v['reached']:.4g}, rows below: {v['rows_below']})" for v in failed)
+        raise InputError(
+            f"{history.path}: these rows and those published before tell too much: {words}; nothing was written: "
+            "publish rows that came later by themselves, once they are enough, and others in the same classes as before"
+        )
+    return verdicts

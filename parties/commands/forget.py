@@ -1,0 +1,87 @@
+"""`smc forget`: somebody's rows were in a table from which joint results were learnt, and shall not count any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties.base import console
+from parties.base.text import instead, quoted
+from parties.commands import job_text
+from parties.commands.node_options import node_of, node_options
+from parties.commands.operator import tell
+from parties.operator.client import NodeClient
+from parties.operator.interface import JobView
+from smc.errors import InputError
+
+PAGE = 500  # jobs that are asked for at a time
+AGAIN = (
+    "both parties' records say so; what was copied before is not called back. To learn it without those rows, take "
+    "them out of the table, then:  smc forget --job {job} --again"
+)
+
+
+@click.command(epilog="Example:  smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
+@click.option("--table", metavar="NAME", help="List what was learnt from this table of ours.")
+@click.option("--job", metavar="JOB", help="Withdraw the result of this job: the first digits of it, or latest.")
+@click.option("--why", metavar="TEXT", default="", help="With --job: the peer is told; name nobody.")
+@click.option("--again", is_flag=True, help="With --job, when it is withdrawn: propose the same job anew.")
+@node_options
+def forget(
+    table: str | None,
+    job: str | None,
+    why: str,
+    again: bool,
+    config_file: Path | None,
+    state: Path | None,
+    as_json: bool,
+) -> None:
+    """List what was learnt from a table, withdraw one result by a signed statement at both parties, or learn it anew.
+
+    A result cannot be made to forget a row: it is marked as not to be used, and learnt again without it, under the
+    rules and the budget of now. What noise was spent on the first one stays spent.
+    """
+    if (table is None) == (job is None):
+        raise InputError("give either --table, to list what was learnt from it, or --job, to withdraw its result")
+    if job is None and again:
+        raise InputError("--again is for --job: which one?")
+    if why and (job is None or again):
+        raise InputError("--why is for --job: the reason of a withdrawal")
+    node = node_of(config_file, state)
+    if job is None:
+        _list(node, str(table), as_json)
+    elif again:
+        before = node.job(job)
+        if not before.withdrawn:
+            raise InputError(f"job {job_text.short(before.id)}: withdraw its result first, by smc forget --job")
+        tell(node.repeat(before.id), as_json)
+    else:
+        view = node.withdraw(job, why)
+        tell(view, as_json)
+        console.err.print(AGAIN.format(job=job_text.short(view.id)))
+
+
+def _list(node: NodeClient, table: str, as_json: bool) -> None:
+    """Print what was learnt from a table of ours. `InputError` if there is none of this name."""
+    tables = node.node().tables
+    if table not in tables:
+        raise InputError(f"--table: there is no table {quoted(table)}{instead(table, tables)}")
+    learnt = [view for view in _done(node) if view.table == table]
+    if as_json:
+        console.print_json([view.model_dump() for view in learnt])
+    elif learnt:
+        console.show(job_text.table(learnt, learnt))
+        console.err.print("withdraw one:  smc forget --job JOB --why TEXT")
+    else:
+        console.err.print("nothing was learnt from it with a peer")
+
+
+def _done(node: NodeClient) -> list[JobView]:
+    """Return all jobs that are done, the newest first."""
+    views: list[JobView] = []
+    while page := node.jobs(PAGE, views[-1].id if views else None, ("done",)):
+        views += page
+        if len(page) < PAGE:
+            break
+    return views
