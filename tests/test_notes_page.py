@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from tests.support.command_lines import spans, unknown
 from tests.support.places import ROOT
-from tests.test_readme import spans, unknown
 
 PAGE = (ROOT / "docs" / "notes.md").read_text()
 ROWS = [

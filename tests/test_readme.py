@@ -7,12 +7,10 @@ import io
 import re
 from pathlib import Path
 
-import click
 import pytest
 
-from parties.cli import cli
 from scripts.pages import pages, parser
-from tests.support.command_lines import next_name
+from tests.support.command_lines import spans, unknown
 from tests.support.places import ROOT
 
 README = Path("README.md")
@@ -37,28 +35,6 @@ def blocks(text: str) -> list[str]:
             for line in re.findall(r"(?:^|\$ +)smc ((?:.*\\\n)*.*)", token.content, re.MULTILINE):
                 found.append(re.sub(r"\s#.*", "", line.replace("\\\n", " ")))
     return found
-
-
-def spans(text: str) -> list[str]:
-    """The commands in a page's running text and tables."""
-    inline = (child for token in parser().parse(text) for child in token.children or [])
-    return [child.content[4:] for child in inline if child.type == "code_inline" and child.content.startswith("smc ")]
-
-
-def unknown(line: str) -> set[str]:
-    """The command or the options of a line that do not exist; what is written large stands for any command."""
-    words = line.split()
-    command: click.Command = cli
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        name = next_name(command, words)
-        if name.isupper():
-            return set()
-        found = command.get_command(click.Context(command), name)
-        if found is None:
-            return {name}
-        command = found
-    options = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
-    return {word.partition("=")[0] for word in words if word.startswith("--")} - options
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
