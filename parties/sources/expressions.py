@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import NUMBER, TIME, ColumnRule, Ranges, day_pattern
+from parties.sources.mapping import NUMBER, TIME, ColumnRule, Ranges, day_pattern, is_number
 from parties.tables.types import DAY
 from smc.errors import InputError
 
@@ -70,6 +71,17 @@ class Cell:
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
+    def exact(self) -> exp.Expr:
+        """The column as it is, for DuckDB; two texts are one if they have the same letters, whatever it declares."""
+        if not self._type.is_string():
+            return self._column.copy()
+        return exp.Collate(this=exp.cast(self._column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
+
+    def named(self, column: str) -> Cell:
+        """Return the same of a column of this name."""
+        return Cell(replace(self._rule, column=column), self._type, self._lists)
+
+    @property
     def number(self) -> exp.Expr | None:
         """The cell as the number that `ColumnRule.indices` takes; None unless it is one, and the rule takes numbers."""
         if not (self._is_number and self._rule.is_grid):
@@ -111,6 +123,8 @@ class Cell:
         if self._type.is_integer():  # compared as what they are
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text)}
             return [_choose(self._column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
+        if self._is_number:  # words are the texts of none
+            texts = {text: index for text, index in texts.items() if is_number(text)}
         if not texts:
             return []
         if not self._is_text:

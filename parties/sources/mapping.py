@@ -138,7 +138,7 @@ class ColumnRule:
     @property
     def is_grid(self) -> bool:
         """Whether a cell that is a number is placed on a grid, whichever number it is."""
-        return self.ranges is not None and self.ranges.grid is not None and not any(map(_is_number, self.texts))
+        return self.ranges is not None and self.ranges.grid is not None and not any(map(is_number, self.texts))
 
     def indices(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the indices of cells that are numbers, NaN for no value, where the rule `is_grid`; -1 of unknown
@@ -176,7 +176,8 @@ class ColumnRule:
         return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(allowed)}, {by_hand}"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is what some engine calls a number."""
     try:
         float(text)
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import ibis.expr.datatypes as dt
@@ -51,9 +51,13 @@ class RowQuery:
             return str(error)
         return None
 
-    def spelled(self, names: Sequence[str]) -> exp.Select:
-        """Return these columns of all rows as text, as c0, c1, ...; NULL of NULL. They must hold categories."""
-        cells = [self._cell(name).text.as_(f"c{i}") for i, name in enumerate(names)]
+    def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
+        """Return these columns of all rows as text, some as they are, as c0, c1, ...; NULL of NULL.
+
+        They must hold categories.
+        """
+        texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
+        cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
     def _cell(self, name: str) -> Cell:

@@ -22,6 +22,8 @@ from protocols.tree import Tree
 from smc.errors import InputError
 
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
+HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
+REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
 
 
@@ -178,15 +180,40 @@ class QueriedSource(Source):
         Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
         """
         if self._kept is None:
-            indices = [
-                exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
-                for cell, name, size in zip(self._cells, self._names, self._sizes, strict=True)
-            ]
-            rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
+            rows, number = self._counted_first() or (self._placed_rows(), exp.Count(this=exp.Star()))
             columns = [exp.column(name) for name in self._names]
-            grouped = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).from_(rows.subquery("rows"))
+            grouped = exp.Select().select(*columns, number.as_("n")).from_(rows.subquery("rows"))
             self._kept = self._engine.keep(grouped.group_by(*columns))
         return self._kept
+
+    def _placed_rows(self) -> exp.Select:
+        """Return the query for all rows as indices."""
+        indices = [_index(cell, size).as_(name) for cell, name, size in self._columns()]
+        return exp.Select().select(*indices).from_(self._table.subquery("t"))
+
+    def _counted_first(self) -> tuple[exp.Select, exp.Expr] | None:
+        """Return the query for rows as indices and n, and how to add these up, where equal rows are placed once.
+
+        None where the first rows say that few repeat, or where an engine may take two texts for one.
+        """
+        if not self._engine.lists or self._table.find(exp.Window) is not None:  # of which all must be read for a few
+            return None
+        columns = [exp.column(name) for name in self._names]
+        rows = exp.Select().select(*(cell.exact.as_(name) for cell, name, _ in self._columns()))
+        counted = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).group_by(*columns)
+        first = exp.Select().select("*").from_(self._table.subquery("t")).limit(HEAD)
+        head = counted.from_(rows.from_(first.subquery("t")).subquery("rows"))
+        total = exp.cast(exp.Sum(this=exp.column("n")), "BIGINT")
+        seen = exp.Coalesce(this=total, expressions=[exp.convert(0)])
+        query = exp.Select().select(exp.Count(this=exp.Star()), seen).from_(head.subquery("t"))
+        if REPEATED * (answer := self._engine.counts(query)[0])[0] > answer[1]:
+            return None
+        placed = [_index(cell.named(name), size).as_(name) for cell, name, size in self._columns()]
+        whole = counted.from_(rows.from_(self._table.subquery("t")).subquery("rows"))
+        return exp.Select().select(*placed, exp.column("n")).from_(whole.subquery("t")), total
+
+    def _columns(self) -> Iterator[tuple[Cell, str, int]]:
+        return zip(self._cells, self._names, self._sizes, strict=True)
 
     def _first_unknown(self, cell: Cell) -> str | None:
         """Return the first text, in the order of the engine, that has no index; None for no value."""
@@ -201,6 +228,11 @@ class QueriedSource(Source):
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:
             raise InputError(f"{self._where(rule)}: {error}") from None
+
+
+def _index(cell: Cell, size: int) -> exp.Expr:
+    """Return the index of a cell's category among so many."""
+    return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
 
 
 def _placed(cell: Cell) -> exp.Coalesce:

@@ -1,6 +1,7 @@
-"""What the columns of a raw table hold: three queries over all of them at once, in a DuckDB of our own.
+"""What the columns of a raw table hold: a few queries over all of them at once, in a DuckDB of our own.
 
-A database of others is asked once, for all rows.
+A database of others is asked once, for all rows. Columns that the source declares as numbers or days are measured as
+they are; only texts are looked at as texts.
 
 All of it is private, and for this party's operator only.
 """
@@ -12,6 +13,8 @@ from collections.abc import Container, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import ibis.expr.datatypes as dt
 
 from parties.alone.preparing.spelling import (
     CODE,
@@ -27,7 +30,8 @@ from parties.alone.preparing.spelling import (
 )
 from parties.base.text import instead, quoted
 from parties.sources.databases import Scratch
-from parties.sources.mapping import NUMBER
+from parties.sources.expressions import Cell
+from parties.sources.mapping import NUMBER, ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
@@ -39,7 +43,10 @@ FREQUENT = 60  # values of a column that are looked at to find out what it holds
 FEW = 400  # values of a column that are all counted, by classes of the target
 KEYLIKE = 0.5  # of the rows: of so many different values by an estimate, which errs by a fifth, they are counted
 ODD = 200  # texts among numbers; a column of more different ones is none of numbers
-SEPARATOR = "\x1f"
+HEAD = 10_000  # rows of which declared columns' texts are looked at
+SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
+FINEST = 12  # decimals: more say no more of a column
+VAST = 1e100  # numbers beyond stand for something else
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,21 @@ class ColumnProfile:
     odd: tuple[str, ...] = ()
     parted: bool = False
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A column of the table `raw` in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
+
+    Of a column that is `declared` as "real" or "date", `number` is NULL of what is none, and `place` how many decimals
+    its type has, if it says so.
+    """
+
+    value: str
+    text: str
+    declared: str = ""
+    number: str = ""
+    place: int | None = None
 
 
 @dataclass(frozen=True)
@@ -130,61 +152,125 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings) -> Ta
         if not isinstance(engine, Scratch):
             engine = Scratch(label, place.memory, place.threads)
             stack.callback(engine.close)
-        _take(rows, names, engine)
+        cells = _take(rows, names, engine)
         ask = engine.backend.raw_sql
         days = {i for i, name in enumerate(names) if rows.engine.lists or not rows.types[name].is_string()}
         with engine.reporting():
-            return _profile(place, ask, names, None if target is None else names.index(target), unfit, days)
+            return _profile(place, ask, names, cells, None if target is None else names.index(target), unfit, days)
 
 
-def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> None:
-    """Put the columns' texts into a table of our own, in one query: c0, c1, ... A moment is the day that it is on."""
+def _take(rows: RowQuery, names: Sequence[str], engine: Scratch) -> list[_Cell]:
+    """Make `raw` with the columns c0, c1, ..., in one query: texts, and numbers and days that are declared.
+
+    It is a table of our own, or a view of files that have types. A moment is the day that it is on.
+    """
+    ours = engine is rows.engine
+    cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
     texts = [rows.types[name].is_string() for name in names]
-    query = rows.select(names) if all(texts) and engine is rows.engine else rows.spelled(names)
-    cells = [
-        f"SUBSTR(c{i}, 1, 10) AS c{i}"
+    as_they_are = [name for name, cell in zip(names, cells, strict=True) if cell.declared]
+    query = rows.select(names) if all(texts) and ours else rows.spelled(names, as_they_are)
+    kinds = [
+        _kept_as(rows.types[name]) if cell.declared else "VARCHAR" for name, cell in zip(names, cells, strict=True)
+    ]
+    columns = [
+        # A NaN is no value. DuckDB compares by a file's bounds of a column, which leave it out.
+        f"CASE WHEN NOT ISNAN(c{i}) THEN CAST(c{i} AS {kinds[i]}) END AS c{i}"
+        if rows.types[name].is_floating()
+        else f"CAST(c{i} AS {kinds[i]}) AS c{i}"
+        if cell.declared
+        else f"SUBSTR(c{i}, 1, 10) AS c{i}"
         if rows.types[name].is_timestamp()
         # What has been spelled has no space around it; few cells of a file have, and plain spaces are most of it.
         else f"TRIM(c{i}) AS c{i}"
         if texts[i]
         else f"c{i}"
-        for i, name in enumerate(names)
+        for i, (name, cell) in enumerate(zip(names, cells, strict=True))
     ]
     ask = engine.backend.raw_sql
-    if engine is rows.engine:
+    if ours:
         with engine.reporting():
-            ask(f"CREATE TEMPORARY TABLE raw AS SELECT {', '.join(cells)} FROM ({engine.sql(query)})")
-        return
+            kind = "TABLE" if all(texts) else "VIEW"
+            ask(f"CREATE TEMPORARY {kind} raw AS SELECT {', '.join(columns)} FROM ({engine.sql(query)})")
+        return cells
     with engine.reporting():
-        ask(f"CREATE TEMPORARY TABLE raw ({', '.join(f'c{i} VARCHAR' for i in range(len(names)))})")
+        ask(f"CREATE TEMPORARY TABLE raw ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
     for batch in rows.engine.batches(query):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
-            ask(f"INSERT INTO raw SELECT {', '.join(cells)} FROM batch")
+            ask(f"INSERT INTO raw SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
+    return cells
+
+
+def _kept_as(dtype: dt.DataType) -> str:
+    """Return DuckDB's type for what is declared."""
+    if dtype.is_date() or dtype.is_timestamp():
+        return "DATE"
+    if isinstance(dtype, dt.Decimal):
+        return f"DECIMAL({dtype.precision}, {dtype.scale})"
+    return "FLOAT" if dtype.is_float32() else "DOUBLE" if dtype.is_floating() else "HUGEINT"
+
+
+def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
+    """Return how a column of some type stands in `raw`; as text, unless it is declared as something that has an order.
+
+    Of the databases of others days are texts, which may be later than Python knows.
+    """
+    c = f"c{i}"
+    text = Cell(ColumnRule(c, c), dtype, lists=True).text.sql("duckdb")
+    if dtype.is_floating():
+        # Floats of 32 bits are the decimal numbers that they are written as.
+        number = f"CAST(CAST({c} AS VARCHAR) AS DOUBLE)" if dtype.is_float32() else c
+        return _Cell(c, text, "real", f"CASE WHEN ABS({c}) < {VAST} THEN {number} END")
+    if dtype.is_integer():
+        return _Cell(c, text, "real", f"CAST({c} AS DOUBLE)", 0)
+    if ours and isinstance(dtype, dt.Decimal) and dtype.precision is not None and dtype.scale is not None:
+        return _Cell(c, text, "real", f"CAST({c} AS DOUBLE)", dtype.scale)
+    if ours and (dtype.is_date() or (isinstance(dtype, dt.Timestamp) and dtype.timezone is None)):
+        known = f"ISFINITE({c}) AND YEAR({c}) BETWEEN 1 AND 9999"
+        return _Cell(c, f"CAST({c} AS VARCHAR)", "date", f"CASE WHEN {known} THEN {_since_epoch(c)} END")
+    return _Cell(f"NULLIF({c}, '')", f"NULLIF({c}, '')")
 
 
 def _profile(
-    place: PlaceSettings, ask: Any, names: list[str], target: int | None, unfit: dict[str, str], days: Container[int]
+    place: PlaceSettings,
+    ask: Any,
+    names: list[str],
+    cells: list[_Cell],
+    target: int | None,
+    unfit: dict[str, str],
+    days: Container[int],
 ) -> TableProfile:
-    cells = [f"NULLIF(c{i}, '')" for i in range(len(names))]
-    expressions = [
-        f"approx_count_distinct({c}), COUNT({c}), approx_top_k({c}, {FREQUENT}), AVG(LENGTH({c}))" for c in cells
-    ]
-    total, *facts = ask(f"SELECT COUNT(*), {', '.join(expressions)} FROM raw").fetchone()
+    sizes = [f"approx_count_distinct({c.value}), COUNT({c.value})" for c in cells]
+    total, *facts = ask(f"SELECT COUNT(*), {', '.join([*sizes, *_samples(cells, declared=False)])} FROM raw").fetchone()
     if not total:
         raise InputError(f"{place.label}: there are no rows")
+    head = f"(SELECT * FROM raw LIMIT {HEAD})"
+    looked_at = iter(facts[2 * len(cells) :]), iter(_one(ask, _samples(cells, declared=True), head))
     first = [
         ColumnProfile(
-            name, "text", facts[4 * i + 1], facts[4 * i], tuple(facts[4 * i + 2] or ()), facts[4 * i + 3] or 0
+            name,
+            cell.declared or "text",
+            facts[2 * i + 1],
+            facts[2 * i],
+            tuple(next(looked_at[bool(cell.declared)]) or ()),
+            next(looked_at[bool(cell.declared)]) or 0,
+            "%Y-%m-%d" if cell.declared == "date" else "",
+            decimals=next(looked_at[1]) or 0 if cell.declared else 0,
         )
-        for i, name in enumerate(names)
+        for i, (name, cell) in enumerate(zip(names, cells, strict=True))
     ]
-    samples = [[text for text in column.frequent if text not in (*NO_VALUE, MISSING)] for column in first]
+    samples = [
+        [text for text in column.frequent if text not in (*NO_VALUE, MISSING)] if column.reads == "text" else []
+        for column in first
+    ]
     spelling = place.format
     mark = spelling.decimal if "decimal" in spelling.model_fields_set else decimal_mark(samples)
-    columns = [_reading(column, samples[i], mark, i in days) for i, column in enumerate(first)]
-    columns = _measured(ask, columns, cells, mark)
+    columns = [
+        _reading(column, samples[i], mark, i in days) if column.reads == "text" else column
+        for i, column in enumerate(first)
+    ]
+    columns = _measured(ask, columns, cells, mark, total)
     columns = _counted(ask, columns, cells, target)
     columns = _told_apart(ask, columns, cells)
     missing = _missing(columns)
@@ -197,6 +283,33 @@ def _profile(
     }
     fields = {key: value for key, value in fields.items() if key not in spelling.model_fields_set}
     return TableProfile(place, spelling.model_copy(update=fields), total, tuple(columns), unfit)
+
+
+def _one(ask: Any, expressions: Sequence[str], rows: str = "raw") -> Sequence[Any]:
+    """Return the one line that these are, nothing of none."""
+    return ask(f"SELECT {', '.join(expressions)} FROM {rows}").fetchone() if expressions else ()
+
+
+def _samples(cells: Sequence[_Cell], declared: bool) -> list[str]:
+    """Return what is asked of the columns that are declared, or of the others, about their texts."""
+    return [
+        f"approx_top_k({cell.text}, {FREQUENT}), AVG(LENGTH({cell.text}))"
+        + (f", {_decimals(cell.number, cell, '.', 'TRUE')}" if declared else "")
+        for cell in cells
+        if bool(cell.declared) == declared
+    ]
+
+
+def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
+    """Return the SQL for the most decimals of a column where a condition holds; NULL if all numbers are whole.
+
+    3.0 is whole: programs write it so.
+    """
+    if cell.declared == "date":
+        return "0"
+    if cell.place is not None:
+        return f"CASE WHEN BOOL_OR({x} <> FLOOR({x})) THEN {cell.place} END"
+    return f"MAX(CASE WHEN {where} AND {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell.text}, '{mark}', 2)) END)"
 
 
 def _reading(column: ColumnProfile, texts: Sequence[str], mark: str, can_be_days: bool) -> ColumnProfile:
@@ -212,44 +325,47 @@ def _reading(column: ColumnProfile, texts: Sequence[str], mark: str, can_be_days
     return replace(column, reads="time") if share(texts, TIME) >= MOST else column
 
 
-def _measured(ask: Any, columns: list[ColumnProfile], cells: list[str], mark: str) -> list[ColumnProfile]:
+def _measured(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], mark: str, total: int) -> list[ColumnProfile]:
     """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
-    expressions, places = [], []
-    for place, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-        if column.reads == "text":
-            continue
-        x = _number(column, cell, mark)
-        fraction = f"CASE WHEN {x} <> FLOOR({x}) THEN LENGTH(SPLIT_PART({cell}, '{mark}', 2)) END"
-        decimals = f"MAX({fraction})" if column.reads == "real" else "0"  # 3.0 is whole: programs write it so
-        odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell} END, {ODD})"
-        parted = f"BOOL_OR({x} IS NOT NULL AND CONTAINS({cell}, '{_parting(mark)}'))"
-        expressions.append(
-            f"MIN({x}), MAX({x}), quantile_cont({x}, [0.01, 0.99]), {decimals}, {odd}, COUNT({x}), {parted}"
-        )
-        places.append(place)
-    if not expressions:
-        return columns
-    facts = ask(f"SELECT {', '.join(expressions)} FROM raw").fetchone()
+    places = [place for place, column in enumerate(columns) if column.reads != "text"]
+    numbers = {place: cells[place].number or _number(columns[place], cells[place].text, mark) for place in places}
+    facts = _one(ask, [_measure(columns[place], cells[place], numbers[place], mark) for place in places])
+    sample = f"raw USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else "raw"
+    middles = _one(ask, [f"quantile_cont({x}, [0.01, 0.99])" for x in numbers.values()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, inner, decimals, odd, count, parted = facts[7 * number : 7 * number + 7]
+        low, high, decimals, odd, count, parted = facts[6 * number : 6 * number + 6]
         column = columns[place]
         exact = column.reads != "real" or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
         if not exact or not count or count < column.rows * MOST / 2 or len(odd or ()) == ODD:  # a misleading sample
-            measured[place] = replace(column, reads="text")
+            measured[place] = replace(column, reads="text", form="")
             continue
+        decimals = max(decimals or 0, column.decimals)
         whole = column.reads == "real" and not decimals
         measured[place] = replace(
             column,
             reads="integer" if whole else column.reads,
             low=low,
             high=high,
-            inner=tuple(inner),
-            decimals=decimals or 0,
+            inner=tuple(middles[number] or (low, high)),
+            decimals=decimals,
             odd=_odd(column, odd or (), mark),
             parted=column.reads == "real" and parted,
         )
     return measured
+
+
+def _measure(column: ColumnProfile, cell: _Cell, x: str, mark: str) -> str:
+    """Return the SQL for the bounds of an ordered column, its decimals, texts that are no numbers, how many are."""
+    decimals, parted, odd = "0", "FALSE", f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell.text} END, {ODD})"
+    if cell.place is not None:
+        odd = "NULL"
+    if not cell.declared:
+        parted = f"BOOL_OR({x} IS NOT NULL AND CONTAINS({cell.text}, '{_parting(mark)}'))"
+    if column.reads == "real" and column.decimals < FINEST:  # of what is declared those of some rows are known
+        where = f"{cell.value} <> ROUND({cell.value}, {column.decimals})" if cell.declared else "TRUE"
+        decimals = _decimals(cell.value if cell.declared else x, cell, mark, where)
+    return f"MIN({x}), MAX({x}), {decimals}, {odd}, COUNT({x}), {parted}"
 
 
 def _odd(column: ColumnProfile, texts: Sequence[str], mark: str) -> tuple[str, ...]:
@@ -262,13 +378,17 @@ def _number(column: ColumnProfile, cell: str, mark: str) -> str:
     """Return the SQL for the number that an ordered cell is, NULL if it is none."""
     match column.reads:
         case "date":
-            return f"DATE_DIFF('day', DATE '1970-01-01', CAST(try_strptime({cell}, '{column.form}') AS DATE))"
+            return _since_epoch(f"CAST(try_strptime({cell}, '{column.form}') AS DATE)")
         case "time":
             time = f"CAST(EPOCH(TRY_CAST({cell} AS TIME)) AS BIGINT) % {DAY}"  # that of a day alone is 0
             return f"CASE WHEN REGEXP_FULL_MATCH(TRIM({cell}), '{TIME.pattern}') THEN {time} END"
         case _:
             number = f"REPLACE(REPLACE({cell}, '{_parting(mark)}', ''), '{mark}', '.')"
             return f"CASE WHEN REGEXP_MATCHES({number}, '{NUMBER}') THEN TRY_CAST({number} AS DOUBLE) END"
+
+
+def _since_epoch(day: str) -> str:
+    return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
 
 
 def _is_ordered(column: ColumnProfile, text: str, mark: str) -> bool:
@@ -287,27 +407,41 @@ def _parting(mark: str) -> str:
     return "." if mark == "," else ","
 
 
-def _counted(ask: Any, columns: list[ColumnProfile], cells: list[str], target: int | None) -> list[ColumnProfile]:
+def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None) -> list[ColumnProfile]:
     """Return the columns with the counts of those that have few values, by classes if the target has few."""
     few = [place for place, column in enumerate(columns) if column.distinct <= FEW]
-    classes = f"COALESCE({cells[target]}, '')" if target is not None and target in few else "''"
-    pairs = [f"histogram(COALESCE({cells[place]}, '') || chr(31) || {classes})" for place in few]
-    counted = list(columns)
-    for place, histogram in zip(few, ask(f"SELECT {', '.join(pairs)} FROM raw").fetchone() if few else (), strict=True):
-        counts: dict[str, dict[str, int]] = {}
-        for text, rows in histogram.items():
-            value, _, label = text.rpartition(SEPARATOR)
-            counts.setdefault(value, {})[label] = rows
-        counted[place] = replace(columns[place], counts=counts, distinct=len(counts.keys() - {""}))
-    return counted
+    label = cells[target].text if target is not None and target in few else "''"
+    counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
+    queries = [
+        f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+        f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM raw GROUP BY ALL)"
+        for place in few
+    ]
+    for place, text, of, rows in sorted(ask(" UNION ALL ".join(queries)).fetchall()) if few else ():
+        classes = counts[place].setdefault(text, {})
+        classes[of] = classes.get(of, 0) + rows
+    return [
+        replace(column, counts=counts[place], distinct=len(counts[place].keys() - {""})) if place in counts else column
+        for place, column in enumerate(columns)
+    ]
 
 
-def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[str]) -> list[ColumnProfile]:
-    """Return the columns with exact numbers of values where nearly every row may have its own: an estimate errs."""
-    many = [i for i, column in enumerate(columns) if not column.counts and column.distinct > KEYLIKE * column.rows]
-    counts = [f"COUNT(DISTINCT {cells[i]})" for i in many]
-    exact = dict(zip(many, ask(f"SELECT {', '.join(counts)} FROM raw").fetchone() if many else (), strict=True))
-    return [replace(column, distinct=exact.get(i, column.distinct)) for i, column in enumerate(columns)]
+def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> list[ColumnProfile]:
+    """Return the columns with exact numbers of values where nearly every row may have its own: an estimate errs.
+
+    Of numbers with decimals nobody asks. One column at a time: what is told apart takes memory.
+    """
+    return [
+        replace(
+            column,
+            distinct=ask(
+                f"SELECT COUNT(*) FROM (SELECT DISTINCT {c.value} AS c FROM raw) WHERE c IS NOT NULL"
+            ).fetchone()[0],
+        )
+        if column.reads in ("text", "integer") and not column.counts and column.distinct > KEYLIKE * column.rows
+        else column
+        for column, c in zip(columns, cells, strict=True)
+    ]
 
 
 def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:

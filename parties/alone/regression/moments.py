@@ -66,15 +66,17 @@ class Moments:
             has_target = self.present[lines[:, -2]]
             z, counts = self._vectors(lines if has_target.all() else lines[has_target])
             if counts.sum() > EXACT:
-                whole += (z * counts) @ z.T  # of integers: slower
+                integers = z.astype(np.int64)
+                whole += (integers * counts) @ integers.T  # slower
+            elif (counts == 1).all():
+                whole += (z @ z.T).astype(np.int64)  # of which only a half is computed
             else:
-                floats = z.astype(np.float64)
-                whole += ((floats * counts) @ floats.T).astype(np.int64)
+                whole += ((z * counts) @ z.T).astype(np.int64)
         return whole[np.triu_indices(self.size)], rows
 
-    def _vectors(self, lines: Indices) -> tuple[Numbers, Numbers]:
-        """Return z of each line, int64[size, lines] in units of 2^-14, and how often it is there."""
-        z = np.zeros((self.size, len(lines)), dtype=np.int64)
+    def _vectors(self, lines: Indices) -> tuple[Floats, Numbers]:
+        """Return z of each line, integers as float64[size, lines] in units of 2^-14, and how often it is there."""
+        z = np.zeros((self.size, len(lines)))
         features = self.features
         for place, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):
             codes = lines[:, place]

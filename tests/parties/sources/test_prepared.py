@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import random
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from parties.alone.preparing import profile as profiles
 from parties.cli import run
 from parties.party_file import load
-from parties.sources.opening import open_table
+from parties.sources.opening import open_rows, open_table
+from parties.sources.settings import PlaceSettings
 from parties.tables import schema as schemas
 from tests.support.postgres import Server
 
@@ -102,6 +108,88 @@ def test_the_proposal_and_the_counts_are_those_of_the_file(
             assert source.check() == ROWS
             counts.append(sorted(map(tuple, source.distinct().tolist())))
     assert counts[0] == counts[1]
+
+
+ODD = [None, 0.0, -0.0, 1e-3, -7.25, float("nan"), float("inf"), 123456.0]
+
+
+@st.composite
+def declared_tables(draw: st.DrawFn) -> pa.Table:
+    """A table of declared types: most cells usual, a few of them odd."""
+    rows = draw(st.integers(40, 70))
+    decimals = draw(st.integers(0, 5))
+
+    def cells(usual: st.SearchStrategy[Any], odd: list[Any]) -> list[Any]:
+        column = draw(st.lists(usual, min_size=rows, max_size=rows))
+        for place in draw(st.lists(st.integers(0, rows - 1), max_size=4)):
+            column[place] = draw(st.sampled_from(odd))
+        return column
+
+    reals = st.integers(-99_999, 99_999).map(lambda units: units / 10**decimals)
+    days = st.dates(date(1900, 1, 1), date(2100, 1, 1))
+    far = [None, date(1, 1, 1), date(9999, 12, 31)]
+    cents = st.integers(-9999, 9999).map(lambda units: Decimal(units).scaleb(-2))
+    moments = [None if day is None else datetime(day.year, day.month, day.day, 13) for day in cells(days, far[:1])]
+    return pa.table(
+        {
+            "real": pa.array(cells(reals, ODD)),
+            "single": pa.array(cells(reals, ODD[:-1]), pa.float32()),
+            "whole": pa.array(cells(st.integers(-(10**6), 10**6), [None, 0, -1]), pa.int64()),
+            "code": pa.array(cells(st.integers(2**62, 2**63 - 1), [None, 1]), pa.int64()),
+            "few": pa.array(cells(st.integers(0, 5), [None, 200]), pa.uint8()),
+            "cents": pa.array(cells(cents, [None, Decimal("0.00")]), pa.decimal128(10, 2)),
+            "day": pa.array(cells(days, far)),
+            "moment": pa.array(moments, pa.timestamp("us")),
+            "flag": pa.array(cells(st.booleans(), [None])),
+            "text": pa.array(cells(st.sampled_from(["a", " b", "", "1,5", "-"]), [None])),
+            "none": pa.array([None] * rows, pa.float64()),
+        }
+    )
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@given(declared_tables(), st.sampled_from([None, "few", "text"]))
+def test_declared_columns_are_what_their_texts_are(tmp_path: Path, table: pa.Table, target: str | None) -> None:
+    """The same rows as texts, as a source of texts spells them, have the same profile, however few of them are seen."""
+    found = []
+    for name in ("declared", "texts"):
+        place = PlaceSettings(source=str(tmp_path / f"{name}.parquet"))
+        if name == "declared":
+            pq.write_table(table, place.source)
+            with open_rows(place) as rows:
+                query = rows.engine.sql(rows.spelled(table.column_names))
+                texts = rows.engine.backend.raw_sql(query).to_arrow_table().rename_columns(table.column_names)
+            day = pc.utf8_slice_codeunits(texts["moment"].cast(pa.string()), 0, 10)
+            texts = texts.set_column(table.column_names.index("moment"), "moment", day)
+            for number, real in ((0, "real"), (1, "single")):  # NaN is no value
+                cells = [None if text == "nan" else text for text in texts[real].to_pylist()]
+                texts = texts.set_column(number, real, pa.array(cells, pa.string()))
+            pq.write_table(texts, tmp_path / "texts.parquet")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(profiles, "HEAD", 3)
+            found.append(profiles.profile(place, target))
+    declared, as_texts = found
+    assert (declared.rows, declared.spelling) == (as_texts.rows, as_texts.spelling)
+    for column, as_text in zip(declared.columns, as_texts.columns, strict=True):
+        assert column.counts == as_text.counts
+        assert (column.rows, column.distinct) == (as_text.rows, as_text.distinct)
+        assert column.form == as_text.form
+        if as_text.reads == "text" and column.reads != "text":
+            assert column.name != "text"  # what is declared needs no majority to be it
+            continue
+        for field in ("reads", "low", "high", "inner", "decimals", "parted"):
+            assert getattr(column, field) == getattr(as_text, field), (column.name, field)
+        assert sorted(column.odd) == sorted(as_text.odd)
+
+
+def test_the_middle_of_many_rows_is_that_of_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "many.parquet")
+    duckdb.sql(f"COPY (SELECT i::DOUBLE / 4 AS x FROM range(40000) t(i)) TO '{path}' (FORMAT parquet)")
+    monkeypatch.setattr(profiles, "SAMPLED", 20_000)
+    (column,) = profiles.profile(PlaceSettings(source=path)).columns
+    assert (column.low, column.high, column.decimals) == (0, 9999.75, 2)
+    assert column.inner != (99.9975, 9899.7525)  # of all rows
+    assert column.inner == pytest.approx((100, 9900), abs=60)
 
 
 def test_days_that_a_database_holds_as_text_are_not_proposed_as_days(

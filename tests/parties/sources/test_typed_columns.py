@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import math
 import re
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,14 @@ import duckdb
 import ibis.expr.datatypes as dt
 import numpy as np
 import pandas
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlglot.expressions as exp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from parties.sources import queried
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule, Ranges, rules
 from parties.sources.opening import open_table
@@ -257,3 +262,54 @@ def test_a_missing_code_beside_no_number_in_a_column_of_numbers(tmp_path: Path) 
         source.check()
         found = [[real[place], TARGET[label]] for place, label, _ in source.distinct().tolist()]
     assert sorted(found) == [["0", "a"], ["1.25", "b"], ["?", "a"], ["?", "b"]]
+
+
+NUMBERS = st.one_of(
+    st.sampled_from([None, math.nan, math.inf, -math.inf, -0.0, 0.0, 0.005, 0.015, -3.0, 9.995, 10.0, 1e300, 5e-324]),
+    st.integers(-50, 1050).map(lambda units: units / 100),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(st.lists(st.tuples(NUMBERS, st.sampled_from([" a", "b", "a"])), min_size=1, max_size=60), st.booleans())
+def test_numbers_that_are_counted_first_are_placed_as_each_row_is(
+    tmp_path: Path, cells: list[tuple[float | None, str]], by_edges: bool
+) -> None:
+    real = {"type": "real", "low": 0, "high": 10, "missing": True} | (
+        {"edges": [0.015, 3]} if by_edges else {"step": 0.01}
+    )
+    schema = Schema({"x": Domain(read_type(real)), "y": TARGET})
+    schema = schema if by_edges else schema.numeric(["x"])
+    table = TableSettings(source=str(tmp_path / "n.parquet"), schema=Path("s.toml"))
+    numbers, labels = zip(*cells, strict=True)
+    pq.write_table(pa.table({"x": pa.array(numbers, pa.float64()), "y": labels}), table.source)
+    (rule, _) = rules({}, schema, ["x", "y"])
+    assert rule.ranges is not None
+    known = Counter(
+        (
+            rule.missing if number is None or math.isnan(number) else rule.ranges.place(min(max(number, -1e9), 1e9)),
+            TARGET.index(label.strip()),
+        )
+        for number, label in cells
+    )
+    for repeated in (0, 1 << 40):
+        with pytest.MonkeyPatch.context() as patch, open_table(table, schema, "y") as source:
+            patch.setattr(queried, "REPEATED", repeated)
+            assert source.check() == len(cells)
+            assert {(int(x), int(y)): int(n) for x, y, n in source.distinct()} == known
+
+
+def test_texts_that_are_counted_first_are_those_of_the_same_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column may declare that capitals do not matter; to a schema they do."""
+    with duckdb.connect(str(tmp_path / "n.duckdb")) as database:
+        database.execute("CREATE TABLE t (x VARCHAR COLLATE NOCASE, y VARCHAR)")
+        database.execute("INSERT INTO t VALUES ('p', 'a'), ('P', 'a'), ('p', 'a')")
+    monkeypatch.setattr(queried, "REPEATED", 0)
+    table = TableSettings(source=str(tmp_path / "n.duckdb"), schema=Path("s.toml"))
+    with (
+        open_table(table, Schema({"x": ("p", "q"), "y": TARGET}), "y") as source,
+        pytest.raises(InputError, match="'P' is not in the schema"),
+    ):
+        source.check()
