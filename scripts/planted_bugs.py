@@ -365,7 +365,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("self.noise(span * (2 if self.replaced else 1))", "self.noise(span)"),
             ("self.noise(span * (2 if self.replaced else 1))", "self.noise(2 if self.replaced else 1)"),
-            ("dtype=np.int64) * span - above", "dtype=np.int64) - above"),
+            ("dtype=np.int64) * span - above, span", "dtype=np.int64) - above, span"),
         ],
     ),
     (

@@ -25,7 +25,7 @@ import numpy as np
 from typing_extensions import override
 
 from parties.jobs.release.kind import Release
-from parties.jobs.release.mean import span_of
+from parties.jobs.release.mean import distances, span_of
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.sum import SumSettings
@@ -55,8 +55,7 @@ class Deviation(Release):
         cells = self.summed(*self.named(self.settings))
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a deviation")
-        above, span = values.from_zero.vector, span_of(values)
-        below = np.array([value is not None for value in values.numbers], dtype=np.int64) * span - above
+        above, below, span = distances(values)
         noise = self.noise(span**2 * (2 if self.replaced else 1))
         return sums(
             f"the standard deviation and the mean of {of} over the rows of both tables{cells.groups.words}, from three "

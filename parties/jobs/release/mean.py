@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -50,8 +51,7 @@ class Mean(Release):
         cells = self.summed(*self.named(self.settings))
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a mean")
-        above, span = values.from_zero.vector, span_of(values)
-        below = np.array([value is not None for value in values.numbers], dtype=np.int64) * span - above
+        above, below, span = distances(values)
         noise = self.noise(span * (2 if self.replaced else 1))
         return sums(
             f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
@@ -89,6 +89,13 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
             answer |= {"low": plain(low), "high": plain(high), "noisy": noisy}
         answers.append(answer)
     return answers
+
+
+def distances(values: Values) -> tuple[Numbers, Numbers, int]:
+    """Return how far above the lower bound and below the upper one each number is, int64[values] in units, 0 for a
+    missing one; and how far the bounds are apart."""
+    above, span = values.from_zero.vector, span_of(values)
+    return above, np.array([number is not None for number in values.numbers], dtype=np.int64) * span - above, span
 
 
 def span_of(values: Values) -> int:
