@@ -642,6 +642,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/local/estimation.py",
+        ("tests/parties/alone/local/test_estimation.py",),
+        [
+            ("np.cumsum(ordered) - 1)", "np.cumsum(ordered) - 2)"),
+            ("np.flatnonzero(ordered > excess)[-1]", "np.flatnonzero(ordered > excess)[0]"),
+        ],
+    ),
+    (
         "parties/alone/local/subset.py",
         ("tests/parties/alone/local/test_mechanisms.py",),
         [

@@ -113,10 +113,16 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
 @PLAN
 @SOURCES
 @click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
+@click.option("--projected", is_flag=True, help="Also the nearest shares from 0 up of sum 1: less error, but biased.")
 @click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
 @json_option
 def decode_command(
-    plan_file: Path, sources: tuple[Path, ...], candidate_file: Path | None, page: Path | None, as_json: bool
+    plan_file: Path,
+    sources: tuple[Path, ...],
+    candidate_file: Path | None,
+    projected: bool,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """What the answers say together. Estimates are without bias, and have their intervals."""
     from parties.alone.local import decoded, reports
@@ -138,7 +144,7 @@ def decode_command(
         count = mechanism.count(tally)
         if not count:
             raise InputError("there are no reports")
-        document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count)
+        document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected)
     if page is not None:
         files.write_text(page, decoded.page(document))
     if as_json:

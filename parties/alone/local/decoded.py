@@ -5,18 +5,32 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from parties.alone.local.estimation import on_simplex
 from parties.alone.local.mechanism import Estimates, Mechanism
 from parties.alone.local.plan import LocalPlan
 from parties.base import pictures
 from parties.base.templates import environment
 from parties.base.text import printable
+from smc.errors import InputError
 
 MOST_DRAWN = 40  # bars of a picture; the table has all
 
 
-def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int) -> dict[str, Any]:
-    """Return all that is said of the reports."""
+def document(
+    plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int, projected: bool = False
+) -> dict[str, Any]:
+    """Return all that is said of the reports; `projected`: also the shares that can be and are nearest to these.
+
+    `InputError` if they need not add up to 1, or if nobody spoke of one.
+    """
     intervals = estimates.intervals()
+    if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
+        raise InputError(f"--projected is for shares that add up to 1: those of {plan.mechanism} need not")
+    if projected and not np.isfinite(estimates.values).all():
+        raise InputError("--projected needs an estimate of every share, and of one nobody spoke: decode more reports")
+    shares = on_simplex(estimates.values) if projected else ()
     rows = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {
         "question": plan.question,
@@ -32,8 +46,9 @@ def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, report
                 "deviation": _finite(deviation),
                 "low": _finite(low),
                 "high": _finite(high),
+                **({"projected": float(shares[place])} if projected else {}),
             }
-            for name, value, deviation, (low, high) in rows
+            for place, (name, value, deviation, (low, high)) in enumerate(rows)
         ],
     }
 
@@ -51,6 +66,7 @@ def text(report: dict[str, Any]) -> str:
             lines.append(
                 f"{printable(row['name']):<{width}}  {figure(report, row['value']):>9}  "
                 f"between {figure(report, row['low'])} and {figure(report, row['high'])}"
+                + (f", projected {figure(report, row['projected'])}" if "projected" in row else "")
             )
     return "\n".join(lines) + "\n"
 

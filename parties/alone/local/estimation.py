@@ -8,6 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.local.mechanism import Estimates
+from parties.base.arrays import Floats
+
+
+def on_simplex(shares: Floats) -> Floats:
+    """Return the shares from 0 up, of sum 1, that are nearest to these (Euclidean distance), float64[names].
+
+    The truth is such, so the error never grows; of many names most are noise, and nearly all of it is gone. Not without
+    bias: what is small is drawn to 0. Source: Duchi and others, ICML 2008 (the projection).
+    """
+    ordered = np.sort(shares)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(shares) + 1)
+    return np.maximum(shares - excess[np.flatnonzero(ordered > excess)[-1]], 0)
 
 
 def binomial(
