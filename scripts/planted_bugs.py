@@ -369,6 +369,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/release/choose.py",
+        ("tests/parties/jobs/release/test_choose.py",),
+        [
+            ("scores.max(axis=0) - scores.min(axis=0)", "np.abs(scores).max(axis=0) // 2"),
+            ("max(1, span) * (1 + self.replaced)", "max(1, span)"),
+            ("bid >= price else", "bid > price else"),
+            ("scores - scores.min()", "scores - scores.min(axis=1, keepdims=True)"),
+        ],
+    ),
+    (
         "parties/jobs/release/deviation.py",
         ("tests/parties/jobs/release/test_deviation.py", *QUESTIONS),
         [

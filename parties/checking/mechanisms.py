@@ -203,6 +203,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release deviation": ("mean",),
     "release median": ("joint-median",),
     "release top": ("top-places",),
+    "release choose": ("joint-choice",),
     "release edges": ("histogram",),
     "evaluate report": ("histogram",),
     "survive curve": ("histogram",),

@@ -47,6 +47,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
     ),
     "release median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
     "release top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
+    "release choose": (
+        "parties.jobs.release.choose:Choose",
+        "Which candidate is best for the rows of both parties, with noise?",
+    ),
     "release triangles": (
         "parties.jobs.release.triangles:Triangles",
         "How many triangles does the graph of both parties' edges have, with noise?",

@@ -17,6 +17,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "release deviation": "How much does a column vary?",
         "release median": "What is the median of a column?",
         "release top": "Which values of a column are the most frequent?",
+        "release choose": "Which of some candidates is best, by scores of a column's values?",
         "release triangles": "How many triangles does the network of both have?",
         "variance": "Is the variance of a column above a bound?",
         "evaluate drift": "Do our tables differ in some columns?",

@@ -77,22 +77,29 @@ def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer]) -> Intege
     return argmax([score.wide_add(noise) for score, noise in zip(scores, noises, strict=True)])
 
 
-def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law) -> NDArray[np.int64]:
+def check_width(width: int, law: Law | None) -> None:
+    """`InputError` if scores of so many bits are too large, with their noise."""
+    bits = width + 1 if law is None else sum_width(width, law)
+    if bits > MOST_BITS:
+        raise InputError(f"scores of {width} bits with this noise take {bits} bits, at most {MOST_BITS}")
+
+
+def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law | None) -> NDArray[np.int64]:
     """Return the chosen candidate of each instance, int64[batch]; each party passes its own scores, int[candidates,
     batch].
 
-    They are from 0 to 2^width - 1, else `InputError`. `choice_law` gives the law of an epsilon-private choice.
+    They are from 0 to 2^width - 1, else `InputError`. `choice_law` gives the law of an epsilon-private choice; without
+    a law there is no noise.
     """
     candidates, batch = own.shape
     if candidates < 1:
         raise InputError("a choice needs at least one candidate")
-    if sum_width(width, law) > MOST_BITS:
-        bits = sum_width(width, law)
-        raise InputError(f"scores of {width} bits with this noise take {bits} bits, at most {MOST_BITS}")
+    check_width(width, law)
     scores = checked(own.reshape(-1), width, "the score").reshape(own.shape)
     if candidates == 1:
         return np.zeros(batch, dtype=np.int64)
-    at_once = max(2, engine.comfortable // (2 * width + law.bits))  # scores with their random bits
+    drawn = 0 if law is None else law.bits
+    at_once = max(2, engine.comfortable // (2 * width + drawn))  # scores with their random bits
     places = []
     for start in range(0, max(1, batch), at_once // 2):
         places.append(_chosen(engine, scores[:, start : start + at_once // 2], width, law, at_once))
@@ -141,7 +148,7 @@ class _Players:
         return self.values.batch // self.count
 
 
-def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law, at_once: int) -> Bits:
+def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None, at_once: int) -> Bits:
     """Return the chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
@@ -154,17 +161,28 @@ def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law, at
     return _winner(engine, _Players(values, places, len(groups)), length).places[:length]
 
 
-def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -> _Players:
-    """Scores of both parties with noise."""
+def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> _Players:
+    """Scores of both parties with noise, if any."""
     values = _summed(engine, scores.reshape(-1), width, law)
     return _Players(values, values[:0], len(scores))
 
 
-def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -> Bits:
+def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> Bits:
     left, right = both_inputs(engine, scores, width)
+    if law is None:
+        (values,) = engine.run(_sum_netlist(width, engine.form), left, right)
+        return values
     netlist = noisy_sum_netlist(width, law, engine.form)
     (values,) = engine.run(netlist, left, right, engine.random(law.bits, len(scores)))
     return values
+
+
+@lru_cache(maxsize=64)
+def _sum_netlist(width: int, form: Form) -> Netlist:
+    """Return two integers in, their sum out."""
+    builder = Builder(form)
+    builder.output(builder.input(width).wide_add(builder.input(width)))
+    return builder.build()
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:

@@ -57,6 +57,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release deviation": {"column": "visits"},
     "release median": {"column": "visits", "where": "visits != 0"},
     "release top": {"column": "age", "first": 2},
+    "release choose": {"column": "visits", "prices": "1,2.5"},
     "release edges": {"numeric": ["visits"], "parts": 3},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release marginals": {"sets": "age; age,outcome", "delta": 1e-9},
@@ -128,6 +129,8 @@ def near(name: str, document: dict[str, Any]) -> None:
         assert [one["centroid"][0] for one in found_clusters(document)] == pytest.approx([0, 2.5], abs=0.1)
     elif name == "release edges":
         assert document["edges"] == [{"column": "visits", "edges": [1]}]  # half have 0, and none has 1
+    elif name == "release choose":
+        assert [one["first"] for one in found] == [["2.5"]]  # half of the rows pay it
     elif name == "release top":
         assert [one["first"] for one in found] == [["old", "young"]]
     elif name == "release marginals":

@@ -53,6 +53,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "release median": {"epsilon": 1.0, "column": "hours"},
     "release median exact": {"exact": True, "column": "hours"},
     "release top": {"epsilon": 1.0, "column": "hours", "first": 2},
+    "release choose": {"epsilon": 1.0, "column": "hours", "prices": "1,3"},
     "release top exact": {"exact": True, "column": "hours", "first": 2},
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},

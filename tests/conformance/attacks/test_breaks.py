@@ -41,6 +41,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release deviation": [{"column": "visits"}],
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
+    "release choose": [{"column": "visits", "prices": "1,2.5"}],
     "release edges": [{"numeric": ["visits"]}],
     "evaluate report": [{"classifier": CLASSIFIER, "target_value": "bad", "bins": 4}],
     "boost": [{"target": "outcome", "columns": ["age", "visits"], "rounds": 1, "depth": 1}],

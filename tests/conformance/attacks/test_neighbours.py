@@ -47,6 +47,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release deviation": [{"column": "hours", **NOISY}],
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
+    "release choose": [{"column": "hours", "prices": "1,3", **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],
     "evaluate report": [{"classifier": CLASSIFIER, "bins": 4, **NOISY}],
     "evaluate auc": [

@@ -44,6 +44,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release mean", {"column": "hours", "by": ["rain"], **NOISE}, "exact"),
     ("release deviation", {"column": "hours", **NOISE}, "exact"),
     ("release median", {"column": "hours", **NOISE}, "exact"),
+    ("release choose", {"column": "hours", "prices": "1,2,4", "by": ["rain"], **NOISE}, "exact"),
     ("release top", {"column": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),
     ("release edges", {"numeric": ["hours"], **NOISE}, "exact"),
     ("release edges", {"numeric": ["hours"], "exact": True, "max_rows": 40}, "exact"),

@@ -36,6 +36,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release deviation": {"column": "visits"},
     "release median": {"column": "visits"},
     "release top": {"column": "age", "first": 2},
+    "release choose": {"column": "visits", "prices": "1,2.5"},
     "release triangles": {"columns": ("age", "visits"), "delta": 1e-6},
     "release naive-bayes": {"delta": 1e-6},
     "release marginals": {"sets": "age,outcome; sex", "delta": 1e-6},

@@ -26,6 +26,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release deviation": {"table": "days", "column": "hours", "exact": True},
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
+    "release choose": {"table": "days", "column": "hours", "prices": "1,2", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
     "evaluate report": {"table": "days", "classifier": CLASSIFIER, "epsilon": 1},
     "evaluate auc": {"table": "days", "classifier": CLASSIFIER, "at_least": 0.6},

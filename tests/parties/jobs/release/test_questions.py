@@ -249,6 +249,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "table": {"by": ("age", "outcome")},
     "sum": {"column": "visits"},
     "mean": {"column": "visits", "by": ("sex",)},
+    "choose": {"column": "visits", "prices": "1,2,3.5", "by": ("sex",)},
     "deviation": {"column": "visits", "by": ("sex",)},
     "median": {"column": "visits", "by": ("sex",)},
     "top": {"column": "age", "first": 2},
