@@ -652,6 +652,11 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/local/shuffled.py",
+        ("tests/parties/alone/local/test_shuffled.py",),
+        [("8 * math.sqrt(grown", "math.sqrt(grown"), ("epsilon > math.log(reports", "epsilon > 2 * math.log(reports")],
+    ),
+    (
         "parties/alone/local/estimation.py",
         ("tests/parties/alone/local/test_estimation.py",),
         [

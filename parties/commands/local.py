@@ -114,6 +114,10 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
 @SOURCES
 @click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
 @click.option("--projected", is_flag=True, help="Also the nearest shares from 0 up of sum 1: less error, but biased.")
+@click.option(
+    "--shuffled", "delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="DELTA",
+    help="Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
+)  # fmt: skip
 @click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
 @json_option
 def decode_command(
@@ -121,6 +125,7 @@ def decode_command(
     sources: tuple[Path, ...],
     candidate_file: Path | None,
     projected: bool,
+    delta: float | None,
     page: Path | None,
     as_json: bool,
 ) -> None:
@@ -144,7 +149,7 @@ def decode_command(
         count = mechanism.count(tally)
         if not count:
             raise InputError("there are no reports")
-        document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected)
+        document = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count, projected, delta)
     if page is not None:
         files.write_text(page, decoded.page(document))
     if as_json:

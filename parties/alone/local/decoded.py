@@ -10,6 +10,7 @@ import numpy as np
 from parties.alone.local.estimation import on_simplex
 from parties.alone.local.mechanism import Estimates, Mechanism
 from parties.alone.local.plan import LocalPlan
+from parties.alone.local.shuffled import shuffled_epsilon
 from parties.base import pictures
 from parties.base.templates import environment
 from parties.base.text import printable
@@ -19,9 +20,16 @@ MOST_DRAWN = 40  # bars of a picture; the table has all
 
 
 def document(
-    plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int, projected: bool = False
+    plan: LocalPlan,
+    mechanism: Mechanism,
+    estimates: Estimates,
+    reports: int,
+    projected: bool = False,
+    delta: float | None = None,
 ) -> dict[str, Any]:
-    """Return all that is said of the reports; `projected`: also the shares that can be and are nearest to these.
+    """Return all that is said of the reports.
+
+    `projected`: also the shares that can be and are nearest to these. `delta`: also what shuffled reports would tell.
 
     `InputError` if they need not add up to 1, or if nobody spoke of one.
     """
@@ -38,6 +46,7 @@ def document(
         "reports": reports,
         "epsilon": _finite(mechanism.epsilon),
         "lasting_epsilon": _finite(plan.lasting(mechanism)),
+        **({} if delta is None else {"shuffled": _shuffled(mechanism.epsilon, reports, delta)}),
         "unit": mechanism.unit,
         "estimates": [
             {
@@ -120,7 +129,22 @@ def _privacy(report: dict[str, Any]) -> str:
     each, ever = report["epsilon"], report["lasting_epsilon"]
     each_bound = "no bound" if each is None else f"epsilon {each:.4g}"
     lasts = "no bound" if ever is None else f"epsilon {ever:.4g}"
-    return f"a report: {each_bound}; all reports of a person on one value: {lasts}"
+    text = f"a report: {each_bound}; all reports of a person on one value: {lasts}"
+    if "shuffled" in report:
+        known = report["shuffled"]["epsilon"]
+        found = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
+        text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {found}, if {report['shuffled']['if']}"
+    return text
+
+
+def _shuffled(epsilon: float, reports: int, delta: float) -> dict[str, Any]:
+    known = shuffled_epsilon(epsilon, reports, delta) if math.isfinite(epsilon) else None
+    return {
+        "epsilon": known,
+        "delta": delta,
+        "if": "somebody whom the collector does not control takes from all reports whose they are, whence and in which "
+        "order they came, and each person sends one",
+    }
 
 
 def _finite(value: float) -> float | None:
