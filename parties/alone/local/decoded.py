@@ -132,8 +132,8 @@ def _privacy(report: dict[str, Any]) -> str:
     text = f"a report: {each_bound}; all reports of a person on one value: {lasts}"
     if "shuffled" in report:
         known = report["shuffled"]["epsilon"]
-        found = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
-        text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {found}, if {report['shuffled']['if']}"
+        bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
+        text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {bound}, if {report['shuffled']['if']}"
     return text
 
 

@@ -101,9 +101,11 @@ class Choose(Release):
             raise InputError("scores: give either scores of candidates, or prices")
         if prices is not None:
             numbers = read(column, values, "a price").numbers
-            given = [_number(text.strip(), "prices") for text in prices.split(",")]
+            amounts = [_number(text.strip(), "prices") for text in prices.split(",")]
             names = tuple(text.strip() for text in prices.split(","))
-            rows = [[price if bid is not None and bid >= price else Fraction(0) for bid in numbers] for price in given]
+            rows = [
+                [price if bid is not None and bid >= price else Fraction(0) for bid in numbers] for price in amounts
+            ]
         else:
             assert table is not None
             names, rows = _read(table, column, values)
@@ -120,11 +122,11 @@ def _read(table: str, column: str, values: tuple[str, ...]) -> tuple[tuple[str, 
     """Return candidates and their scores of each value, 0 where none is given. `InputError` names what is wrong."""
     names, rows = [], []
     for part in filter(str.strip, table.split(";")):
-        name, colon, given = part.partition(":")
+        name, colon, entries = part.partition(":")
         if not colon or not name.strip():
             raise InputError(f"scores: {quoted(part.strip())} is no 'candidate: value=score, ...'")
         row = dict.fromkeys(values, Fraction(0))
-        for entry in filter(str.strip, given.split(",")):
+        for entry in filter(str.strip, entries.split(",")):
             value, equals, score = (text.strip() for text in entry.rpartition("="))
             if not equals or value not in row:
                 raise InputError(f"scores: {quoted(entry.strip())} is no VALUE=SCORE of a value of {quoted(column)}")

@@ -42,4 +42,6 @@ def test_the_formula() -> None:
 
 def test_of_few_reports_nothing_is_known() -> None:
     assert shuffled_epsilon(4.0, 1000, 1e-6) is None
+    assert shuffled_epsilon(0.6, 400, 1e-6) is None  # ln(400 / (16 ln(2e6))) is 0.544
+    assert shuffled_epsilon(0.54, 400, 1e-6) is not None
     assert shuffled_epsilon(1.0, 0, 1e-6) is None
