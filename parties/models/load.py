@@ -30,6 +30,8 @@ def load_model(path: Path) -> Classifier:
         what, model = "linear model", linear.LinearModel.parse
     elif "trees" in known:
         what, model = "model of boosted trees", boosted.BoostedModel.parse
+    elif "tree" in known:
+        raise InputError(f"{path}: this is a tree: give it by --tree")
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:

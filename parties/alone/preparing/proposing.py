@@ -314,7 +314,10 @@ def like_codes(column: ColumnProfile) -> list[str]:
     if first is None:
         return []
     name = f"columns.{column.name}.values"
-    return [f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?'"]
+    return [
+        f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?', "
+        "which missing = true permits in both schemas"
+    ]
 
 
 def _often(column: ColumnProfile) -> list[int]:

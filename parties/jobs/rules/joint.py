@@ -176,7 +176,12 @@ class RulesOfBoth(BySchema):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        lines = [_sentence(rule) for rule in document["rules"]]
+        lines = [
+            f"{presenting.amount(count['value'])} ({presenting.amount(count['low'])} to "
+            f"{presenting.amount(count['high'])}): {visible(' and '.join(items))}"
+            for items, count in zip(document["sets"], document.get("counts", ()), strict=False)
+        ]  # of noisy rules, in the order of the choice
+        lines += [_sentence(rule) for rule in document["rules"]]
         about = f"{len(document['sets']):,} frequent sets, {document['of']:,} rules"
         if document["of"] != len(document["rules"]):
             about += f", {len(document['rules']):,} of them {document['show']}"

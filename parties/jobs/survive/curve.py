@@ -118,7 +118,7 @@ class Curve(Release):
             lines += aligned([head, *rows], 1)
             middle, mean = table["median"], table["restricted_mean"]
             lines.append(
-                f"median {_time(middle['value'])} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
+                f"median by {_time(middle['value'])} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
                 f"mean up to {amount(document['edges'][-1])}: {amount(round(mean['value'], 2))} "
                 f"± {amount(round(2 * mean['deviation'], 2))}"
             )

@@ -65,13 +65,17 @@ def curve(counts: Floats, noise_variance: float) -> Curve:
 
 
 def median(curve: Curve, edges: Floats) -> tuple[float | None, float | None, float | None]:
-    """Return when survival falls to a half, and the interval of that: ends of bins, None for later than all."""
+    """Return by when survival falls to a half, and the interval of that; None for later than all.
 
-    def first(survival: Floats) -> float | None:
+    In which bin it does is known, and no more: the number and the upper end are ends of bins, the lower end is the
+    beginning of one.
+    """
+
+    def first(survival: Floats, end: int = 1) -> float | None:
         places = np.flatnonzero(survival <= 0.5)
-        return float(edges[places[0] + 1]) if places.size else None
+        return float(edges[places[0] + end]) if places.size else None
 
-    return first(curve.survival), first(curve.low), first(curve.high)
+    return first(curve.survival), first(curve.low, 0), first(curve.high)
 
 
 def log_rank(counts: Floats, noise_variance: float) -> tuple[float, float]:

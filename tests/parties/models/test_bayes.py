@@ -74,6 +74,12 @@ def test_a_file_that_is_no_model(change: dict[str, Any], message: str, tmp_path:
         load_model(path)
 
 
+def test_a_tree_is_given_as_such(tmp_path: Path) -> None:
+    (tmp_path / "tree.json").write_text(json.dumps({"tree": {"class": "yes"}}))
+    with pytest.raises(InputError, match=r"tree\.json: this is a tree: give it by --tree"):
+        load_model(tmp_path / "tree.json")
+
+
 def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model.json").write_text(json.dumps(GOOD))
     (tmp_path / "rows.csv").write_text("wind,rain\nweek,no\n")

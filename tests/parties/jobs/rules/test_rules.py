@@ -324,6 +324,8 @@ def test_with_noise_the_most_frequent_sets_are_chosen_and_counted(adjacency: str
     assert rule["lift"] == pytest.approx(both * 4000 / of_if / of_then, rel=0.05)
     assert all(rule["confidence"] >= 0.75 and rule["lift"] >= 1 for rule in document["rules"])
     words = task.text(document, 0)
+    assert words.startswith(f"{document['counts'][0]['value']:,} (")
+    assert all(f"): {' and '.join(items)}\n" in words for items in document["sets"])
     assert "all rows: " in words
     assert "epsilon 16" in words
 

@@ -13,7 +13,7 @@ from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.survive.compare import Compare, CompareSettings
 from parties.jobs.survive.curve import Curve, CurveSettings
-from parties.jobs.survive.estimates import curve, log_rank
+from parties.jobs.survive.estimates import curve, log_rank, median
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
 from protocols.quantiles import chi2_quantile, chi2_tail
@@ -68,6 +68,13 @@ UNKNOWN = [
     {"days": BINS[0], "died": "?", "arm": "old", "status": "1", "stage": "1", "years": "2"},
     {"days": BINS[0], "died": "yes", "arm": "?", "status": "1", "stage": "1", "years": "2"},
 ]  # none of which is meant
+
+
+def test_the_interval_of_a_median_begins_where_its_bin_does() -> None:
+    """Deaths of days 20 to 25 are counted at 25: a median of 21 must be in the interval."""
+    drawn = curve(np.array([[0, 0, 40.0], [0, 45.0, 15.0]]), 0.0)
+    assert drawn.survival[1] > 0.5 > drawn.low[1]
+    assert median(drawn, np.array([0.0, 20, 25, 81])) == (81, 20, None)
 
 
 def test_the_bit_is_statsmodels_of_the_binned_times() -> None:
