@@ -57,7 +57,7 @@ class Choose(Release):
     name = "release choose"
     title = "Choice by scores"
     Settings = ChooseSettings
-    example = "--data bids.csv --schema schema.toml --column bid --prices 1,2,3.01 --epsilon 1 --config party.toml"
+    example = "--data mine.csv --schema schema.toml --column bid --prices 1,2,3.01 --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --column bid --prices 1,2,3.01 --epsilon 1 "
     noun = "choice"
     streamed = True

@@ -116,7 +116,7 @@ PUBLIC = {
     "release mean": noisy(BY, column="hours"),
     "release deviation": noisy(BY, column="hours"),
     "release median": noisy({**BY, "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
-    "release choose": noisy(BY, column="hours", prices=st.sampled_from(["1,2", "0.5, 3, 4"])),
+    "release choose": noisy(BY, column="hours", prices="0.5, 3, 4"),
     "release top": noisy(
         {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])},
         column="hours",
