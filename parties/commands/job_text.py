@@ -67,6 +67,12 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
     return f"{console.size(cost.bytes)} both ways{most}"
 
 
+def expected(cost: PredictedCost | Prediction) -> str:
+    """Return what a job will cost, and how sure that is, a phrase."""
+    word = {"exact": "", "at most": "at most ", "typical": "about "}[cost.estimate]
+    return f"it will cost {word}{volume_of(cost)}"
+
+
 def duration(seconds: float) -> str:
     """Return seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)

@@ -62,7 +62,7 @@ def command_of(name: str) -> click.Command:
             from parties.node.prediction import predicted  # the engines take their time to load
 
             if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
-                status.say(f"it will cost about {job_text.volume_of(cost)}")
+                status.say(job_text.expected(cost))
             status.doing("starting")
             state, report = connection.run_task(task, data, status)
             status.doing("writing")

@@ -42,7 +42,7 @@ def _submit(
     with at_file(file):
         view = node.submit(job)
     if view.cost is not None and view.state not in ENDED:
-        console.err.print(f"it will cost about {job_text.volume_of(view.cost)}")
+        console.err.print(job_text.expected(view.cost))
     _mention_link(node, view)
     tell(follow(node, view) if wait else view, as_json)
 

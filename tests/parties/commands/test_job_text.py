@@ -6,6 +6,9 @@ import pytest
 from rich.cells import cell_len
 
 from parties.commands import job_text
+from parties.jobs.kind import Estimate
+from parties.node.prediction import Prediction
+from smc.engines import Profile
 from tests.support.fake_node import job_view
 
 
@@ -23,6 +26,19 @@ A = "a1b2" + "0" * 28
 )
 def test_durations_are_for_people(seconds: float, text: str) -> None:
     assert job_text.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        ("exact", "it will cost 2.0 MB"),
+        ("at most", "it will cost at most 2.0 MB"),
+        ("typical", "it will cost about 2.0 MB"),
+    ],
+)
+def test_a_forecast_says_how_sure_it_is(estimate: Estimate, text: str) -> None:
+    cost = Prediction(Profile("yao"), estimate, 2_000_000, (3, 3), 0.1, (), None)
+    assert job_text.expected(cost).startswith(text)
 
 
 def test_what_has_no_value_is_said_in_words() -> None:
