@@ -360,12 +360,24 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/release/values.py",
+        (
+            "tests/parties/jobs/release/test_deviation.py",
+            "tests/parties/jobs/release/test_variance.py",
+            *QUESTIONS,
+        ),
+        [
+            ("number is not None for number in self.numbers], d", "True for number in self.numbers], d"),
+            ("self.ones * self.span - self", "self.ones - self"),
+            ("max(1, *self.from_zero.whole)", "1"),
+        ],
+    ),
+    (
         "parties/jobs/release/mean.py",
         QUESTIONS,
         [
-            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(span)"),
-            ("self.noise(span * (2 if self.replaced else 1))", "self.noise(2 if self.replaced else 1)"),
-            ("dtype=np.int64) * span - above, span", "dtype=np.int64) - above, span"),
+            ("values.span * (2 if self.replaced else 1)", "values.span"),
+            ("values.span * (2 if self.replaced else 1)", "2 if self.replaced else 1"),
         ],
     ),
     (
@@ -382,8 +394,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/release/deviation.py",
         ("tests/parties/jobs/release/test_deviation.py", *QUESTIONS),
         [
-            ("span**2 * (2 if self.replaced else 1)", "span * (2 if self.replaced else 1)"),
-            ("span**2 * (2 if self.replaced else 1)", "span**2"),
+            ("values.span**2 * (2 if self.replaced else 1)", "values.span * (2 if self.replaced else 1)"),
+            ("values.span**2 * (2 if self.replaced else 1)", "values.span**2"),
             ("2 * above * below, above**2", "above * below, above**2"),
             ("(squares + reach) / (total - 3 * reach)", "(squares - reach) / (total - 3 * reach)"),
             ("m * (1 - m) * second", "m * second"),
@@ -442,7 +454,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("< n * q * denominator", "<= n * q * denominator"),
             ("n * n * numerator", "n * numerator"),
-            ("x is not None for x", "True for x"),
         ],
     ),
     (

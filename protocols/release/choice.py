@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
+from protocols.release.exact import sum_netlist
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import SECURITY, Law, security_for
 from protocols.release.numbers import MOST_BITS, noisy, noisy_sum_netlist, sum_width
@@ -170,19 +171,11 @@ def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | 
 def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> Bits:
     left, right = both_inputs(engine, scores, width)
     if law is None:
-        (values,) = engine.run(_sum_netlist(width, engine.form), left, right)
+        (values,) = engine.run(sum_netlist(width, engine.form), left, right)
         return values
     netlist = noisy_sum_netlist(width, law, engine.form)
     (values,) = engine.run(netlist, left, right, engine.random(law.bits, len(scores)))
     return values
-
-
-@lru_cache(maxsize=64)
-def _sum_netlist(width: int, form: Form) -> Netlist:
-    """Return two integers in, their sum out."""
-    builder = Builder(form)
-    builder.output(builder.input(width).wide_add(builder.input(width)))
-    return builder.build()
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:

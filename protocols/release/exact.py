@@ -22,7 +22,8 @@ from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=64)
-def _netlist(width: int, form: Form) -> Netlist:
+def sum_netlist(width: int, form: Form) -> Netlist:
+    """Return two integers of `width` bits in, their sum out."""
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)))
     return builder.build()
@@ -38,5 +39,5 @@ def exact_sums(engine: Engine, own: NDArray[np.integer], width: int, signed: boo
     shifted = checked(
         [int(value) + offset for value in own], width, "the number" + " shifted by half its range" * signed
     )
-    opened = run_on_both(engine, _netlist(width, engine.form), shifted)
+    opened = run_on_both(engine, sum_netlist(width, engine.form), shifted)
     return bitpack.to_words(opened).astype(np.int64) - 2 * offset

@@ -16,15 +16,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
-from parties.alone.local.packing import from_bytes, known, to_bytes
+from parties.alone.local.mechanism import Estimates, Names, Reports, Requested
+from parties.alone.local.outcomes import OneOutcome
+from parties.alone.local.packing import to_bytes
 
 
 @dataclass(frozen=True)
-class DirectResponse(Mechanism):
+class DirectResponse(OneOutcome):
     """Randomised response over the categories `names`, two or more."""
 
     names: Names
@@ -44,6 +46,11 @@ class DirectResponse(Mechanism):
         return truth, (1 - truth) / (len(self.names) - 1)
 
     @property
+    @override
+    def outcomes(self) -> int:
+        return len(self.names)
+
+    @property
     def epsilon(self) -> float:
         """Of one report."""
         truth, other = self._chances
@@ -60,14 +67,6 @@ class DirectResponse(Mechanism):
         other = below(words[:, 1], words[:, 2], len(self.names) - 1)
         other += other >= values
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each category was said, int64[k]."""
-        return np.bincount(known(from_bytes(reports), len(self.names)), minlength=len(self.names)).astype(np.int64)
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
-        return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each category."""

@@ -16,15 +16,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
-from parties.alone.local.packing import from_bytes, known, to_bytes
+from parties.alone.local.mechanism import Estimates, Names, Reports, Requested
+from parties.alone.local.outcomes import OneOutcome
+from parties.alone.local.packing import to_bytes
 
 
 @dataclass(frozen=True)
-class HadamardResponse(Mechanism):
+class HadamardResponse(OneOutcome):
     """Hadamard response over the categories `names`."""
 
     names: Names
@@ -34,8 +36,13 @@ class HadamardResponse(Mechanism):
 
     @property
     def order(self) -> int:
-        """Of the matrix: how many different reports there are."""
+        """Of the matrix."""
         return 1 << len(self.names).bit_length()
+
+    @property
+    @override
+    def outcomes(self) -> int:
+        return self.order
 
     @cached_property
     def _truth(self) -> int:
@@ -58,14 +65,6 @@ class HadamardResponse(Mechanism):
         minus = np.bitwise_count(answers & row) & 1 == 1
         wrong = minus == falls(words[:, 0], self._truth)
         return to_bytes(np.where(wrong, answers ^ (row & -row), answers), self.width)  # that bit turns the row's sign
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each number was said, int64[K]."""
-        return np.bincount(known(from_bytes(reports), self.order), minlength=self.order).astype(np.int64)
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
-        return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each category."""

@@ -23,12 +23,13 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
-from parties.alone.local.mechanism import Estimates, High, Low, Mechanism, Reports, Requested, check_bounds
-from parties.alone.local.packing import from_bytes, known, to_bytes
+from parties.alone.local.mechanism import Estimates, High, Low, Reports, Requested, check_bounds
+from parties.alone.local.outcomes import OneOutcome
+from parties.alone.local.packing import to_bytes
 
 
 @dataclass(frozen=True)
-class PiecewiseMean(Mechanism):
+class PiecewiseMean(OneOutcome):
     """The mean of numbers between public bounds, from places on a grid of `steps`."""
 
     low: Low
@@ -49,8 +50,8 @@ class PiecewiseMean(Mechanism):
         return max(1, round(self.steps * math.exp(-self.requested_epsilon / 2)))
 
     @property
-    def places(self) -> int:
-        """How many different reports there are."""
+    @override
+    def outcomes(self) -> int:
         return self.steps + self.window
 
     @cached_property
@@ -72,7 +73,7 @@ class PiecewiseMean(Mechanism):
     @property
     def width(self) -> int:
         """Bytes of a report: the place."""
-        return -(-(self.places - 1).bit_length() // 8)
+        return -(-(self.outcomes - 1).bit_length() // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report numbers, float64[rows]."""
@@ -87,20 +88,12 @@ class PiecewiseMean(Mechanism):
         other += np.where(other >= points, self.window, 0)  # the places before the window, then those after it
         return to_bytes(np.where(word < inside, points + within, other), self.width)
 
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count how often each place was said, int64[places]."""
-        return np.bincount(known(from_bytes(reports), self.places), minlength=self.places).astype(np.int64)
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
-        return int(tally.sum())
-
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the mean; its deviation is that of the places that were said."""
         del candidates
-        total, places = int(tally.sum()), np.arange(self.places)
+        total, places = int(tally.sum()), np.arange(self.outcomes)
         slope = (int(self._inside.sum()) - self.window * self._outside) / ONE
-        weights = np.full(self.places, self._outside)
+        weights = np.full(self.outcomes, self._outside)
         weights[: self.window] = self._inside  # of the lower bound
         start = int((weights * places).sum()) / ONE
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -61,7 +61,7 @@ class Welch(Significance):
         bound, greatest = self.settings.max_rows, max(values.whole)
         if (bound * greatest**2).bit_length() > MOST_WIDTH:
             raise InputError(f"column: a sum of squares could take more than {MOST_WIDTH} bits: round the values")
-        powers = np.array([[x is not None for x in values.numbers], values.vector, values.vector**2], dtype=np.int64)
+        powers = np.array([values.ones, values.vector, values.vector**2])
         learnt = f"whether the mean of {column} differs between the groups of {by} in the rows of both tables"
         learnt += f"{self.where.words()} (Welch's test, level {self.settings.level:g})"
         about: dict[str, Any] = {"subject": column, "target": column}

@@ -101,8 +101,8 @@ class Choose(Release):
             raise InputError("scores: give either scores of candidates, or prices")
         if prices is not None:
             numbers = read(column, values, "a price").numbers
-            amounts = [_number(text.strip(), "prices") for text in prices.split(",")]
             names = tuple(text.strip() for text in prices.split(","))
+            amounts = [_number(name, "prices") for name in names]
             rows = [
                 [price if bid is not None and bid >= price else Fraction(0) for bid in numbers] for price in amounts
             ]

@@ -25,7 +25,6 @@ import numpy as np
 from typing_extensions import override
 
 from parties.jobs.release.kind import Release
-from parties.jobs.release.mean import distances, span_of
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.sum import SumSettings
@@ -55,12 +54,12 @@ class Deviation(Release):
         cells = self.summed(*self.named(self.settings))
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a deviation")
-        above, below, span = distances(values)
-        noise = self.noise(span**2 * (2 if self.replaced else 1))
+        above, below = values.from_zero.vector, values.below
+        noise = self.noise(values.span**2 * (2 if self.replaced else 1))
         return sums(
             f"the standard deviation and the mean of {of} over the rows of both tables{cells.groups.words}, from three "
             "numbers of each: sums of squares of what it is above its lower bound, below the upper one, and of both",
-            [Part(3 * many, self.settings.max_rows * span**2, False, noise)],
+            [Part(3 * many, self.settings.max_rows * values.span**2, False, noise)],
             lambda rows: own_vector(cells.sums(rows, below**2, 2 * above * below, above**2)),
             lambda state: cells.grouped(deviations(state, values, noise)),
             values.from_zero.unit**2,
@@ -74,7 +73,7 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
 
     `state` has the three sums of all groups, one after the other, in units squared. There is no value without a row.
     """
-    span = span_of(values)
+    span = values.span
     wide = span * values.from_zero.unit  # b - a
     reach = 0 if noise is None else noise.reach(confidence=EACH)
     answers: list[Mapping[str, Any]] = []

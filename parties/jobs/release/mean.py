@@ -19,10 +19,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -51,13 +49,12 @@ class Mean(Release):
         cells = self.summed(*self.named(self.settings))
         of, many = cells.by[-1], cells.groups.number
         values = read(of, cells.domains[-1], "a mean")
-        above, below, span = distances(values)
-        noise = self.noise(span * (2 if self.replaced else 1))
+        noise = self.noise(values.span * (2 if self.replaced else 1))
         return sums(
             f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
             "how much the numbers are above their lower bound in all, and how much below the upper one",
-            [Part(2 * many, self.settings.max_rows * span, False, noise)],
-            lambda rows: own_vector(cells.sums(rows, above, below)),
+            [Part(2 * many, self.settings.max_rows * values.span, False, noise)],
+            lambda rows: own_vector(cells.sums(rows, values.from_zero.vector, values.below)),
             lambda state: cells.grouped(means(state, values, noise)),
             values.from_zero.unit,
             subject=of,
@@ -71,7 +68,7 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
     `state` has for all groups how much the numbers are above the lower bound, in units, and then how much below the
     upper one. There is no value without a row.
     """
-    unit, span = values.from_zero.unit, span_of(values)
+    unit, span = values.from_zero.unit, values.span
 
     def mean(above: int, total: int) -> Fraction:
         return min(max(values.least + Fraction(above * span, total) * unit, values.least), values.greatest)
@@ -89,15 +86,3 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
             answer |= {"low": plain(low), "high": plain(high), "noisy": noisy}
         answers.append(answer)
     return answers
-
-
-def distances(values: Values) -> tuple[Numbers, Numbers, int]:
-    """Return how far above the lower bound and below the upper one each number is, int64[values] in units, 0 for a
-    missing one; and how far the bounds are apart."""
-    above, span = values.from_zero.vector, span_of(values)
-    return above, np.array([number is not None for number in values.numbers], dtype=np.int64) * span - above, span
-
-
-def span_of(values: Values) -> int:
-    """Return how many units the bounds are apart, at least one."""
-    return max(1, *values.from_zero.whole)

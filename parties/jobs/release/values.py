@@ -84,6 +84,22 @@ class Values:
         """The same as an array, int64[values]."""
         return np.array(self.whole, dtype=np.int64)
 
+    @cached_property
+    def ones(self) -> NDArray[np.int64]:
+        """1 for each number, 0 for a missing one, int64[values]."""
+        return np.array([number is not None for number in self.numbers], dtype=np.int64)
+
+    @cached_property
+    def span(self) -> int:
+        """How many units of `from_zero` the bounds are apart, at least one."""
+        return max(1, *self.from_zero.whole)
+
+    @cached_property
+    def below(self) -> NDArray[np.int64]:
+        """How many of these units each number is below the upper bound, int64[values], 0 for a missing one; those
+        above the lower one are `from_zero.vector`."""
+        return self.ones * self.span - self.from_zero.vector
+
     def change(self, replaced: bool, groups: int) -> int:
         """By how many units all sums of the groups together change at most for one row, which is in one group if any.
 

@@ -47,7 +47,7 @@ class Variance(Release):
             raise InputError(
                 "column: a sum of squares could take more than 62 bits: round the values, or lower max_rows"
             )
-        powers = np.array([[x is not None for x in values.numbers], values.vector, values.vector**2], dtype=np.int64)
+        powers = np.array([values.ones, values.vector, values.vector**2])
         numerator, denominator = (exact(above) / values.unit**2).as_integer_ratio()
 
         def is_above(n: Integer, s: Integer, q: Integer) -> Wire:

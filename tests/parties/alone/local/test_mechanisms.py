@@ -184,20 +184,20 @@ def test_places_on_a_grid_have_the_law_that_is_said(steps: int, epsilon: float) 
     """All words in turn would be 2^32 reports: the edges of each place's words are tried, and the law is their gaps."""
     made = PiecewiseMean(-1.0, 1.0, epsilon, steps)
     window, inside, outside = made.window, made._inside, made._outside
-    law = np.full((steps + 1, made.places), outside, dtype=np.int64)
+    law = np.full((steps + 1, made.outcomes), outside, dtype=np.int64)
     for point in range(steps + 1):
         law[point, point : point + window] = inside
     assert (law.sum(axis=1) == 1 << 32).all()
     assert made.epsilon == pytest.approx(math.log((law.max(axis=0) / law.min(axis=0)).max()), rel=1e-12)
     assert epsilon - 1e-5 < made.epsilon <= epsilon
-    means = (law * np.arange(made.places)).sum(axis=1) / (1 << 32)
+    means = (law * np.arange(made.outcomes)).sum(axis=1) / (1 << 32)
     assert np.diff(means) == pytest.approx((inside.sum() - window * outside) / (1 << 32), rel=1e-9)
     for point in (0, steps // 2, steps):
         found = made.estimate(law[point])
         assert found.values[0] == pytest.approx(2 * point / steps - 1, abs=1e-9)
         rows = 200_000
         reports = made.report(np.full(rows, 2 * point / steps - 1), coins(rows, point))
-        said = np.bincount(from_bytes(reports), minlength=made.places) / rows
+        said = np.bincount(from_bytes(reports), minlength=made.outcomes) / rows
         assert near(said, law[point] / (1 << 32), rows)
 
 
@@ -206,7 +206,7 @@ def test_on_a_fine_grid_the_variance_is_the_papers(epsilon: float) -> None:
     """t^2 / (e^(eps/2) - 1) + (e^(eps/2) + 3) / (3 (e^(eps/2) - 1)^2) for t in [-1, 1]; below Laplace's 8 / eps^2."""
     made, half = PiecewiseMean(-1.0, 1.0, epsilon, 1 << 12), math.exp(epsilon / 2)
     for t, point in ((0, 1 << 11), (1, 1 << 12)):
-        law = np.full(made.places, made._outside, dtype=np.int64)
+        law = np.full(made.outcomes, made._outside, dtype=np.int64)
         law[point : point + made.window] = made._inside
         variance = float(made.estimate(law).deviations[0]) ** 2 * (1 << 32)
         assert variance == pytest.approx(t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2), rel=2e-3)

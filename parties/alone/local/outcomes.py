@@ -1,0 +1,31 @@
+"""Reports that say one of so many outcomes, as a whole number."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from parties.alone.local.mechanism import Mechanism, Reports
+from parties.alone.local.packing import from_bytes, known
+
+
+class OneOutcome(Mechanism):
+    """A mechanism whose report is one of `outcomes` numbers."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """How many different reports there are."""
+
+    @override
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Count how often each was said, int64[outcomes]."""
+        return np.bincount(known(from_bytes(reports), self.outcomes), minlength=self.outcomes).astype(np.int64)
+
+    @override
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """Count the reports of a tally."""
+        return int(tally.sum())
