@@ -50,6 +50,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
+    "attack": ("parties.commands.attack:group", "Attack one's own publications, as their readers could."),
     "blur": ("parties.commands.blur:group", "Blur one's own values before they leave, and see what still shows."),
     "reconstruct": (
         "parties.commands.blur:reconstruct_command",

@@ -12,6 +12,72 @@ QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
 
 BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
+        "parties/alone/attacks/agreement.py",
+        ("tests/parties/alone/attacks/test_agreement.py",),
+        [
+            ("(numbers < span.high)", "(numbers <= span.high)"),
+            (" - _numbers(labels)[None, :]) / tolerance", " - _numbers(labels)[None, :])"),
+            ("similar[values == MISSING] = 0", "similar[values == MISSING] = 1"),
+            ("(places >= 0) &", "(places >= -1) &"),
+        ],
+    ),
+    (
+        "parties/alone/attacks/linking.py",
+        ("tests/parties/alone/attacks/test_linking.py",),
+        [
+            ("highest if often[top] > 1 or total == 1 else scores.max()", "scores.max()"),
+            ("1 / np.log(np.maximum(column.frequencies, 2))", "1 / np.maximum(column.frequencies, 2)"),
+            ("((scores - mean) ** 2 * often).sum() / total", "((scores - mean) ** 2).sum() / len(often)"),
+            ("links.eccentricity >= step if step else links.eccentricity > 0", "links.eccentricity >= step"),
+        ],
+    ),
+    (
+        "parties/alone/attacks/inference.py",
+        ("tests/parties/alone/attacks/test_inference.py",),
+        [
+            ("(spread @ table + 1) / (whole + values)", "(spread @ table + 1) / (whole + 1)"),
+            ("counts if counts.any() else whole", "counts"),
+            ("could &= ", "could |= "),
+        ],
+    ),
+    (
+        "parties/alone/attacks/membership.py",
+        ("tests/parties/alone/attacks/test_membership.py",),
+        [
+            ("members = observed.inside[half:]", "members = observed.inside[:half]"),
+            ("- np.log(variance) / 2", "- np.log(variance)"),
+            ("return 2 / (1 + math.exp(-epsilon))", "return 1 + math.tanh(epsilon)"),
+            ("there = observed.inside == side", "there = observed.inside"),
+            ("order = np.argsort(-exposure", "order = np.argsort(exposure"),
+        ],
+    ),
+    (
+        "parties/alone/attacks/models.py",
+        ("tests/parties/alone/attacks/test_models.py",),
+        [
+            ("leaf_epsilon=epsilon / (levels + 1)", "leaf_epsilon=epsilon / (levels + 2)"),
+            ("Rules(k=self.k, against=", "Rules(k=2, against="),
+        ],
+    ),
+    (
+        "parties/alone/attacks/presence.py",
+        ("tests/parties/alone/attacks/test_presence.py",),
+        [
+            ("(rate - share) / (1 - share)", "(rate - share)"),
+            ("(rate - exclusion, rate + gain)", "(rate - gain, rate + gain)"),
+        ],
+    ),
+    (
+        "parties/alone/attacks/reconstruction.py",
+        ("tests/parties/alone/attacks/test_reconstruction.py",),
+        [
+            ("if count.number + slack <= 0:", "if count.number <= 0:"),
+            ("int(np.ceil(bound - ROUNDING))", "int(np.ceil(bound + 1 - ROUNDING))"),
+            ("opt.LinearConstraint(total, 0, off + ROUNDING)", "opt.LinearConstraint(total, 0, np.inf)"),
+            ("np.minimum(drawn, true).sum(axis=1)", "np.maximum(drawn, true).sum(axis=1)"),
+        ],
+    ),
+    (
         "protocols/release/aim.py",
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [

@@ -50,6 +50,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/studies.md",
         "docs/synthesis.md",
         "docs/publish.md",
+        "docs/attacks.md",
         "docs/local.md",
         "docs/python.md",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.tabulation import Tabulated
+
+
+DRAWS = 3  # solutions by which it is tried to rebuild rows from what is published
+MOST_UNKNOWNS = 5_000  # combinations up to which it is tried
+SECONDS = 10.0
 
 
 @click.command(
@@ -89,12 +95,34 @@ def tables_command(
             files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
             columns = [name for name in (by, across) if name is not None]
             log.published(where, [*columns, *names], [rules.words, f"{len(axes)} linked tables"], out)
+        if summed is None:
+            status.doing("trying to rebuild rows")
+            report["rows_certain"] = _certain(crosses)
     if report_file is not None:
         files.write_json(report_file, report)
     lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
     console.tell(as_json, report, "".join(lines))
     written = [*(out for _, out in crosses), *([report_file] if report_file is not None else [])]
     console.err.print("written: " + ", ".join(map(str, written)))
+
+
+def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
+    """Return how many rows a reader of these tables can rebuild for certain: as far as it is known in some seconds.
+
+    None if there are too many combinations of values to try.
+    """
+    import numpy as np
+
+    from parties.alone.attacks import reconstruction
+    from parties.alone.attacks.tables import counts_of
+
+    counts = [count for name, out in crosses for count in counts_of(name.split("*"), out)]
+    try:
+        problem = reconstruction.programme(counts, most=MOST_UNKNOWNS)
+        drawn = reconstruction.solutions(problem, DRAWS, np.random.default_rng(), lambda doing: None)
+    except InputError:
+        return None
+    return int(reconstruction.certain(problem, drawn, SECONDS, lambda doing: None).sum())
 
 
 def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:

@@ -17,7 +17,7 @@ from parties.base.arrays import Codes
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Tree, id3
 from protocols.tree import Split
-from smc.engines import Profile, engine_of
+from smc.engines import Engine, Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
@@ -37,13 +37,24 @@ def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
     """Return the tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
+    return classifier(in_the_clear(domains, classes, rows, labels, lambda engine, counts: id3(engine, problem, counts)))
+
+
+def in_the_clear(
+    domains: Sequence[int], classes: int, rows: Codes, labels: Codes, grow: Callable[[Engine, RowCounts], Tree]
+) -> Tree:
+    """Return the tree that a protocol grows from these rows, the other party having none, on the clear engine."""
     nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def program(session: Session) -> Tree:
         party_rows = ((rows, labels), nobody)[session.party]
-        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *party_rows))
+        return grow(engine_of(session, Profile("clear")), RowCounts(domains, classes, *party_rows))
 
-    grown = run_local(program, _LONG)[0]
+    return run_local(program, _LONG)[0]
+
+
+def classifier(grown: Tree) -> Predict:
+    """Return a tree as what says the classes of rows."""
 
     def predict(others: Codes) -> Codes:
         labels = np.zeros(len(others), dtype=np.int64)

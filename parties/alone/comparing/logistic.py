@@ -30,6 +30,10 @@ class Logistic:
         """Return the most likely class of rows int64[rows, columns], the first among equals."""
         return _scores(_places(self.domains, rows), self.weights).argmax(axis=1)
 
+    def probabilities(self, rows: Codes) -> Floats:
+        """Return the probability of each class, float64[rows, classes]."""
+        return _softmax(_scores(_places(self.domains, rows), self.weights))
+
 
 def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalty: float = 1.0) -> Logistic:
     """Learn from rows int64[rows, columns] and their classes int64[rows]; no classes are more likely without rows."""
@@ -45,10 +49,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
     weights = ahead = np.zeros((size, classes))
     momentum = 1.0
     for _ in range(_STEPS):
-        scores = _scores(places, ahead)
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-        likely /= likely.sum(axis=1, keepdims=True)
-        slope = _gathered(places, (likely - hits) * share[:, None], size) + ridge * ahead
+        slope = _gathered(places, (_softmax(_scores(places, ahead)) - hits) * share[:, None], size) + ridge * ahead
         if np.abs(slope).max(initial=0) < _CLOSE:
             break
         step = ahead - inverse @ slope
@@ -70,6 +71,12 @@ def _scores(places: Codes, weights: Floats) -> Floats:
     for column in places.T:
         scores += weights[column]
     return scores
+
+
+def _softmax(scores: Floats) -> Floats:
+    """Return probabilities of the same shape, each line adding up to 1."""
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return likely / likely.sum(axis=1, keepdims=True)
 
 
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from parties.alone.comparing.comparison import CodedRows
+from parties.base.arrays import Codes
 from parties.sources.cells import cells, cells_at
 from parties.sources.opening import open_table
 from parties.sources.settings import PlaceSettings, TableSettings
@@ -58,6 +59,30 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
                 raise
             raise InputError(f"{error}; a raw table is read by the --config that smc prepare wrote for it") from None
     return Pair(domain, mine, _coded(cells(synthetic, MOST_ROWS), known), target)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Own rows by a schema: `rows` int64[rows, columns] and `labels` int64[rows] of the target, and their domains."""
+
+    domains: tuple[int, ...]
+    classes: int
+    rows: Codes
+    labels: Codes
+
+
+def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedTable:
+    """Return own rows. `InputError` for a value outside the schema, or a target that is no column."""
+    agreed = schema.load(schema_file)
+    label = agreed.choose_target(target)
+    if (table := place.party_table) is not None:
+        columns = _mapped(table, agreed, list(agreed.attributes))
+    else:
+        columns = _coded(cells_at(place, MOST_ROWS), agreed)
+    features = agreed.features(label)
+    sizes = {name: len(values) for name, values in agreed.attributes.items()}
+    rows = np.column_stack([columns[name] for name in features])
+    return CodedTable(tuple(sizes[name] for name in features), sizes[label], rows, columns[label])
 
 
 def _mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:

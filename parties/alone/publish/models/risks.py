@@ -2,7 +2,8 @@
 
 Linkage: who finds the class of somebody that is surely in the table names the right row with probability 1 / |class|
 (the prosecutor), who links all rows expects to be right in classes / rows of them (the marketer). Homogeneity: all rows
-of a class have one sensitive value. Skewness: a value is more frequent in a class than in the table. Similarity: the
+of a class have one sensitive value. Inference: how often the most frequent value is right, of the table and of each
+class. Skewness: a value is more frequent in a class than in the table. Similarity: the
 values of a class lie in one subtree of the sensitive hierarchy. Membership: how sure it is that somebody is there.
 """
 
@@ -50,6 +51,7 @@ def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
             "classes": int((np.count_nonzero(rows, axis=1) == 1).sum()),
             "rows_share": float(sizes[np.count_nonzero(rows, axis=1) == 1].sum() / total),
         },
+        "inference": {"without": float(whole.max() / total), "with": float(rows.max(axis=1).sum() / total)},
         "skewness": {"highest_lift": float(lift.max()), "farthest": float(variational(p, q).max())},
     }
     similar = {}

@@ -1,0 +1,1 @@
+"""Attacks on one's own publications, as their readers could make them: nothing leaves this machine."""

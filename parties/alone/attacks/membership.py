@@ -1,0 +1,137 @@
+"""Was a row among those that a model was learnt from? Shadow models answer; a promise of epsilon is held against it.
+
+Every model is learnt from a random half of the rows; so each row is in about half of the models. The attack is the
+likelihood ratio of N. Carlini et al., "Membership inference attacks from first principles" (S&P 2022): of the first
+half of the models the attacker keeps, for each row, the mean and variance of how sure the models were of its true
+class, with the row and without; a model of the other half is taken to have had the row if that is the likelier of the
+two normal laws. Where a model tells classes only, sure is right (1) or wrong (0).
+
+p is the share of members taken for members, q of others taken for others. With epsilon-differential privacy
+p + q <= 2 e^epsilon / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015), 1 being a guess. Rows
+are not equally exposed: those that the first half of the models tells apart best are judged by themselves, on the
+other half, so that nothing is chosen by what it is judged by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.arrays import Codes, Floats
+
+LEAST_MODELS = 8
+EXPOSED = 0.01  # of the rows: those that are most exposed, one at least
+SHOWN = 10  # of them
+_SPREAD = 0.1  # added to the variance, as of one observation more: no law is a point
+
+Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # of rows and their classes: how sure of these, from 0 to 1
+Learn: TypeAlias = Callable[[Codes, Codes], Sure]
+OnProgress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Shadows:
+    """`inside` bool[models, rows]: who was learnt from; `sure` float64[models, rows]: of everybody's true class."""
+
+    inside: NDArray[np.bool_]
+    sure: Floats
+
+
+def shadows(
+    learn: Learn,
+    rows: Codes,
+    labels: Codes,
+    models: int,
+    random: np.random.Generator,
+    on_progress: OnProgress = lambda done, total: None,
+) -> Shadows:
+    """Learn models from halves of rows int64[rows, columns] and their classes int64[rows]."""
+    inside = np.zeros((models, len(labels)), dtype=bool)
+    sure = np.zeros((models, len(labels)))
+    for model in range(models):
+        on_progress(model, models)
+        inside[model] = random.permutation(np.arange(len(labels)) % 2 == 0)
+        sure[model] = learn(rows[inside[model]], labels[inside[model]])(rows, labels)
+    return Shadows(inside, sure)
+
+
+def attack(observed: Shadows, epsilon: float | None) -> dict[str, Any]:
+    """Return the success of the attack, ready for JSON, beside the most that epsilon permits.
+
+    ValueError for fewer models than `LEAST_MODELS`.
+    """
+    models, rows = observed.inside.shape
+    if models < LEAST_MODELS:
+        raise ValueError(f"the attack takes at least {LEAST_MODELS} models, not {models}")
+    half = models // 2
+    first, second = Shadows(observed.inside[:half], observed.sure[:half]), observed.sure[half:]
+    members = observed.inside[half:]
+    (mean_in, variance_in), (mean_out, variance_out) = (_law(first, side) for side in (True, False))
+    ratio = _log_density(second, mean_in, variance_in) - _log_density(second, mean_out, variance_out)
+    guesses = np.where(ratio > 0, 1.0, np.where(ratio < 0, 0.0, 0.5))
+    exposure = np.abs(mean_in - mean_out) / np.sqrt(variance_in + variance_out)
+    order = np.argsort(-exposure, kind="stable")[: max(1, math.ceil(EXPOSED * rows))]
+    document: dict[str, Any] = {
+        "rows": rows,
+        "models": models,
+        "all": _success(guesses, members),
+        "exposed": {"rows": len(order), **_success(guesses[:, order], members[:, order])},
+        "most_exposed": [
+            {"row": int(row) + 1, **_success(guesses[:, [row]], members[:, [row]])} for row in order[:SHOWN]
+        ],
+    }
+    if epsilon is not None:
+        document["allowed"] = allowed(epsilon)
+    return document
+
+
+def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -> dict[str, float]:
+    """Return the success of the guess that a row is a member if the model is surer of it than a threshold.
+
+    `members`, `others` float64[rows] are how sure it is of each; a half of either chooses the threshold, the other half
+    is judged by it (S. Yeom et al., "Privacy risk in machine learning", CSF 2018). ValueError for fewer than two rows.
+    """
+    if min(len(members), len(others)) < 2:
+        raise ValueError("the attack takes at least two rows of either kind")
+    (choosing, judged), (choosing_others, judged_others) = (
+        np.array_split(random.permutation(values), 2) for values in (members, others)
+    )
+    thresholds = np.unique(np.concatenate([choosing, choosing_others]))
+    sums = [(choosing >= t).mean() + (choosing_others < t).mean() for t in thresholds]
+    threshold = thresholds[int(np.argmax(sums))]
+    p, q = float((judged >= threshold).mean()), float((judged_others < threshold).mean())
+    return {"members_found": p, "others_found": q, "sum": p + q}
+
+
+def allowed(epsilon: float) -> float:
+    """Return the most that p + q can be."""
+    return 2 / (1 + math.exp(-epsilon))
+
+
+def _law(observed: Shadows, side: bool) -> tuple[Floats, Floats]:
+    """Return mean and variance of how sure the models with (or without) each row were, float64[rows] both.
+
+    Half a right and half a wrong answer are added, so that a few models do not make a law certain.
+    """
+    there = observed.inside == side
+    number = there.sum(axis=0) + 1
+    mean = ((observed.sure * there).sum(axis=0) + 0.5) / number
+    variance = (((observed.sure - mean) ** 2 * there).sum(axis=0) + _SPREAD) / number
+    return mean, variance
+
+
+def _log_density(values: Floats, mean: Floats, variance: Floats) -> Floats:
+    density: Floats = -((values - mean) ** 2) / (2 * variance) - np.log(variance) / 2
+    return density
+
+
+def _success(guesses: Floats, members: NDArray[np.bool_]) -> dict[str, float]:
+    """Return p, q and their sum, of guesses float64[models, rows], which are 1 for a member, 0.5 for a coin."""
+    p = float((guesses * members).sum() / max(1, members.sum()))
+    q = float(((1 - guesses) * ~members).sum() / max(1, (~members).sum()))
+    return {"members_found": p, "others_found": q, "sum": p + q}

@@ -1,0 +1,56 @@
+"""Published tables of counts, from their files: as `smc publish table` writes them, or a line for every count."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from parties.alone.attacks.reconstruction import Count
+from parties.alone.publish.hiding.table_text import HIDDEN
+from parties.alone.publish.hiding.tabulation import TOTAL
+from parties.base.text import quoted
+from parties.tables.delimited import Columns, columns
+from smc.errors import InputError
+
+
+def counts_of(names: list[str], path: Path) -> list[Count]:
+    """Return the counts of a table of these columns; hidden ones are left out, totals are of fewer columns.
+
+    With one column or two a row of the file is a value of the first, a column a value of the second. A file whose
+    header is the columns' names and one more has a line for every count. `InputError` for another file, or a cell that
+    is neither a number of rows nor hidden.
+    """
+    table = columns(path)
+    header = [*table.values]
+    lines = _listed(table, names) if header[:-1] == names and len(names) != 1 else _crossed(table, names)
+    counts = []
+    for values, text, place in lines:
+        if text != HIDDEN:
+            known = tuple((name, value) for name, value in zip(names, values, strict=True) if value != TOTAL)
+            counts.append(Count(known, _number(text, place)))
+    return counts
+
+
+def _listed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    *_, last = table.values
+    cells = zip(*(table.values[name] for name in names), strict=True)
+    for row, (values, text) in enumerate(zip(cells, table.values[last], strict=True)):
+        yield values, text, table.where(row, last)
+
+
+def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    first, *others = table.values
+    if first != names[0] or len(names) > 2 or (len(names) == 1 and len(others) != 1):
+        raise InputError(
+            f"{table.path}: this is no table of {' and '.join(names)}: its first column is {quoted(first)}; a table of "
+            "more than two has a line for every count, with a column for each and the count"
+        )
+    for row, other in itertools.product(range(len(table.lines)), others):
+        yield (table.values[first][row], other)[: len(names)], table.values[other][row], table.where(row, other)
+
+
+def _number(text: str, place: str) -> int:
+    if not text.lstrip("-").isdecimal():
+        raise InputError(f"{place}: {quoted(text)} is no number of rows, and {quoted(HIDDEN)} stands for a hidden one")
+    return int(text)

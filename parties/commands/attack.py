@@ -1,0 +1,233 @@
+"""`smc attack`: what somebody could do with what one publishes, tried before they do. Nothing leaves this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from parties.base import console, files
+from parties.base.text import quoted
+from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell, write_csv
+from parties.commands.attack_models import membership_command, shadows_command
+from parties.commands.attack_tables import reconstruct_command
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.rows import CONFIG
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.attacks.agreement import Agreement
+    from parties.tables.delimited import Columns
+
+SHARE = Between(0, 1)
+
+KNOWN = click.option("--known", type=FILE, required=True, help="What the attacker knows: rows with true values.")
+PUBLISHED = click.option("--published", type=FILE, required=True, help="The published rows, CSV or Parquet.")
+COLUMNS = click.option("--columns", metavar="LIST", help="The known columns  [the plan's quasi-identifiers]")
+PLAN = click.option("--plan", "plan_file", type=FILE, help="The publication's plan: what its groups stand for.")
+TOLERANCE = click.option(
+    "--tolerance", multiple=True, metavar="COLUMN=NUMBER", help="A number's usual error; several times."
+)
+
+
+@click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")
+def group() -> None:
+    """Attack one's own publications, as their readers could: nothing leaves this machine."""
+
+
+group.add_command(membership_command)
+group.add_command(shadows_command)
+group.add_command(reconstruct_command)
+
+
+@group.command(
+    "link",
+    epilog="Example:  smc attack link --published out.csv --known rows.csv --columns zip,age,sex --tolerance age=2",
+)
+@PUBLISHED
+@KNOWN
+@COLUMNS
+@TOLERANCE
+@PLAN
+@click.option("--row", "row_column", metavar="COLUMN", help="Whose row it is, in both files: only to judge by.")
+@click.option("--threshold", type=Between(0), default=1.5, help="How far the best row must stand out  [1.5]")
+@click.option("--out", type=FILE, help="Write each known row's link, CSV; keep it to yourself.")
+@CONFIG
+@json_option
+def link_command(
+    published: Path,
+    known: Path,
+    columns: str | None,
+    tolerance: tuple[str, ...],
+    plan_file: Path | None,
+    row_column: str | None,
+    threshold: float,
+    out: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Find people in published rows.
+
+    By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
+    published row stands out from all others. --config says how --known is spelled.
+    """
+    from parties.alone.attacks import linking
+
+    files.check_outputs({"--out": out}, [published, known, plan_file, config_file])
+    with console.progress("reading") as status:
+        release, mine = cells_of(published, None), cells_of(known, config_file)
+        pairs = _agreements(release, mine, columns, plan_file, tolerance, [row_column], linking.MOST)
+        links = linking.link(pairs.columns, lambda done, total: status.share("looking for rows", done, total))
+    right = None
+    if row_column is not None:
+        of_known, of_published = (np.array(column_of(rows, row_column)) for rows in (mine, release))
+        right = (of_known[pairs.rows] == of_published[links.best]).astype(np.int64)
+    report = linking.report(links, right, threshold) | {"published": len(release.lines), "columns": pairs.names}
+    if out is not None:
+        rows = zip(pairs.rows.tolist(), links.best.tolist(), links.eccentricity.tolist(), strict=True)
+        lines = [(mine.lines[row], release.lines[best], f"{far:.4g}") for row, best, far in rows]
+        write_csv(out, ["known_line", "published_line", "eccentricity"], lines)
+    text = [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
+    text += [(f"linked, eccentricity {threshold:g}", _linked(report))]
+    text += [(f"linked, from {step['eccentricity']:g}", _linked(step)) for step in report["thresholds"]]
+    tell(as_json, report, text)
+
+
+def _linked(step: dict[str, Any]) -> str:
+    words = f"{step['linked']:,} ({step['share']:.1%})"
+    return words + (f", right {step['right']:,} ({step['confidence']:.1%} of these)" if "right" in step else "")
+
+
+@group.command(
+    "infer",
+    epilog="Example:  smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease",
+)
+@PUBLISHED
+@KNOWN
+@COLUMNS
+@TOLERANCE
+@PLAN
+@click.option("--sensitive", required=True, metavar="COLUMN", help="What is guessed; in both files.")
+@CONFIG
+@json_option
+def infer_command(
+    published: Path,
+    known: Path,
+    columns: str | None,
+    tolerance: tuple[str, ...],
+    plan_file: Path | None,
+    sensitive: str,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Guess a sensitive value from published rows.
+
+    How much better than without them? By the rows that could be theirs, and by naive Bayes learnt from all of them.
+    """
+    from parties.alone.attacks import inference, linking
+
+    with console.progress("reading") as status:
+        release, mine = cells_of(published, None), cells_of(known, config_file)
+        pairs = _agreements(release, mine, columns, plan_file, tolerance, [sensitive], linking.MOST)
+        status.doing("guessing")
+        values, codes = np.unique(
+            np.array(column_of(release, sensitive) + [column_of(mine, sensitive)[row] for row in pairs.rows]),
+            return_inverse=True,
+        )
+        of_published, of_known = np.split(codes.astype(np.int64), [len(release.lines)])
+        report = inference.infer(pairs.columns, of_published, of_known, len(values))
+    report |= {
+        "sensitive": sensitive,
+        "known": len(pairs.rows),
+        "published": len(release.lines),
+        "columns": pairs.names,
+    }
+    text = [("known rows that were tried", f"{report['known']:,}"), ("columns", ", ".join(pairs.names))]
+    text += [(f"right by the most frequent {sensitive}", f"{report['prior']:.1%}")]
+    text += [("right by naive Bayes", f"{report['classifier']:.1%} ({report['gain_of_classifier']:+.1%})")]
+    text += [("right by rows that could be theirs", f"{report['class']:.1%} ({report['gain_of_class']:+.1%})")]
+    tell(as_json, report, text)
+
+
+@group.command(
+    "presence",
+    epilog="Example:  smc attack presence --rate 0.07 --share 0.04 --worth 10000 --cost 100 --cost-of-absence 200",
+)
+@click.option("--rate", type=SHARE, required=True, help="The share of all people who have the property (disease).")
+@click.option("--share", type=SHARE, required=True, help="The share of all people who are in the table.")
+@click.option("--worth", type=Between(0, min_open=True), required=True, help="What it is worth to know it of a person.")
+@click.option("--cost", type=Between(0), required=True, help="A gain by misuse that does not matter.")
+@click.option("--cost-of-absence", type=Between(0), help="The same of knowing that somebody is not there  [--cost]")
+@json_option
+def presence_command(
+    rate: float, share: float, worth: float, cost: float, cost_of_absence: float | None, as_json: bool
+) -> None:
+    """Choose the bounds of presence from costs.
+
+    How sure may somebody be that a person is in a table, if that is misused? Everybody in the table has the
+    property. Nergiz, Atzori, Clifton 2007.
+    """
+    from parties.alone.attacks.presence import bounds
+
+    absence = cost if cost_of_absence is None else cost_of_absence
+    least, most = bounds(rate, share, cost / worth, absence / worth)
+    model = f'[[models]]\nmodel = "presence"\nleast = {least:.4f}\nmost = {most:.4f}\n'
+    console.tell(as_json, {"least": least, "most": most}, model)
+
+
+class _Pairs:
+    """The agreements of columns by name, and which known rows were taken, int64[known rows]."""
+
+    def __init__(self, names: list[str], columns: list[Agreement], rows: Any) -> None:
+        self.names, self.columns, self.rows = names, columns, rows
+
+
+def _agreements(
+    release: Columns,
+    mine: Columns,
+    listed: str | None,
+    plan_file: Path | None,
+    tolerances: Sequence[str],
+    judged: Sequence[str | None],
+    most: int,
+) -> _Pairs:
+    """Return how all columns agree; of more than `most` known rows some are drawn."""
+    from parties.alone.attacks.agreement import agreement
+    from parties.alone.publish.reading import hierarchies
+    from parties.alone.publish.settings import read
+
+    plan = None if plan_file is None else read(plan_file)
+    if listed is None and plan is None:
+        raise InputError("give --columns, what is known, or --plan, whose quasi-identifiers are")
+    names = names_of(listed) if listed is not None else ([] if plan is None else plan.named("quasi-identifier"))
+    if both := [name for name in names if name in judged]:
+        raise InputError(f"--columns: {quoted(both[0])} is what is looked for, so it cannot be known")
+    errors = dict(_tolerance(text, names) for text in tolerances)
+    for rows in (release, mine):
+        if not len(rows.lines):
+            raise InputError(f"{rows.path}: there are no rows")
+    places = np.arange(len(mine.lines))
+    if len(places) > most:
+        places = np.sort(np.random.default_rng(SEED).choice(places, most, replace=False))
+    columns = []
+    for name in names:
+        cells, labels = column_of(mine, name), column_of(release, name)
+        rule = None if plan is None or name not in plan.columns else plan.columns[name]
+        hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(set(cells))])[0]
+        columns.append(agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name)))
+    return _Pairs(names, columns, places)
+
+
+def _tolerance(text: str, names: Sequence[str]) -> tuple[str, float]:
+    from parties.alone.publish.rules import number
+
+    name, mark, value = text.rpartition("=")
+    error = number(value)
+    if not mark or error is None or error <= 0:
+        raise InputError(f"--tolerance: {quoted(text)} is no COLUMN=NUMBER above 0; age=2 for example")
+    if name not in names:
+        raise InputError(f"--tolerance: {quoted(name)} is none of the known columns")
+    return name, error

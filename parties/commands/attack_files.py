@@ -1,0 +1,54 @@
+"""Files that `smc attack` reads and writes, and its reports."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties.base import console, files
+from parties.base.text import printable
+from parties.commands.rows import chosen
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.tables.delimited import Columns
+
+SEED = 1  # of what is drawn: the same report for the same files
+MOST_ROWS = 1_000_000
+NAMES = 34  # columns for the names of figures
+
+
+def names_of(text: str) -> list[str]:
+    """Return the columns that an option names. `InputError` for none, or one twice."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names or len(set(names)) < len(names):
+        raise InputError("--columns: name at least one column, each once, with commas between them")
+    return names
+
+
+def cells_of(path: Path, config_file: Path | None) -> Columns:
+    """Read a file, as its table in party.toml is spelled if there is one."""
+    from parties.sources.cells import cells, cells_at
+
+    return cells(path, MOST_ROWS) if config_file is None else cells_at(chosen(str(path), None, config_file), MOST_ROWS)
+
+
+def column_of(table: Columns, name: str) -> list[str]:
+    """Return a column. `InputError` if there is none of this name."""
+    table.require([name])
+    return table.values[name]
+
+
+def write_csv(path: Path, header: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:
+    """Write lines for the owner of the rows alone."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([header, *lines])
+    files.write_text(path, stream.getvalue(), private=True)
+
+
+def tell(as_json: bool, report: dict[str, Any], lines: Sequence[tuple[str, str]]) -> None:
+    """Print a report: a line for every figure, or JSON."""
+    console.tell(as_json, report, "".join(f"{printable(f'{name:{NAMES}} {value}')}\n" for name, value in lines))

@@ -1,0 +1,163 @@
+"""`smc attack shadows` and `membership`: was a row among those that something was learnt from?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from parties.base import console
+from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.rows import CONFIG, chosen
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.tables.delimited import Columns
+
+
+@click.command(
+    "shadows",
+    epilog="Example:  smc attack shadows --data mine.csv --schema schema.toml --target play --model tree --epsilon 1",
+)
+@click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
+@click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
+@click.option("--target", metavar="COLUMN", help="The class column  [as in the schema]")
+@click.option("--model", type=click.Choice(["tree", "weights"]), default="tree", help="What is learnt  [tree]")
+@click.option("--epsilon", type=Between(0, min_open=True), help="Of a tree with noise, as of smc id3 --epsilon")
+@click.option("--k", type=click.IntRange(1), help="Of an exact tree: the fewest rows of a leaf  [5]")
+@click.option("--max-depth", type=click.IntRange(0), help="Of a tree  [with noise chosen, exact: no bound]")
+@click.option("--models", type=click.IntRange(8, 10_000), default=64, help="How many are learnt  [64]")
+@CONFIG
+@json_option
+def shadows_command(
+    data: Path,
+    schema_file: Path,
+    target: str | None,
+    model: str,
+    epsilon: float | None,
+    k: int | None,
+    max_depth: int | None,
+    models: int,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Could a model tell who is in it?
+
+    Many are learnt from halves of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon allows p
+    + q up to 2 e^epsilon / (1 + e^epsilon) for every row; a guess by chance is 1.
+    """
+    from parties.alone.attacks import membership
+    from parties.alone.attacks.models import Shape
+    from parties.alone.comparing.reading import coded
+
+    if model == "weights" and (epsilon is not None or k is not None or max_depth is not None):
+        raise InputError("--epsilon, --k and --max-depth are of trees: leave them out, or leave out --model weights")
+    if epsilon is not None and k is not None:
+        raise InputError("--k is of exact trees: leave it out, or leave out --epsilon")
+    with console.progress("reading") as status:
+        table = coded(chosen(str(data), None, config_file), schema_file, target)
+        shape = Shape(table.domains, table.classes, max_depth, 5 if k is None else k, epsilon)
+        learn = shape.tree() if model == "tree" else shape.weights()
+        if len(table.labels) < 2:
+            raise InputError(f"{data}: the attack takes at least two rows")
+        observed = membership.shadows(
+            learn,
+            table.rows,
+            table.labels,
+            models,
+            np.random.default_rng(SEED),
+            lambda done, total: status.share("learning models", done, total),
+        )
+    report = {"model": model, "epsilon": epsilon, **membership.attack(observed, epsilon)}
+    text = [("rows, models", f"{report['rows']:,}, {models:,}"), ("p + q of all rows", _sum(report["all"]))]
+    text += [(f"p + q of the {report['exposed']['rows']:,} most exposed", _sum(report["exposed"]))]
+    text += [("by chance", "1")]
+    if epsilon is not None:
+        text += [(f"most that epsilon {epsilon:g} allows", f"{report['allowed']:.3f}")]
+    text += [(f"row {row['row']:,}", _sum(row)) for row in report["most_exposed"]]
+    tell(as_json, report, text)
+
+
+@click.command(
+    "membership",
+    epilog="Example:  smc attack membership --model tree.json --members learnt.csv --others fresh.csv",
+)
+@click.option("--model", "model_file", type=FILE, help="A published tree or model.")
+@click.option("--synthetic", type=FILE, help="Or published synthetic rows.")
+@click.option("--members", type=FILE, required=True, help="Rows that it was learnt from.")
+@click.option("--others", type=FILE, required=True, help="Rows of the same kind that it was not learnt from.")
+@click.option("--columns", metavar="LIST", help="With --synthetic: the columns that are compared  [all that it has]")
+@CONFIG
+@json_option
+def membership_command(
+    model_file: Path | None,
+    synthetic: Path | None,
+    members: Path,
+    others: Path,
+    columns: str | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell who something was learnt from.
+
+    Is a model surer of these rows, are synthetic rows nearer to them, than to others? --config says how --members
+    and --others are spelled.
+    """
+    from parties.alone.attacks import membership
+
+    if (model_file is None) == (synthetic is None):
+        raise InputError("give either --model or --synthetic")
+    if columns is not None and synthetic is None:
+        raise InputError("--columns is for --synthetic: a model knows its columns")
+    with console.progress("reading") as status:
+        tables = [cells_of(members, config_file), cells_of(others, config_file)]
+        status.doing("comparing")
+        if model_file is not None:
+            sure = [_rightness(model_file, table) for table in tables]
+        else:
+            assert synthetic is not None
+            sure = _nearness(cells_of(synthetic, None), tables, columns)
+        try:
+            report = membership.by_threshold(sure[0], sure[1], np.random.default_rng(SEED))
+        except ValueError as error:
+            raise InputError(str(error)) from None
+    many = [len(table.lines) for table in tables]
+    text = [("rows: members, others", f"{many[0]:,}, {many[1]:,}"), ("p + q", _sum(report)), ("by chance", "1")]
+    tell(as_json, {"members": many[0], "others": many[1], **report}, text)
+
+
+def _rightness(model_file: Path, table: Columns) -> Any:
+    """Return how sure a model is of each row's true class, float64[rows]: right or wrong."""
+    from parties.models.load import load_any, predicted
+
+    model = load_any(model_file)
+    target = getattr(model, "target", None)
+    if not isinstance(target, str):
+        raise InputError(f"{model_file}: this model does not say what it predicts")
+    classes = predicted(model, table)
+    return np.array([guess == true for guess, true in zip(classes, column_of(table, target), strict=True)], dtype=float)
+
+
+def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) -> list[Any]:
+    """Return minus the number of columns in which the nearest synthetic row differs, float64[rows] of each table."""
+    from parties.alone.comparing.fidelity import nearest
+
+    names = list(release.values) if columns is None else names_of(columns)
+    every = [release, *tables]
+    ends = np.cumsum([len(table.lines) for table in every])[:-1]
+    codes = []
+    for name in names:
+        cells = [cell for table in every for cell in column_of(table, name)]
+        codes.append(np.unique(np.array(cells, dtype=str), return_inverse=True)[1])
+    synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)
+    if not len(synthetic):
+        raise InputError(f"{release.path}: there are no rows")
+    return [-nearest(rows, synthetic).astype(np.float64) for rows in others]
+
+
+def _sum(success: dict[str, float]) -> str:
+    return f"{success['sum']:.3f} (members {success['members_found']:.1%}, others {success['others_found']:.1%})"

@@ -1,0 +1,94 @@
+"""`smc attack reconstruct`: rows rebuilt from published tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from parties.base import console, files
+from parties.commands.attack_files import SEED, cells_of, column_of, tell, write_csv
+from parties.commands.options import FILE, json_option
+from parties.commands.rows import CONFIG
+
+
+@click.command(
+    "reconstruct",
+    epilog="Example:  smc attack reconstruct --table county*benefit benefits.csv --table county*age ages.csv",
+)
+@click.option(
+    "--table",
+    "tables",
+    type=click.Tuple([str, FILE]),
+    metavar="COLUMN[*COLUMN...] FILE",
+    required=True,
+    multiple=True,
+    help="A published table of counts and its columns; once for each.",
+)
+@click.option("--slack", type=click.IntRange(0), default=0, help="By how much a count may be off: rounding, noise  [0]")
+@click.option("--truth", type=FILE, help="Own rows: how many were rebuilt?")
+@click.option("--draws", type=click.IntRange(1, 1000), default=20, help="How many solutions are drawn  [20]")
+@click.option("--seconds", type=click.IntRange(0), default=60, help="For proofs that a row is certain  [60]")
+@click.option("--out", type=FILE, help="Write the rows, the surest first, CSV.")
+@CONFIG
+@json_option
+def reconstruct_command(
+    tables: tuple[tuple[str, Path], ...],
+    slack: int,
+    truth: Path | None,
+    draws: int,
+    seconds: int,
+    out: Path | None,
+    config_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Rebuild rows from published tables.
+
+    Which combinations of values give all their counts? A table is what smc publish table writes, or a line for
+    every count. Many solutions are drawn by integer programmes: a row is the more certain the more of them have it
+    (Dick et al. 2023). --config says how --truth is spelled.
+    """
+    from parties.alone.attacks import reconstruction
+    from parties.alone.attacks.tables import counts_of
+
+    files.check_outputs({"--out": out}, [path for _, path in tables] + [truth, config_file])
+    random = np.random.default_rng(SEED)
+    with console.progress("reading") as status:
+        counts = [count for name, path in tables for count in counts_of(name.split("*"), path)]
+        problem = reconstruction.programme(counts, slack)
+        drawn = reconstruction.solutions(problem, draws, random, status.doing)
+        proved = reconstruction.certain(problem, drawn, seconds, status.doing)
+        ranking = reconstruction.ranked(drawn)
+        rows = round(float(drawn.sum(axis=1).mean()))
+        report: dict[str, Any] = {
+            "columns": [*problem.axes],
+            "rows": rows,
+            "combinations": problem.combinations.shape[1],
+            "draws": draws,
+            "certain": int(proved.sum()),
+            "in_all_draws": sum(share == 1 for _, _, share in ranking),
+        }
+        true = None
+        if truth is not None:
+            mine = cells_of(truth, config_file)
+            people = list(zip(*(column_of(mine, name) for name in problem.axes), strict=True))
+            true = reconstruction.true_counts(problem, people)
+            hits = reconstruction.rebuilt(drawn, true)
+            report |= {"true_rows": len(people), "rebuilt": hits / len(people)}
+            report["by_chance"] = reconstruction.by_chance(problem, people, draws, random) / len(people)
+            sure = [true[unknown] >= number for unknown, number, share in ranking if share == 1]
+            report["right_of_those_in_all_draws"] = float(np.mean(sure)) if sure else None
+    if out is not None:
+        lines = [(*problem.values(u), n, f"{share:.3g}", int(n <= proved[u])) for u, n, share in ranking]
+        write_csv(out, [*problem.axes, "number", "share_of_draws", "certain"], lines)
+    text = [("columns", ", ".join(problem.axes)), ("rows", f"{rows:,}")]
+    text += [("combinations that could have rows", f"{report['combinations']:,}")]
+    text += [("rows that are certain", f"{report['certain']:,} ({report['certain'] / max(1, rows):.1%})")]
+    text += [(f"rows in all of {draws} solutions", f"{report['in_all_draws']:,}")]
+    if true is not None:
+        right = report["right_of_those_in_all_draws"]
+        text += [("rebuilt, in the mean", f"{report['rebuilt']:.1%} (by chance {report['by_chance']:.1%})")]
+        text += [("of those in all draws right", "-" if right is None else f"{right:.1%}")]
+    tell(as_json, report, text)

@@ -1,0 +1,169 @@
+"""`smc attack`: what is published by the other commands, attacked; one line for what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.cli import run
+
+PLAN = """
+source = "people.csv"
+algorithm = "mondrian"
+[columns.id]
+role = "identifier"
+[columns.age]
+role = "quasi-identifier"
+ranges = [5, 10, 20]
+[columns.zip]
+role = "quasi-identifier"
+prefixes = [4, 3]
+[columns.disease]
+role = "sensitive"
+[[models]]
+model = "k-anonymity"
+k = 4
+"""
+SCHEMA = 'target = "c"\n[attributes]\na = ["x", "y", "z"]\nb = ["x", "y", "z"]\nc = ["n", "y"]\n'
+
+
+def write(name: str, lines: list[list[Any]]) -> None:
+    with Path(name).open("w", newline="") as file:
+        csv.writer(file).writerows(lines)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(1)
+    people = [[i, rng.randint(18, 90), rng.randint(35000, 35099), rng.choice("abcd")] for i in range(150)]
+    header = ["id", "age", "zip", "disease"]
+    write("people.csv", [header, *people])
+    write("noisy.csv", [header, *([i, age + rng.randint(-1, 1), zone, of] for i, age, zone, of in people[::-1])])
+    Path("publish.toml").write_text(PLAN)
+    Path("schema.toml").write_text(SCHEMA)
+    rows = [[rng.choice("xyz"), rng.choice("xyz")] for _ in range(60)]
+    table = [[a, b, "y" if a == "x" else "n"] for a, b in rows]
+    write("rows.csv", [["a", "b", "c"], *table[:40]])
+    write("fresh.csv", [["a", "b", "c"], *table[40:]])
+
+
+def said(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["attack", *words, "--json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+LINK = ("--known", "people.csv", "--columns", "age,zip", "--tolerance", "age=1", "--row", "id")
+
+
+def test_noisy_rows_are_linked_and_anonymised_ones_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    before = said("link", "--published", "noisy.csv", *LINK, "--out", "links.csv", capsys=capsys)
+    assert before["thresholds"][0]["right"] > 120
+    assert before["confidence"] > 0.9
+    links = [line.split(",") for line in Path("links.csv").read_text().splitlines()]
+    assert links[0] == ["known_line", "published_line", "eccentricity"]
+    assert sum(int(known) + int(published) == 153 for known, published, _ in links[1:]) > 120  # the other way round
+    assert Path("links.csv").stat().st_mode & 0o077 == 0
+    assert run(["publish", "anonymise", "--plan", "publish.toml", "--out", "out.csv"]) == 0
+    after = said("link", "--published", "out.csv", "--known", "people.csv", "--plan", "publish.toml", capsys=capsys)
+    assert after["columns"] == ["age", "zip"]
+    assert after["thresholds"][0]["linked"] == 0
+
+
+def test_what_is_guessed_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["publish", "anonymise", "--plan", "publish.toml", "--out", "out.csv"]) == 0
+    shown = capsys.readouterr().out
+    words = ("--known", "people.csv", "--sensitive", "disease")
+    before = said("infer", "--published", "people.csv", *words, "--columns", "age,zip", capsys=capsys)
+    after = said("infer", "--published", "out.csv", *words, "--plan", "publish.toml", capsys=capsys)
+    assert before["class"] > 0.95
+    assert after["class"] < 0.75
+    # The report of publishing says the same of classes that do not overlap.
+    assert f"inference (disease)         without {before['prior']:.4g}, with {after['class']:.4g}" in shown
+
+
+def test_rows_from_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    tables = [("a*b", "ab.csv"), ("b*c", "bc.csv"), ("a*c", "ac.csv")]
+    flags = [word for name, file in tables for word in ("--cross", name, file)]
+    assert run(["publish", "tables", "--data", "rows.csv", *flags, "--threshold", "2", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    flags = [word for name, file in tables for word in ("--table", name, file)]
+    document = said("reconstruct", *flags, "--truth", "rows.csv", "--draws", "4", "--out", "r.csv", capsys=capsys)
+    assert document["rows"] == document["true_rows"] == 40
+    assert document["certain"] == report["rows_certain"]
+    assert document["rebuilt"] > document["by_chance"]
+    rows = [line.split(",") for line in Path("r.csv").read_text().splitlines()]
+    assert rows[0] == ["a", "b", "c", "number", "share_of_draws", "certain"]
+    assert sum(float(row[4]) == 1 for row in rows[1:]) == document["in_all_draws"]
+
+
+def test_shadows_of_trees_and_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    write("odd.csv", [["a", "b", "c"], *([("xyz"[i % 3]), "xy"[i % 2], "n"] for i in range(60)), ["x", "z", "y"]])
+    words = ("shadows", "--data", "odd.csv", "--schema", "schema.toml", "--models", "16")
+    exact = said(*words, "--k", "1", capsys=capsys)
+    noisy = said(*words, "--epsilon", "0.5", capsys=capsys)
+    weights = said(*words, "--model", "weights", capsys=capsys)
+    assert exact["most_exposed"][0] == {"row": 61, "members_found": 1, "others_found": 1, "sum": 2}
+    assert exact["exposed"]["rows"] == 1
+    assert noisy["allowed"] == pytest.approx(1.2449186624)
+    assert weights["epsilon"] is None
+    assert run(["attack", *words, "--epsilon", "0.5"]) == 0
+    assert "most that epsilon 0.5 allows" in capsys.readouterr().out
+
+
+def test_members_of_synthetic_rows_and_of_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--members", "people.csv", "--others", "noisy.csv", "--columns", "age,zip")
+    assert said("membership", "--synthetic", "people.csv", *words, capsys=capsys)["sum"] > 1.5
+    branches = {value: {"class": label} for value, label in zip("xyz", "ynn", strict=True)}
+    tree = {
+        "schema_digest": "0" * 64,
+        "target": "c",
+        "tolerance": 0.001,
+        "tree": {"attribute": "a", "branches": branches},
+    }
+    Path("tree.json").write_text(json.dumps(tree))
+    words = ("--members", "rows.csv", "--others", "fresh.csv")
+    document = said("membership", "--model", "tree.json", *words, capsys=capsys)
+    assert (document["members"], document["others"]) == (40, 20)
+
+
+def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--rate", "0.07", "--share", "0.04", "--worth", "10000", "--cost", "100"]
+    assert run(["attack", "presence", *words, "--cost-of-absence", "200"]) == 0
+    assert capsys.readouterr().out == '[[models]]\nmodel = "presence"\nleast = 0.0194\nmost = 0.0503\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("link --published noisy.csv --known people.csv", "give --columns, what is known, or --plan"),
+        ("link --published noisy.csv --known people.csv --columns agee", "lacks the column 'agee'"),
+        ("link --published noisy.csv --known people.csv --columns age,age", "name at least one column, each once"),
+        ("link --published noisy.csv --known people.csv --columns id --row id", "'id' is what is looked for"),
+        ("link --published noisy.csv --known people.csv --columns age --tolerance age=0", "no COLUMN=NUMBER above 0"),
+        ("link --published noisy.csv --known people.csv --columns age --tolerance zip=1", "'zip' is none of the known"),
+        ("infer --published noisy.csv --known empty.csv --columns age --sensitive disease", "there are no rows"),
+        ("infer --published noisy.csv --known people.csv --columns age --sensitive ill", "lacks the column 'ill'"),
+        ("reconstruct --table a*b people.csv", "this is no table of a and b"),
+        ("shadows --data rows.csv --schema schema.toml --model weights --epsilon 1", "are of trees"),
+        ("shadows --data rows.csv --schema schema.toml --k 5 --epsilon 1", "--k is of exact trees"),
+        ("shadows --data empty.csv --schema schema.toml", "at least two rows"),
+        ("membership --members rows.csv --others fresh.csv", "give either --model or --synthetic"),
+        ("membership --members rows.csv --others fresh.csv --model t.json --columns a", "--columns is for --synthetic"),
+        ("membership --members rows.csv --others empty.csv --synthetic rows.csv", "at least two rows of either"),
+        ("presence --rate 0.01 --share 0.04 --worth 10 --cost 1", "is more than the rate"),
+    ],
+)
+def test_one_line_for_what_is_wrong(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("empty.csv", [["a", "b", "c", "age", "disease"]])
+    assert run(["attack", *words.split()]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert shown.count("\n") == 1
