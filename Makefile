@@ -24,7 +24,7 @@ demo: $(CORE)
 test: lint
 	$(PYTEST)
 
-# Neither nodes, databases, browsers nor many processes: a minute and a half on two cores.
+# Neither nodes, databases, browsers, exports nor many processes: less than two minutes on two idle cores.
 quick: lint
 	$(PYTEST) -m "not slow"
 

@@ -18,6 +18,8 @@ from smc.errors import InputError
 from smc.local import run_local
 from smc.primitives import bits as bitpack
 
+pytestmark = pytest.mark.slow
+
 ONE = 1 << FINE
 
 

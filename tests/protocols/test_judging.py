@@ -18,6 +18,8 @@ from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 
 

@@ -16,6 +16,8 @@ from smc.engines import Profile, make_engine
 from smc.local import run_local
 from smc.primitives import bits as bitpack
 
+pytestmark = pytest.mark.slow
+
 ROWS = 255
 QUANTILES = (0.4549, 2.7055, 3.8415, 10.8276)
 

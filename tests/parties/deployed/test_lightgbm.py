@@ -20,6 +20,8 @@ from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
 from tests.support import deployed
 
+pytestmark = pytest.mark.slow
+
 LISTS = {"town": ["a b", "it's", MISSING], "grade": [MISSING, "low", "mid", "high"], "many": list(map(str, range(70)))}
 COLUMNS: dict[str, dict[str, Any]] = {
     "pay, net": {"edges": [-3.5, 0.0, 0.1, 7.0]},

@@ -14,6 +14,8 @@ import pytest
 from parties import cli
 from tests.support import deployed
 
+pytestmark = pytest.mark.slow
+
 
 def asked(model: Path, rows: Any, output: str = "label") -> list[Any]:
     """What the exported model says of the columns that it asks for."""

@@ -15,6 +15,8 @@ import pytest
 from parties import cli
 from tests.support import deployed
 
+pytestmark = pytest.mark.slow
+
 NAMES = {"p": "http://www.dmg.org/PMML-4_4"}
 
 

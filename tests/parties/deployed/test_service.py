@@ -25,6 +25,8 @@ from tests.support import deployed
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "a-token-of-many-letters"
 
 

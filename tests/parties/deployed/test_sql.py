@@ -12,6 +12,8 @@ import pytest
 from parties import cli
 from tests.support import deployed
 
+pytestmark = pytest.mark.slow
+
 
 def asked(
     folder: Path, capsys: pytest.CaptureFixture[str], *flags: str, typed: str = "all_varchar = true"

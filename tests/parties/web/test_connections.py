@@ -28,6 +28,8 @@ from parties.web.metrics import make_metrics
 from parties.web.server import WebServer
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 LARGE = 64 * 1024 * 1024
 Serve = Callable[[Starlette], WebServer]
 

@@ -26,6 +26,8 @@ from smc.engines import Profile, engine_of, make_engine
 from smc.errors import InputError
 from smc.local import run_local
 
+pytestmark = pytest.mark.slow
+
 xgboost = pytest.importorskip("xgboost")
 
 SCHEMA = Schema(

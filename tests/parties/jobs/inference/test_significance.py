@@ -23,6 +23,8 @@ from smc.errors import InputError
 from smc.local import run_local
 from tests.support.questions import counts, known_noise
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema(
     {
         "arm": ("a", "b"),

@@ -15,6 +15,8 @@ from parties.jobs.release.deviation import deviations
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.values import Values
 
+pytestmark = pytest.mark.slow
+
 VALUES = Values(tuple(Fraction(number, 2) for number in (-3, -1, 0, 4, 7)))  # from -1.5 to 3.5, in halves
 SPAN = 10
 

@@ -12,6 +12,8 @@ from parties.jobs.release.mean import means
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.values import Values
 
+pytestmark = pytest.mark.slow
+
 FAR = 12  # scales of noise that are enumerated: what is beyond has less than 2e-5
 
 
