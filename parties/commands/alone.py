@@ -181,7 +181,8 @@ def predict(
     if as_json:
         result: dict[str, Any] = {} if only_score else {"predictions": labels}
         if score is not None:
-            result |= {"accuracy": score.accuracy, "rows": score.rows, "confusion": score.confusion}
+            result |= {"accuracy": score.accuracy, "majority": score.majority, "rows": score.rows}
+            result["confusion"] = score.confusion
             result["calibration"] = [group.fields() for group in calibration]
         console.print_json(result)
         return
@@ -192,7 +193,8 @@ def predict(
         console.show(_confusion_table(score), screen)
         for group in calibration:
             screen.print(_calibration_line(group))
-        screen.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+        about = f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows"
+        screen.print(f"{about}; the most frequent class alone: {score.majority:.4f}")
 
 
 def _tree(path: Path) -> TreeFile:

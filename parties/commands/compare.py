@@ -8,7 +8,9 @@ import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
-from parties.commands.rows import CONFIG, choose, place
+from parties.commands.own_table import TABLE, chosen
+from parties.commands.rows import CONFIG, choose, paths, place
+from parties.party_file import load
 from smc.errors import InputError
 
 
@@ -16,24 +18,26 @@ from smc.errors import InputError
     "compare",
     epilog="Example:  smc compare --data mine.csv --synthetic made.csv --schema schema.toml --page report.html",
 )
-@click.option("--data", "original", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
+@click.option("--data", "original", type=FILE, help="Own rows, a CSV or Parquet file  [the table of --config]")
 @click.option("--synthetic", type=FILE, required=True, help="The table to hold against them.")
-@click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
+@click.option("--schema", "schema_file", type=FILE, help="The public schema, a TOML file  [that of --config's table]")
 @click.option("--target", metavar="COLUMN", help="The class that models shall find  [as in the schema]")
 @click.option("--report", "report_file", type=FILE, help="Write the report as JSON; keep it to yourself.")
 @click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 @click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
 @CONFIG
+@TABLE
 @json_option
 def compare_command(
-    original: Path,
+    original: Path | None,
     synthetic: Path,
-    schema_file: Path,
+    schema_file: Path | None,
     target: str | None,
     report_file: Path | None,
     page_file: Path | None,
     svg_file: Path | None,
     config_file: Path | None,
+    table: str | None,
     as_json: bool,
 ) -> None:
     """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
@@ -44,12 +48,20 @@ def compare_command(
     from parties.alone.comparing.presenting import to_text
     from parties.alone.comparing.reading import read
 
+    where = place(str(original), None) if original is not None else None
+    if where is None or schema_file is None:
+        if config_file is None:
+            missing = "--data" if where is None else "--schema"
+            raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
+        tables = load(config_file).tables
+        settings = tables[chosen(table, tables)]
+        where = place(settings.source, settings.table) if where is None else where
+        schema_file = schema_file or settings.schema_file
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
-    files.check_outputs(outputs, [original, synthetic, schema_file, config_file])
-    at = place(str(original), None)
-    choose(at, config_file)
+    files.check_outputs(outputs, [*paths(where.source), synthetic, schema_file, config_file])
+    choose(where, config_file)
     with console.progress("reading") as status:
-        pair = read(at, synthetic, schema_file, target)
+        pair = read(where, synthetic, schema_file, target)
         try:
             report = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)
         except ValueError as error:

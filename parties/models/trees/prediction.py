@@ -29,6 +29,11 @@ class Score:
         """The fraction of correct predictions; None if there was no row to compare."""
         return self.correct / self.rows if self.rows else None
 
+    @property
+    def majority(self) -> float | None:
+        """The fraction of the most frequent class: what is right without a model; None if there was no row."""
+        return max(sum(counts.values()) for counts in self.confusion.values()) / self.rows if self.rows else None
+
 
 @dataclass(frozen=True)
 class Predicted:

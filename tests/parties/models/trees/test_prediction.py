@@ -93,3 +93,9 @@ def test_parts_by_score_hold_every_row_once_in_order(rows: list[tuple[int, bool]
             inside = [true for score, said, true in known if said == label and least <= score <= greatest]
             assert (part.rows, part.right) == (len(inside), inside.count(label))
     assert sum(group.rows for group in groups) == len(rows)
+
+
+def test_the_most_frequent_class_beside_the_accuracy() -> None:
+    scored = prediction.score(["no", "no", "yes", "no"], ["no", "no", "yes", "yes"])
+    assert (scored.accuracy, scored.majority) == (0.75, 0.5)
+    assert prediction.score([], []).majority is None
