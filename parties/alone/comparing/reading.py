@@ -91,6 +91,7 @@ def _mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> Coded
     table = table.model_copy(update={"max_rows": MOST_ROWS, "least_rows": 0})
     with open_table(table, agreed, last, names) as source:
         lines = np.concatenate([np.zeros((0, len(names) + 1), dtype=np.int64), *source.batches()])
+    lines = lines[np.lexsort(lines.T)]  # a database gives them in any order, and the report is the same each time
     coded = np.repeat(lines[:, :-1], lines[:, -1], axis=0).T
     return dict(zip([*features, last], coded.astype(np.int64), strict=True))
 
