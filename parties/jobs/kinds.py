@@ -8,7 +8,6 @@ Nothing of a kind is loaded before it is asked for: to list names costs no time.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 from functools import cache
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 GROUP = "smc.kinds"
 WHAT = "kind of job"
 _NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9 -]+)"', re.MULTILINE)
+_CLASS = re.compile(r'^class (\w+)(?:[^"]*?"""(.+?)""")?.*?(?=^[\w@]|\Z)', re.MULTILINE | re.DOTALL)
 DEFAULT = "id3"  # of a job file that names no protocol
 
 BUILT_IN = {  # where each is, and its line in the list of commands
@@ -91,7 +91,7 @@ BUILT_IN = {  # where each is, and its line in the list of commands
 def _in_files() -> dict[str, tuple[str, str]]:
     """Return the kinds of this package that the table does not name, by their files: a class with a `name` of its own.
 
-    No file is loaded; the line is the first sentence of the class's docstring.
+    No file is loaded or parsed, for every start waits for this; the line is the first sentence of the docstring.
     """
     listed = {place.partition(":")[0] for place, _ in BUILT_IN.values()}
     kinds_found: dict[str, tuple[str, str]] = {}
@@ -99,14 +99,10 @@ def _in_files() -> dict[str, tuple[str, str]]:
         module = f"parties.jobs.{file.parent.name}.{file.stem}"
         if module in listed or not _NAMED.search(text := file.read_text(encoding="utf-8")):
             continue
-        for node in ast.parse(text).body:
-            if (
-                isinstance(node, ast.ClassDef)
-                and (named := _NAMED.search(ast.get_source_segment(text, node) or ""))
-                and named[1] not in BUILT_IN
-            ):
-                line = re.split(r"(?<=[.?]) ", ast.get_docstring(node) or node.name)[0]
-                kinds_found[named[1]] = f"{module}:{node.name}", line
+        for written in _CLASS.finditer(text):
+            if (named := _NAMED.search(written[0])) and named[1] not in BUILT_IN:
+                line = re.split(r"(?<=[.?])\s", written[2] or written[1])[0]
+                kinds_found[named[1]] = f"{module}:{written[1]}", line
     return kinds_found
 
 

@@ -84,3 +84,11 @@ def test_a_name_that_two_packages_give_is_refused() -> None:
             kinds.find("overlap")
     with registered(OVERLAP, OVERLAP):  # seen twice on the path is no contradiction
         assert kinds.find("overlap") is Overlap
+
+
+@pytest.mark.parametrize("name", kinds.names())
+def test_the_line_of_a_kind_is_one_sentence(name: str) -> None:
+    line = kinds.line(name)
+    assert line.endswith((".", "?"))
+    assert "\n" not in line
+    assert kinds.find(name).__name__ == kinds.BUILT_IN[name][0].partition(":")[2]
