@@ -12,6 +12,16 @@ QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
 
 BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
+        "parties/link/frames.py",
+        ("tests/parties/link/test_frames.py",),
+        [
+            ("if after + value == len(data)", "if after + value <= len(data)"),
+            ("(data[:place], memoryview(data)[after:])", "(data[:place], memoryview(data)[place:])"),
+            ("frame.payload if payload is None else payload", "frame.payload"),
+            ("place = after + value", "place = after"),
+        ],
+    ),
+    (
         "parties/alone/attacks/agreement.py",
         ("tests/parties/alone/attacks/test_agreement.py",),
         [

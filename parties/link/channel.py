@@ -8,8 +8,8 @@ import time
 from google.protobuf.message import DecodeError
 from typing_extensions import override
 
-from parties.link.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
-from parties.link.frames import FrameReader, FrameWriter, assemble
+from parties.link.exchange_pb2 import ABORT, GOODBYE, HELLO, Hello, Kind
+from parties.link.frames import FrameReader, FrameWriter, Received, assemble
 from parties.link.outbox import OutboxClosedError, OutboxStuckError
 from parties.link.transport import Stream, one_line
 from parties.link.watchdog import Watchdog
@@ -65,7 +65,7 @@ class GrpcChannel(Channel):
         if frame.kind != HELLO:
             raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")
         try:
-            return Hello.FromString(frame.payload)
+            return Hello.FromString(bytes(frame.payload))
         except DecodeError:
             raise ProtocolError("the peer's hello is unreadable") from None
 
@@ -86,7 +86,7 @@ class GrpcChannel(Channel):
         self._last_word.acquire(blocking=False)
         self._stream.outbox.close()
         self._stream.ended.wait(timeout)
-        return frame.payload
+        return bytes(frame.payload)
 
     def abort(self, reason: str) -> None:
         """Cut the stream, telling the peer why if this party has not had its last word yet."""
@@ -105,7 +105,7 @@ class GrpcChannel(Channel):
         with self._order:
             self._stream.outbox.append(self._writer.write(kind, self._step, payload))
 
-    def _next_frame(self) -> Frame:
+    def _next_frame(self) -> Received:
         self._watchdog.arm(self._limit)
         data = self._stream.take()
         self._watchdog.disarm()
@@ -114,7 +114,7 @@ class GrpcChannel(Channel):
         frame = self._reader.read(data)
         if frame.kind == ABORT:
             self._last_word.acquire(blocking=False)
-            reason = one_line(frame.payload.decode(errors="replace"))
+            reason = one_line(bytes(frame.payload).decode(errors="replace"))
             raise LinkError(f"{self._peer} gave up at step '{frame.step}': {reason}")
         return frame
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -13,9 +14,12 @@ from smc.errors import ProtocolError
 CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of tables, which then travels uncut
 MAX_FRAME_BYTES = 2 * 1024 * 1024  # gRPC itself refuses larger ones
 MAX_STEP_CHARACTERS = 200
+SMALL_FRAME_BYTES = 16 * 1024  # up to which a copy is quicker than to look for the payload
+MAX_FIELDS_BYTES = 1024  # of a frame without its payload
+_VARINT, _LENGTH_DELIMITED = 0, 2  # wire types of protocol buffers
 
 
-_PAYLOAD_TAG = bytes([Frame.DESCRIPTOR.fields_by_name["payload"].number << 3 | 2])  # wire type 2: length, then bytes
+_PAYLOAD_TAG = bytes([Frame.DESCRIPTOR.fields_by_name["payload"].number << 3 | _LENGTH_DELIMITED])
 
 
 def _varint(number: int) -> bytes:
@@ -50,16 +54,26 @@ class FrameWriter:
             yield b"".join((self.write(DATA, step, more=start < last), _PAYLOAD_TAG, _varint(len(piece)), piece))
 
 
+class Received(NamedTuple):
+    """A frame that came in order; the payload is a view of the bytes that came."""
+
+    kind: Kind
+    step: str
+    payload: Buffer
+    more: bool
+
+
 class FrameReader:
     """Parses the frames of the other direction and checks their numbers."""
 
     def __init__(self) -> None:
         self._sequence = 0
 
-    def read(self, data: bytes) -> Frame:
+    def read(self, data: bytes) -> Received:
         """Return the frame in `data`."""
+        fields, payload = _parted(data)
         try:
-            frame = Frame.FromString(data)
+            frame = Frame.FromString(fields)
         except DecodeError:
             raise ProtocolError("the peer sent bytes that are not a frame") from None
         if frame.kind not in (DATA, HELLO, ABORT, GOODBYE):
@@ -72,10 +86,42 @@ class FrameReader:
                 "one was lost, repeated or reordered"
             )
         self._sequence += 1
-        return frame
+        return Received(frame.kind, frame.step, frame.payload if payload is None else payload, frame.more)
 
 
-def assemble(step: str, size: int, next_frame: Callable[[], Frame]) -> Buffer:
+def _parted(data: bytes) -> tuple[bytes, memoryview | None]:
+    """Return a frame's other fields, and its payload as a view, if that is the last field: as `FrameWriter.cut` has it.
+
+    So a large payload is not copied. Of any other frame the whole is returned, and None. If the other fields can be
+    parsed, the payload's place is that which a parser of the whole would find.
+    """
+    place = 0 if len(data) > SMALL_FRAME_BYTES else len(data)
+    while place < min(len(data), MAX_FIELDS_BYTES):
+        tag = data[place]
+        value, after = _read_varint(data, place + 1)
+        if tag == _PAYLOAD_TAG[0]:
+            return (data[:place], memoryview(data)[after:]) if after + value == len(data) else (data, None)
+        if tag & 7 == _LENGTH_DELIMITED:
+            place = after + value
+        elif tag & 7 == _VARINT:
+            place = after
+        else:
+            break
+    return data, None
+
+
+def _read_varint(data: bytes, start: int) -> tuple[int, int]:
+    """Return a number, and the place behind it; what ends too early, or takes too long, as it is so far."""
+    number = shift = 0
+    for place in range(start, min(len(data), start + 10)):
+        number |= (data[place] & 0x7F) << shift
+        if data[place] < 0x80:
+            return number, place + 1
+        shift += 7
+    return number, len(data)
+
+
+def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
     """Return one message of exactly `size` bytes under the label `step`, from as many frames as that takes.
 
     No more than `size` bytes are ever kept. Raises `ProtocolError` for anything else.
@@ -95,7 +141,7 @@ def assemble(step: str, size: int, next_frame: Callable[[], Frame]) -> Buffer:
         payload, more = _piece(next_frame(), step, size - done)
 
 
-def _piece(frame: Frame, step: str, left: int) -> tuple[bytes, bool]:
+def _piece(frame: Received, step: str, left: int) -> tuple[Buffer, bool]:
     """Return the payload of a frame, and whether more follows.
 
     Refuse a frame that cannot be the next piece of the message at `step`, of which `left` bytes are due.
@@ -105,7 +151,7 @@ def _piece(frame: Frame, step: str, left: int) -> tuple[bytes, bool]:
     if frame.kind != DATA:
         raise ProtocolError(f"the peer sent {Kind.Name(frame.kind)} at step '{step}', expected DATA")
     check_message(step, 0, frame.step, 0)
-    payload = frame.payload  # a copy, each time it is asked for
+    payload = frame.payload
     if frame.more and len(payload) != CHUNK_BYTES:
         raise ProtocolError(f"the peer sent a piece of {len(payload)} bytes at step '{step}', not {CHUNK_BYTES}")
     if frame.more and left <= CHUNK_BYTES:
