@@ -82,6 +82,7 @@ def make_app(
             route("/jobs/{id}/approve", pages.approve, "POST"),
             route("/jobs/{id}/refuse", pages.refuse, "POST"),
             route("/jobs/{id}/cancel", pages.cancel, "POST"),
+            route("/jobs/{id}/withdraw", pages.withdraw, "POST"),
             route("/jobs/{id}/{file}", pages.download),
             Route(ENDLESS, News(operator, logins)),
             Route("/login", log_in),

@@ -94,6 +94,10 @@ class Pages:
         """Withdraw a job, or stop it."""
         return self._decide(visit, self._operator.cancel)
 
+    def withdraw(self, visit: Visit) -> Response:
+        """Withdraw a result by a signed word."""
+        return self._decide(visit, self._operator.withdraw)
+
     def picture(self, visit: Visit) -> Response:
         """Show the picture of a result."""
         return results.picture(self._result(visit))

@@ -18,6 +18,7 @@ from parties.jobs.settings import public_parameters
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
 
+BY_US = "by us, "  # as a line of `JobView.withdrawn` begins
 LONGEST = 160  # characters shown of a name in a line
 
 
@@ -52,12 +53,23 @@ def outcome(job: JobView) -> str:
         return f"You cancelled {about}."
     if job.state == "refused" and job.ours.verdict == "refused":
         return f"You refused {about}."
+    if job.state == "done" and _withdrawn_by_us(job):
+        return f"You withdrew the result of {about}."
     return f"{'You approved ' if job.ours.by == 'operator' else ''}{about}: {state(job)}."
 
 
 def ended(job: JobView) -> bool:
     """Return whether nothing more will happen to a job."""
     return job.state in ENDED
+
+
+def withdrawable(job: JobView) -> bool:
+    """Return whether a job has a result that we have not withdrawn."""
+    return job.state == "done" and not _withdrawn_by_us(job)
+
+
+def _withdrawn_by_us(job: JobView) -> bool:
+    return any(line.startswith(BY_US) for line in job.withdrawn)
 
 
 def nearness(job: JobView) -> int:
@@ -172,4 +184,5 @@ TESTS: dict[str, Any] = {
     "waiting_for_us": lambda job: job.waits_for_us,
     "needing_us": lambda job: job.needs_us,
     "ended": ended,
+    "withdrawable": withdrawable,
 }

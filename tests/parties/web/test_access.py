@@ -136,7 +136,7 @@ def test_signing_out(node: FakeNode) -> None:
     assert browser.get("/").status_code == 401
 
 
-@pytest.mark.parametrize("action", ["approve", "refuse", "cancel"])
+@pytest.mark.parametrize("action", ["approve", "refuse", "cancel", "withdraw"])
 @pytest.mark.parametrize("given", [{}, {"form_token": ""}, {"form_token": "x" * 43}])
 def test_forms_of_other_pages_do_nothing(node: FakeNode, action: str, given: dict[str, str]) -> None:
     job = node.add()

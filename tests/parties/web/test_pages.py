@@ -144,6 +144,20 @@ def test_decisions_lead_back_to_their_page(node: FakeNode, browser: Browser, pag
     assert node.job(no.id).ours.reason == "too early"
 
 
+def test_a_result_is_withdrawn_once(node: FakeNode, browser: Browser) -> None:
+    job = node.add()
+    assert "/withdraw" not in browser.get(f"/jobs/{job.id}").text
+    node.change(job.id, state="done", ours=APPROVED, withdrawn=["by clinic, 2026-03-01: a <patient>"])
+    assert f'action="/jobs/{job.id}/withdraw"' in browser.get(f"/jobs/{job.id}").text
+    answer = browser.send_form(f"/jobs/{job.id}/withdraw", page="job", why="art. 17")
+    assert answer.status_code == 303
+    page = browser.get(answer.headers["location"])
+    assert "You withdrew the result of" in page.text
+    assert "not to be used: <bdi>by us, " in page.text
+    assert ": art. 17</bdi>" in page.text
+    assert "/withdraw" not in page.text
+
+
 @pytest.mark.parametrize("page", ["overview", "job"])
 def test_what_the_node_refuses_is_said_where_one_is(node: FakeNode, browser: Browser, page: str) -> None:
     job = node.add(purpose="the only purpose")
