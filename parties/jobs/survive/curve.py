@@ -17,7 +17,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.survive.estimates import curve, log_rank, median
+from parties.jobs.survive.estimates import curve, is_open, log_rank, median
 from parties.jobs.survive.times import Times, TimesSettings, arm_column, times
 from parties.jobs.tabular_settings import Name
 
@@ -70,16 +70,19 @@ class Curve(Release):
         noisy = np.array(state, dtype=np.int64).reshape(len(known.arms), 2, -1)
         counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)
         edges = np.array([float(edge) for edge in known.edges])
+        lengths, until = np.diff(edges), plain(known.edges[-1])
+        if is_open(edges):
+            lengths[-1], until = 0, plain(known.edges[-2])
         tables = []
         for arm, of_arm in zip(known.arms, counts, strict=True):
             drawn = curve(of_arm, variance)
-            mean, deviation = drawn.mean(np.diff(edges))
-            middle = dict(zip(("value", "low", "high"), median(drawn, edges), strict=True))
+            mean = dict(zip(("value", "deviation", "least", "most"), _short(drawn.mean(lengths)), strict=True))
+            middle = dict(zip(("after", "value", "low", "high"), median(drawn, edges), strict=True))
             points = zip(known.bins, drawn.at_risk, drawn.events, drawn.survival, drawn.low, drawn.high, strict=True)
             names = ("at_risk", "events", "survival", "low", "high")
             tables.append(
                 {"arm": arm, "rows": int(of_arm.sum()), "median": middle}
-                | {"restricted_mean": {"value": round(mean, DIGITS), "deviation": round(deviation, DIGITS)}}
+                | {"restricted_mean": {"until": until, **mean}}
                 | {
                     "points": [
                         {"bin": bin_} | dict(zip(names, _short(numbers), strict=True)) for bin_, *numbers in points
@@ -117,10 +120,20 @@ class Curve(Release):
             ]  # fmt: skip
             lines += aligned([head, *rows], 1)
             middle, mean = table["median"], table["restricted_mean"]
+            between = f"between {amount(middle['after'])} and {_time(middle['value'])}"
+            if middle["value"] is None:
+                between = f"beyond {amount(middle['after'])}"
             lines.append(
-                f"median by {_time(middle['value'])} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
-                f"mean up to {amount(document['edges'][-1])}: {amount(round(mean['value'], 2))} "
-                f"± {amount(round(2 * mean['deviation'], 2))}"
+                f"median {between} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
+                f"mean up to {amount(mean['until'])}: {amount(round(mean['value'], 2))} "
+                f"± {amount(round(2 * mean['deviation'], 2))}, and {amount(round(mean['least'], 2))} to "
+                f"{amount(round(mean['most'], 2))} wherever in their bins events are"
+            )
+        *_, begin, end = document["edges"]
+        if mean["until"] != end:
+            lines.append(
+                f"the last bin, from {amount(begin)} to {amount(end)}, is far wider than the others: nothing is said "
+                f"of times in it; give {shown(document['time'])} more edges in the schema"
             )
         if "log_rank" in document:
             test = document["log_rank"]

@@ -21,6 +21,8 @@ from parties.base.arrays import Floats
 from parties.jobs.release.tails import WIDE
 from protocols.quantiles import chi2_tail
 
+FAR = 3  # times as wide as any other: a last bin that is open
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -34,13 +36,20 @@ class Curve:
     gradient: Floats  # of survival, [bins, 2, bins]
     variances: Floats  # of the cells, [2, bins]
 
-    def mean(self, lengths: Floats) -> tuple[float, float]:
-        """Return the mean time up to the end of the last bin, and its standard deviation; events in a bin are spread
-        over it."""
+    def mean(self, lengths: Floats) -> tuple[float, float, float, float]:
+        """Return the mean time up to the end of the last bin, its standard deviation, the least and the most it can be.
+
+        Events in a bin are spread over it; the least has them all at its beginning, the most at its end.
+        """
         weights = (lengths + np.append(lengths[1:], 0)) / 2
         of_cells = np.tensordot(weights, self.gradient, axes=1)
         variance = float((self.variances * of_cells**2).sum())
-        return float(lengths[0] / 2 + weights @ self.survival), math.sqrt(variance)
+        return (
+            float(lengths[0] / 2 + weights @ self.survival),
+            math.sqrt(variance),
+            float(lengths @ self.survival),
+            float(lengths @ np.append(1, self.survival[:-1])),
+        )
 
 
 def curve(counts: Floats, noise_variance: float) -> Curve:
@@ -64,18 +73,29 @@ def curve(counts: Floats, noise_variance: float) -> Curve:
     return Curve(at_risk, events, survival, low, last, gradient * survival[:, None, None], variances)
 
 
-def median(curve: Curve, edges: Floats) -> tuple[float | None, float | None, float | None]:
-    """Return by when survival falls to a half, and the interval of that; None for later than all.
+def is_open(edges: Floats) -> bool:
+    """Return whether the last bin is far wider than any other: where in it times are is not known."""
+    lengths = np.diff(edges)
+    return len(lengths) > 1 and bool(lengths[-1] > FAR * lengths[:-1].max())
 
-    In which bin it does is known, and no more: the number and the upper end are ends of bins, the lower end is the
-    beginning of one.
+
+def median(curve: Curve, edges: Floats) -> tuple[float, float | None, float | None, float | None]:
+    """Return after and by when survival falls to a half, and the interval of that; None for later than all.
+
+    In which bin it does is known, and no more: the second number and the upper end are ends of bins, the others are
+    beginnings. In an open last bin it is later than all, after the bin's beginning.
     """
+    ends = edges[:-1] if is_open(edges) else edges
 
     def first(survival: Floats, end: int = 1) -> float | None:
-        places = np.flatnonzero(survival <= 0.5)
-        return float(edges[places[0] + end]) if places.size else None
+        places = np.flatnonzero(survival <= 0.5) + end
+        return float(ends[places[0]]) if places.size and places[0] < len(ends) else None
 
-    return first(curve.survival), first(curve.low, 0), first(curve.high)
+    after = first(curve.survival, 0)
+    return (
+        float(ends[-1]) if after is None else after,
+        first(curve.survival), first(curve.low, 0), first(curve.high),
+    )  # fmt: skip
 
 
 def log_rank(counts: Floats, noise_variance: float) -> tuple[float, float]:

@@ -74,7 +74,42 @@ def test_the_interval_of_a_median_begins_where_its_bin_does() -> None:
     """Deaths of days 20 to 25 are counted at 25: a median of 21 must be in the interval."""
     drawn = curve(np.array([[0, 0, 40.0], [0, 45.0, 15.0]]), 0.0)
     assert drawn.survival[1] > 0.5 > drawn.low[1]
-    assert median(drawn, np.array([0.0, 20, 25, 81])) == (81, 20, None)
+    assert median(drawn, np.array([0.0, 20, 25, 81])) == (25, 81, 20, None)
+
+
+def test_a_last_bin_far_wider_than_the_others_is_open() -> None:
+    """As `smc prepare` leaves it: edges over the middle of the times, and a bound far beyond them."""
+    schema = Schema({"days": Domain(IntegerType(low=0, high=2000, edges=(5, 10, 15))), "died": Domain(FlagType())})
+    days = np.random.default_rng(4).geometric(1 / 30, 400)
+    bins = np.searchsorted([5, 10, 15], days, side="right")
+    rows = [{"days": schema.attributes["days"][b], "died": "yes"} for b in bins]
+    task = curve_task(schema, arm=None, epsilon=None, exact=True)
+    document = task.document(state_of(task, [rows, []], "clear"))
+    assert np.median(days) > 15
+    assert document["curves"][0]["median"] == {"after": 15, "value": None, "low": 15, "high": None}
+    mean = document["curves"][0]["restricted_mean"]
+    assert mean["until"] == 15
+    assert mean["least"] < np.minimum(days, 15).mean() < mean["most"]
+    assert mean["value"] == pytest.approx(np.minimum(days, 15).mean(), abs=0.5)
+    text = task.text(document, 0)
+    assert "median beyond 15" in text
+    assert "the last bin, from 15 to 2001, is far wider than the others" in text.replace("2,001", "2001")
+
+
+def test_the_mean_lies_where_bins_let_it() -> None:
+    """The least is that of times at the beginnings of bins, the most that of times at their ends."""
+    days, died, arm = heart()
+    died[:] = True
+    task = curve_task(epsilon=None, exact=True)
+    document = task.document(state_of(task, [rows_of(days, died, arm), []], "clear"))
+    bins = np.searchsorted(EDGES, days, side="right") - 1
+    for place, table in enumerate(document["curves"]):
+        there = bins[arm == place]
+        mean = table["restricted_mean"]
+        assert mean["least"] == pytest.approx(EDGES[there].mean(), abs=1e-4)
+        assert mean["most"] == pytest.approx(EDGES[there + 1].mean(), abs=1e-4)
+        assert mean["least"] < days[arm == place].mean() < mean["most"]
+        assert "far wider" not in task.text(document, 0)
 
 
 def test_the_bit_is_statsmodels_of_the_binned_times() -> None:
