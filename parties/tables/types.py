@@ -466,6 +466,17 @@ def type_of(values: Sequence[str]) -> ColumnType | None:
     return values.column if isinstance(values, Domain) else None
 
 
+def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
+    """Return a line for who predicts classes of a target of numbers: ranges of it; nothing of another column."""
+    kind = type_of(values)
+    if not isinstance(kind, NumberType) or kind.cuts.grid is not None:
+        return []
+    return [
+        f"{quoted(name)} is a number, and its {len(kind.labels)} ranges are the classes: for the number itself "
+        "smc regress --method least-squares, or smc boost --objective squared"
+    ]
+
+
 def read_type(fields: Mapping[str, Any]) -> ColumnType:
     """Return the type in a table of a schema file or of the peer's. `InputError` names the key that is wrong."""
     name = fields.get("type")

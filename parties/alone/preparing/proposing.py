@@ -34,6 +34,7 @@ from parties.tables.types import (
     decimal_text,
     exactly,
     period_start,
+    ranges_as_classes,
     read_type,
     type_of,
     unusable,
@@ -57,6 +58,11 @@ PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
 )
 EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
 IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
+
+CODE = re.compile(  # whole numbers called so name a place or a thing: their sums and means say nothing
+    r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,11 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     if is_target and is_key(column):
         remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
     if is_target:
-        remarks = [*remarks, *_rare_classes(column, domain)]
+        remarks = [*remarks, *_rare_classes(column, domain), *ranges_as_classes(column.name, domain)]
+        if column.reads == "integer" and type_of(domain) is None and len(domain) > FEW_NUMBERS:
+            remarks.append(
+                f"each of its {len(domain)} numbers is a class: smc regress --method least-squares takes numbers"
+            )
     if missing and is_target:
         remarks = [*remarks, "rows without a value of the target are a class of their own, '?'"]
     remarks = [*remarks, *column_settings(column, table, column.name, domain)[1]]
@@ -190,7 +200,18 @@ def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: i
             return {"type": "time", "edges": ["06:00", "12:00", "18:00"]}, []
     if column.reads == "integer" and is_target and column.distinct <= MOST_VALUES:
         return as_category(column, table, is_target)
-    return _number(column)
+    coded = column.reads == "integer" and not is_target and CODE.search(column.name) is not None
+    if coded and (column.distinct <= MOST_VALUES or len({len(text) for text in column.counts}) == 1):
+        try:
+            fields, remarks = as_category(column, table, is_target)
+        except InputError:
+            pass
+        else:
+            return fields, [*remarks, "a code by its name: if it measures something, give it low, high and edges"]
+    fields, remarks = _number(column)
+    if coded:
+        remarks.append("a code by its name: a mean of it says nothing; --exclude leaves it out")
+    return fields, remarks
 
 
 def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:

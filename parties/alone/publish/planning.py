@@ -33,6 +33,7 @@ COLUMNS = 20  # that sets are made of
 SAMPLE = 1 << 15  # distinct rows that sets are chosen by
 CHOSEN = 6  # sets of each size that are then counted among all rows
 SHOWN = 3  # of these
+MANY = 8  # quasi-identifiers: of more, little is left
 FEW = 12  # numbers so few need no ranges
 DIGITS = 1e-10  # how far apart the ends of ranges are at least, as a share of the largest number: labels have 12 digits
 SENSITIVE = re.compile(
@@ -117,6 +118,11 @@ def propose(
         raise InputError(f"{rows.engine.place}: every column tells nearly all rows apart, so none could be published")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
         notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
+    if len(quasi) > MANY:
+        notes.append(
+            f"{len(quasi)} quasi-identifiers: rows must look alike in all of them, so most of what they say is lost. "
+            f'Keep the role for what others may know of people, about {MANY}; give the others role = "other"'
+        )
     doing("counting the rows that are alone")
     worst = sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS]
     notes += _singling(rows, distinct_rows, names, _candidates(sample, worst), total)

@@ -111,7 +111,7 @@ class Boost(BySchema):
         task, rows, remarks = super().alone(settings, party)
         if settings.rounds is None:  # type: ignore[attr-defined]
             remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
-        remark = f"exact, without noise: {EXACT}" if task.exact else KEPT_BY_NODES
+        remark = f"exact, without noise, {task.bits_at_most:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
         return task, rows, [*remarks, remark]
 
     @property

@@ -20,7 +20,7 @@ from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
 from parties.tables.schema import Schema
-from parties.tables.types import OrderedType, type_of
+from parties.tables.types import OrderedType, ranges_as_classes, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class JointTree(BySchema):
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
         if task.settings.k not in (settings.k, None, 1):
             remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
+        remarks += ranges_as_classes(task.target, task.schema.attributes[task.target])
         if task.spends:
             remarks.append(KEPT_BY_NODES)
         if "epsilon" not in task.specified and leaf_rules.may_speak_of_one(task.settings):
@@ -118,7 +119,7 @@ class JointTree(BySchema):
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
         with inputs.counts(self.target, self.columns, self.schema) as source:
-            return self.leaks(source)
+            return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
     def leaks(self, source: Rows) -> list[str]:
         """Return which columns almost decide the target by own rows alone, a line each: for this party's operator.

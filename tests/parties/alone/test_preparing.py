@@ -502,6 +502,49 @@ def test_rare_classes_are_named_to_the_owner_with_a_type_that_groups_them(
         assert not set(few) & set(domain)
 
 
+def codes(path: Path, name: str, numbers: list[int]) -> TableProposal:
+    path.write_text(f"{name},out\n" + "".join(f"{n},{'yn'[i % 2]}\n" for i, n in enumerate(numbers)))
+    return look(path, "out")
+
+
+@pytest.mark.parametrize("name", ["zip", "ZIP_CODE", "plz", "PLZ", "state code", "DiagnosisCode", "postal_code"])
+def test_codes_by_name_are_no_numbers(name: str, tmp_path: Path) -> None:
+    proposal = codes(tmp_path / "a.csv", name, [10115, 80331, 50667] * 40)
+    assert proposal.schema.attributes[name] == ("10115", "50667", "80331")
+    assert "a code by its name" in " ".join(proposal.columns[0].remarks)
+    many = codes(tmp_path / "a.csv", name, [10000 + 400 * i for i in range(100)] * 20)
+    assert {len(value) for value in many.schema.attributes[name]} == {2}  # of three digits there are 100
+    assert becomes(many)[name] == "category"
+    uneven = codes(tmp_path / "a.csv", name, [7 * i for i in range(100)] * 20)
+    assert becomes(uneven)[name] == "integer"
+    assert "a mean of it says nothing" in " ".join(uneven.columns[0].remarks)
+
+
+@pytest.mark.parametrize("name", ["codeine", "zipped", "encoded", "weight", "decoder"])
+def test_numbers_are_no_codes(name: str, tmp_path: Path) -> None:
+    proposal = codes(tmp_path / "a.csv", name, [10000 + 400 * i for i in range(100)] * 20)
+    assert becomes(proposal)[name] == "integer"
+    assert "code by its name" not in " ".join(proposal.columns[0].remarks)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([*range(1, 6)] * 40, ""),
+        ([*range(40)] * 20, "each of its 40 numbers is a class"),
+        ([*range(0, 3000, 7)] * 4, "is a number, and its 6 ranges are the classes"),
+    ],
+)
+def test_numbers_that_become_classes_are_said_to(numbers: list[int], said: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("hours,x\n" + "".join(f"{n},{'yn'[i % 2]}\n" for i, n in enumerate(numbers)))
+    hours = look(path, "hours").columns[0]
+    remarks = " ".join(hours.remarks)
+    assert ("smc regress --method least-squares" in remarks) == bool(said)
+    assert said in remarks
+    assert "least-squares" not in " ".join(look(path).columns[0].remarks)
+
+
 @pytest.mark.parametrize(
     ("name", "values", "is_person"),
     [

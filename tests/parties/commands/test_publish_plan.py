@@ -94,6 +94,20 @@ def test_every_plan_runs(
         assert min(Counter(tuple(row[name] for name in quasi) for row in rows).values()) >= 5
 
 
+@pytest.mark.parametrize(("columns", "many"), [(8, False), (9, True)])
+def test_many_quasi_identifiers_are_said_to_lose_most(
+    columns: int, many: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    header = ",".join(f"c{i}" for i in range(columns))
+    rows = [",".join(str((row >> i) % 2) for i in range(columns)) for row in range(100)]
+    Path("raw.csv").write_text("\n".join([header, *rows]) + "\n")
+    assert smc("plan", "--data", "raw.csv", "--out", "plan.toml") == 0
+    shown = capsys.readouterr().out
+    assert (f"{columns} quasi-identifiers: rows must look alike in all of them" in shown) == many
+    assert ('give the others role = "other"' in shown) == many
+
+
 def test_uniqueness_is_counted_as_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """The shares of the sets that it names, and that no other is worse; chosen by a sample, the shares."""
     monkeypatch.chdir(tmp_path)

@@ -193,6 +193,19 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         assert (bits == made.bits_at_most) if full else (bits <= made.bits_at_most)
 
 
+def test_a_command_says_how_many_bits_are_exact(tmp_path: Path) -> None:
+    schema_file, data = tmp_path / "schema.toml", tmp_path / "rows.csv"
+    schema_file.write_text('[attributes]\nx = ["a", "b"]\nill = ["no", "yes"]\n')
+    data.write_text("x,ill\na,no\nb,yes\n")
+    known = {"data": data, "schema": schema_file, "target": "ill", "rounds": 2, "depth": 1, "max_rows": 100}
+    made, _, remarks = Boost.alone(BoostSettings.model_validate({**known, "exact": True}), 0)
+    of_sum = ((100 << FINE) + 1).bit_length() + 2  # of both parties, with a sign
+    most = 2 * (1 + 2 * 2 * of_sum)  # a decision, no bit for one candidate, and two leaves of two sums
+    assert remarks[-1].startswith(f"exact, without noise, {most:,} bits at most: ")
+    assert made.bits_at_most == most
+    assert "exact" not in Boost.alone(BoostSettings.model_validate({**known, "epsilon": 1.0}), 0)[2][-1]
+
+
 @pytest.mark.parametrize("fields", [{}, {"exact": False, "epsilon": 1.0}, {"depth": 2}, {"depth": 6}, {"bins": 2}])
 @pytest.mark.parametrize("target", ["ill", "kind", "visits"])
 def test_as_many_rounds_as_may_open_their_splits(target: str, fields: dict[str, Any]) -> None:

@@ -114,7 +114,11 @@ def test_the_canonical_text(text: str, canonical: str | None) -> None:
         ("age not in [young, middle, old]", "no row can be such"),
         ("age", "it ends where '=', '!=', 'in' or 'not in' behind 'age' must stand"),
         ("age =", "it ends where a value of 'age' must stand"),
-        ("age < old", "behind 'age' must stand '=', '!=', 'in' or 'not in', not '<'"),
+        (
+            "age < old",
+            "behind 'age' must stand '=', '!=', 'in' or 'not in', not '<'; more or less is a list of values: ",
+        ),
+        ("age like old", "behind 'age' must stand '=', '!=', 'in' or 'not in', not 'like'"),
         ("age in old", r"behind 'in' must stand a list in brackets, as in age in \[a, b\]"),
         ("age in [", "it ends where a value of 'age' must stand"),
         ("age in []", "the list behind 'age in' is empty: no row can be such"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,3 +139,18 @@ LEVELS = "at most 4 levels, chosen by public numbers: --max-depth asks for more,
 def test_a_command_says_what_its_tree_tells_of_people(given: dict[str, Any], told: list[str]) -> None:
     own = Id3Settings(data=DEMO.clinic_a, schema=DEMO.schema, target="play")
     assert Id3.alone(merge(own, given), 0)[2] == told
+
+
+def test_a_command_says_that_a_target_of_numbers_became_classes(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(
+        '[attributes]\nx = ["a", "b"]\n'
+        'pay = { type = "integer", low = 0, high = 99, edges = [20, 50] }\n'
+        'grade = { type = "integer", low = 1, high = 3 }\n'
+    )
+    (tmp_path / "rows.csv").write_text("x,pay,grade\na,7,1\nb,30,2\n")
+    own = Id3Settings(data=tmp_path / "rows.csv", schema=tmp_path / "schema.toml", k=2)
+    for target, said in (("pay", True), ("grade", False), ("x", False)):
+        line = "'pay' is a number, and its 3 ranges are the classes: for the number itself smc regress"
+        told = " ".join(Id3.alone(merge(own, {"target": target}), 0)[2])
+        assert (line in told) == said
+        assert ("are the classes" in told) == said
