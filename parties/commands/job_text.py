@@ -68,9 +68,10 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
 
 
 def expected(cost: PredictedCost | Prediction) -> str:
-    """Return what a job will cost, and how sure that is, a phrase."""
+    """Return what a job will cost, and how sure that is: for what, if nobody knows; a phrase."""
     word = {"exact": "", "at most": "at most ", "typical": "about "}[cost.estimate]
-    return f"it will cost {word}{volume_of(cost)}"
+    of = f", for {cost.assumed}" if cost.estimate == "typical" and cost.assumed else ""
+    return f"it will cost {word}{volume_of(cost)}{of}"
 
 
 def duration(seconds: float) -> str:

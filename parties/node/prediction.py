@@ -30,6 +30,7 @@ class Prediction:
     seconds: float
     steps: tuple[int, ...]
     most: int | None
+    assumed: str  # for what it was counted, if that depends on rows
 
 
 _counting = threading.Lock()  # the same job is not counted by two threads at once
@@ -71,6 +72,7 @@ def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Predict
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
         _most(task),
+        task.assumed,
     )
 
 

@@ -129,6 +129,20 @@ class Moments:
         low, high = (math.sqrt(max(squares / rows + end, 0.0)) for end in (-reach, reach))
         return math.sqrt(mean), (low, high)
 
+    def deviations(self, moments: Floats, weights: Floats, regularisation: float, sigma: float) -> Floats:
+        """Return the standard deviation that noise gives to each of `weights` as above, float64[features].
+
+        By the delta method noise N moves the weights by H (N_xy - N_xx w), H the inverse of the matrix that w solves;
+        N is symmetric, so what is in brackets has the covariance sigma^2 ((1 + |w|^2) I + w w' - diag(w_i^2)).
+        """
+        size = self.size - 1
+        inverse = self._solved(moments, regularisation, sigma, np.eye(size))
+        if inverse is None:
+            return np.zeros(size)
+        norm = 1.0 + _sum(weights**2)
+        variances = [_sum(line**2 * (norm - weights**2)) + _sum(line * weights) ** 2 for line in inverse]
+        return sigma * np.sqrt(np.array(variances))
+
     def _solved(self, moments: Floats, regularisation: float, sigma: float, right: Floats) -> Floats | None:
         """Solve least squares for right sides, float64[features, sides]; None if there is no way: see `weights`."""
         matrix = self._matrix(moments)[:-1, :-1]

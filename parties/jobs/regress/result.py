@@ -59,11 +59,24 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
     return {"noise": float(f"{spread * scale:.4g}"), "mostly_noise": size <= HALF * spread}
 
 
+def noises(of: Column, features: Features, deviations: NDArray[np.float64]) -> dict[str, Any]:
+    """Return what a model file says of the noise in every weight for a target of numbers: standard deviations."""
+    scaled = model(of.name, of, features, deviations)
+    columns = {name: column.get("weights", column.get("weight")) for name, column in scaled["columns"].items()}
+    return {"weight_noise": {"intercept": round(scaled["intercept"] - float(of.middle), DIGITS), "columns": columns}}
+
+
 def text(document: Document) -> str:
     """Return the result in lines."""
     classes = document.get("classes")
     lines = [["", f"for {shown(_subject(document))}"], ["intercept", _amount(document["intercept"])]]
     lines += [[name, _amount(weight)] for name, weight, _ in _weights(document)]
+    if "weight_noise" in document:
+        of = document["weight_noise"]
+        spread = [of["intercept"]]
+        for column in of["columns"].values():
+            spread += column.values() if isinstance(column, dict) else [column]
+        lines = [[*line, said] for line, said in zip(lines, ["noise", *(f"{x:.3g}" for x in spread)], strict=True)]
     if classes:
         end = f"a row whose cells add up to 0 or less is {shown(classes[0])}"
     else:

@@ -14,6 +14,7 @@ from parties.alone.regression.moments import Moments
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Opened, OpenedOnce
+from parties.jobs.regress.result import noises
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,15 +83,18 @@ class Squares(OpenedOnce):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`; sigma is of a moment."""
+        """See `Method.fields`; sigma is of a moment, what follows from it stands beside each weight."""
         assert self.target is not None
         moments, known = self.moments, self._opened(opened)
         rows = min(max(round(moments.rows(known)), 0), 2 * self.settings.max_rows)
         regularisation = self.settings.regularisation or 0.0
-        error, interval = moments.error(known, self.weights(opened), regularisation, self._sigma)
+        weights = self.weights(opened)
+        error, interval = moments.error(known, weights, regularisation, self._sigma)
+        deviations = moments.deviations(known, weights, regularisation, self._sigma)
         half = float(self.target.half)
         about = {"delta": self.settings.delta, **self.noise.fields(Fraction(1, 1 << self.POINT))}
         within = [float(f"{end * half:.6g}") for end in interval]
+        about |= noises(self.target, self.features, deviations)
         return {**about, "rows": rows, "rmse": float(f"{error * half:.6g}"), "rmse_interval": within}
 
     @property

@@ -37,8 +37,9 @@ def test_durations_are_for_people(seconds: float, text: str) -> None:
     ],
 )
 def test_a_forecast_says_how_sure_it_is(estimate: Estimate, text: str) -> None:
-    cost = Prediction(Profile("yao"), estimate, 2_000_000, (3, 3), 0.1, (), None)
+    cost = Prediction(Profile("yao"), estimate, 2_000_000, (3, 3), 0.1, (), None, "a tree of 3 splits")
     assert job_text.expected(cost).startswith(text)
+    assert ("for a tree of 3 splits" in job_text.expected(cost)) == (estimate == "typical")
 
 
 def test_what_has_no_value_is_said_in_words() -> None:

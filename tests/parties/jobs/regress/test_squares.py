@@ -125,15 +125,18 @@ def test_the_error_that_is_told_is_that_of_the_rows(columns: int, alike: float, 
     upper = np.triu_indices(columns + 1)
     exact = (np.column_stack([x, y]).T @ np.column_stack([x, y]))[upper]
     squares, within = np.zeros((trials, 2)), 0
+    found, said = np.zeros((trials, columns)), np.zeros((trials, columns))
     for trial in range(trials):
         noisy = exact + rng.normal(size=len(exact)) * sigma
         weights = moments.weights(noisy, 0.0, sigma)
         error, (low, high) = moments.error(noisy, weights, 0.0, sigma)
         squares[trial] = np.mean((x @ weights - y) ** 2), error**2
+        found[trial], said[trial] = weights, moments.deviations(noisy, weights, 0.0, sigma)
         within += low <= math.sqrt(squares[trial, 0]) <= high
     off = squares[:, 1] - squares[:, 0]
     assert abs(off.mean()) < 4 * off.std() / math.sqrt(trials), "without the correction 0.57 to 0.94 of it are told"
     assert within / trials > 0.9
+    assert np.median(said, axis=0) == pytest.approx(found.std(axis=0), rel=0.2)
 
 
 def test_with_noise_it_is_near_and_the_noise_has_its_law() -> None:
@@ -216,7 +219,8 @@ def test_the_model_predicts_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(squares.Squares, "_sigma", 1 / 1024)  # of rounding alone
     made = task()
     (left, one), (right, other) = table_of(1, 900, made), table_of(2, 700, made)
-    document = made.document(state_of(made, [left, right]))
+    state = state_of(made, [left, right])
+    document = made.document(state)
     model = LinearModel.parse(document)
     schema = made.schema.attributes
     table = np.concatenate([one, other])
@@ -228,6 +232,14 @@ def test_the_model_predicts_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     low, high = document["rmse_interval"]
     assert low < document["rmse"] < high
     assert about["r2"] > 0.8
+    told = document["weight_noise"]["columns"]
+    deviations = made.method.moments.deviations(np.array(state[0]) / 1024, made.method.weights(state), 0.0, 1 / 1024)  # type: ignore[attr-defined]
+    assert list(told["town"].values()) == pytest.approx(deviations[:3] * made.features.unit / ONE * 500, abs=1e-9)
+    assert told["age"] == pytest.approx(deviations[3] * made.features.unit / ONE * 500 / 36, abs=1e-9)
+    assert document["weight_noise"]["intercept"] == pytest.approx(
+        deviations[-1] * made.features.unit / ONE * 500, abs=1e-9
+    )
+    assert made.text(document, 0).splitlines()[1].split()[-1] == f"{document['weight_noise']['intercept']:.3g}"
     assert made.text(document, 0).splitlines()[-1] == "a row's number is the sum of its cells, from -100 to 900"
     assert "What adds to cost" in made.picture(document)
 
