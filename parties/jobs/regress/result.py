@@ -76,7 +76,9 @@ def text(document: Document) -> str:
         spread = [of["intercept"]]
         for column in of["columns"].values():
             spread += column.values() if isinstance(column, dict) else [column]
-        lines = [[*line, said] for line, said in zip(lines, ["noise", *(f"{x:.3g}" for x in spread)], strict=True)]
+        lines = [
+            [*line, noise_of] for line, noise_of in zip(lines, ["noise", *(f"{x:.3g}" for x in spread)], strict=True)
+        ]
     if classes:
         end = f"a row whose cells add up to 0 or less is {shown(classes[0])}"
     else:

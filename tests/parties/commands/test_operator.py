@@ -184,7 +184,7 @@ def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> N
     assert "[red]:boom: ." in party("show", A)[1]  # no markup, no pictures, no gap to push things out of sight
 
 
-COSTS = "it will cost about 9.4 MB both ways (at most 61.0 MB)\n"
+COSTS = "it will cost about 9.4 MB both ways (at most 61.0 MB), for a tree of 1, 2, 3 splits, level by level\n"
 
 
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
