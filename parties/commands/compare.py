@@ -9,8 +9,9 @@ import click
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.own_table import TABLE, chosen
-from parties.commands.rows import CONFIG, choose, paths, place
+from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
 from parties.party_file import load
+from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 
@@ -48,18 +49,27 @@ def compare_command(
     from parties.alone.comparing.presenting import to_text
     from parties.alone.comparing.reading import read
 
-    where = place(str(original), None) if original is not None else None
-    if where is None or schema_file is None:
+    if original is None or schema_file is None:
         if config_file is None:
-            missing = "--data" if where is None else "--schema"
+            missing = "--data" if original is None else "--schema"
             raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
         tables = load(config_file).tables
         settings = tables[chosen(table, tables)]
-        where = place(settings.source, settings.table) if where is None else where
         schema_file = schema_file or settings.schema_file
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
-    files.check_outputs(outputs, [*paths(where.source), synthetic, schema_file, config_file])
-    choose(where, config_file)
+    where: PlaceSettings
+    if original is not None:
+        where = place(str(original), None)
+        choose(where, config_file)
+        inputs = [original]
+    else:
+        where = settings.model_copy(update={"person": None, "at_most": None})  # how many rows count is about noise
+        where.read_as(where.model_copy())
+        sources = [where.source, *(file.source for file in settings.files.values())]
+        inputs = [path for source in sources for path in paths(source)]
+    files.check_outputs(outputs, [*inputs, synthetic, schema_file, config_file])
+    if original is None and where.chosen_as is not None:
+        tell_left_out(where)
     with console.progress("reading") as status:
         pair = read(where, synthetic, schema_file, target)
         try:

@@ -84,6 +84,13 @@ def test_a_comparison_and_a_score(capsys: Any) -> None:
     shown = capsys.readouterr()
     assert json.loads(shown.out)["rows"]["own"] == 15
     assert LEFT in shown.err
+    by_table = ["compare", "--synthetic", "synthetic.csv", "--config", "party.toml", "--json"]
+    assert run(by_table) == 0
+    again = capsys.readouterr()
+    assert (again.out, LEFT in again.err) == (shown.out, True)
+    party('query = "SELECT * FROM people WHERE agreed = \'yes\'"\n[tables.people.files]\npeople = "own.csv"\n')
+    assert run(by_table) == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["own"] == 15
 
 
 def test_what_is_not_clear_is_refused(capsys: Any) -> None:
