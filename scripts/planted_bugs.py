@@ -774,12 +774,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/alone/local/hadamard.py",
         ("tests/parties/alone/local/test_mechanisms.py",),
         [
-            (
-                "math.floor(ONE * (1 - 1 / (math.exp(self.requested_epsilon) + 1)))",
-                "math.floor(ONE * (1 - 1 / (math.exp(2 * self.requested_epsilon) + 1)))",
-            ),
+            ("math.exp(self.requested_epsilon) / (2", "math.exp(2 * self.requested_epsilon) / (2"),
             ("falls(words[:, 0], self._truth)", "falls(words[:, 1], self._truth)"),
-            ("self.order), values + 1", "self.order), values"),
+            ("values // self.blocks + 1", "values // self.blocks"),
+            ("other += other >= block", "other += 0"),
+            ("(place == 0)", "(place < 0)"),
+            ("by_block[block, 0] / np.float64(total)", "1"),
         ],
     ),
     (

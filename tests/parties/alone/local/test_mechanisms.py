@@ -65,6 +65,7 @@ WHOLE: list[tuple[Mechanism, Any, Any]] = [  # and two values that are told apar
     (UnaryEncoding(NAMES, 3.0), 0, 3),
     (UnaryEncoding(NAMES, 3.0, optimised=False), 0, 3),
     (HadamardResponse(NAMES, 3.0), 0, 3),
+    (HadamardResponse(tuple("abcdefgh"), 1.6), 0, 2),  # two blocks, the same of both
     (SubsetSelection(tuple("abcdefghijkl"), 1.0), 0, 3),
     (PiecewiseMean(0.0, 8.0, 3.0, 8), -1000.0, 1000.0),
     (OneBitMean(0.0, 8.0, 3.0), -1000.0, 1000.0),  # moved to the bounds
@@ -145,19 +146,64 @@ def test_bits_of_unary_encoding(epsilon: float, optimised: bool) -> None:
     assert epsilon - 1e-5 < made.epsilon <= epsilon
 
 
-@pytest.mark.parametrize("size", [2, 7, 8])
-def test_hadamard_response_prefers_its_half(size: int) -> None:
-    made = HadamardResponse(tuple(map(str, range(size))), 1.0)
-    assert made.order == {2: 4, 7: 8, 8: 16}[size]
+HADAMARD = [  # categories, epsilon, blocks, order
+    (2, 1.0, 1, 4),
+    (7, 1.0, 1, 8),
+    (8, 1.0, 1, 16),
+    (12, 2.0, 3, 8),
+    (13, 2.0, 3, 8),
+    (3, 4.0, 3, 2),
+]
+
+
+def hadamard_law(size: int, epsilon: float, blocks: int, order: int) -> Any:
+    """The chance of each report (columns) of each category (rows), from the definition: float64[size, blocks order]."""
     matrix = np.ones((1, 1), dtype=np.int64)
-    while len(matrix) < made.order:
+    while len(matrix) < order:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
-    rows = 100_000
+    law = np.ones((size, blocks, order))
     for value in range(size):
-        said = np.bincount(from_bytes(made.report(np.full(rows, value), coins(rows, 5))), minlength=made.order) / rows
-        truth = math.e / (math.e + 1)
-        expected = np.where(matrix[value + 1] == 1, truth, 1 - truth) / (made.order / 2)
-        assert near(said, expected, rows)
+        law[value, value % blocks, matrix[value // blocks + 1] == 1] = math.exp(epsilon)
+    return (law / law.sum(axis=(1, 2), keepdims=True)).reshape(size, -1)
+
+
+@pytest.mark.parametrize(("size", "epsilon", "blocks", "order"), HADAMARD)
+def test_hadamard_response_prefers_its_half(size: int, epsilon: float, blocks: int, order: int) -> None:
+    made = HadamardResponse(tuple(map(str, range(size))), epsilon)
+    assert (made.blocks, made.order) == (blocks, order)
+    assert epsilon - 1e-5 < made.epsilon <= epsilon
+    rows, law = 100_000, hadamard_law(size, epsilon, blocks, order)
+    for value in range(size):
+        reports = from_bytes(made.report(np.full(rows, value), coins(rows, 5)))
+        assert near(np.bincount(reports, minlength=made.outcomes) / rows, law[value], rows)
+
+
+@pytest.mark.parametrize(("size", "epsilon", "blocks", "order"), HADAMARD)
+def test_hadamard_estimates_have_no_bias_and_the_variance_of_their_law(
+    size: int, epsilon: float, blocks: int, order: int
+) -> None:
+    """The law itself in place of reports: estimates are linear in the tally, so a category gives 1 for itself alone."""
+    made, law = HadamardResponse(tuple(map(str, range(size))), epsilon), hadamard_law(size, epsilon, blocks, order)
+    many = 10**12
+    weights = np.array([made.estimate(answer).values for answer in np.eye(made.outcomes, dtype=np.int64)])
+    for value in range(size):
+        found = made.estimate(np.round(law[value] * many).astype(np.int64))
+        assert found.values == pytest.approx(np.eye(size)[value], abs=1e-6)
+        variance = law[value] @ weights**2 - (law[value] @ weights) ** 2
+        assert found.deviations**2 * many == pytest.approx(variance, rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 5.0])
+def test_hadamard_response_is_near_the_best_at_every_epsilon(epsilon: float) -> None:
+    """Of equal shares, by the formula; at most twice the least there is, 4 e^eps / (e^eps - 1)^2 (Ye, Barg 2018)."""
+    grown, many = math.exp(epsilon), 10**12
+    blocks = max(1, round((grown - 1) / 2))
+    size = 60 * blocks
+    made = HadamardResponse(tuple(map(str, range(size))), epsilon)
+    tally = np.round(hadamard_law(size, epsilon, blocks, 64).mean(axis=0) * many).astype(np.int64)
+    variance = float(np.mean(made.estimate(tally).deviations ** 2)) * many
+    assert variance == pytest.approx((grown + 2 * blocks - 1) ** 2 / (blocks * (grown - 1) ** 2) - size**-2, rel=1e-5)
+    assert variance < 2 * 4 * grown / (grown - 1) ** 2
 
 
 @pytest.mark.parametrize(("size", "epsilon", "wanted"), [(12, 1.0, 3), (100, 1.0, 27), (5, 3.0, 1), (64, 3.0, 3)])
@@ -211,6 +257,34 @@ def test_on_a_fine_grid_the_variance_is_the_papers(epsilon: float) -> None:
         variance = float(made.estimate(law).deviations[0]) ** 2 * (1 << 32)
         assert variance == pytest.approx(t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2), rel=2e-3)
         assert variance < 8 / epsilon**2
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [
+        (0.5, (16.7, 21.2, 32)),
+        (1.0, (4.68, 5.22, 8)),
+        (2.0, (1.72, 1.23, 2)),
+        (3.0, (1.22, 0.49, 0.89)),
+        (5.0, (1.03, 0.13, 0.32)),
+        (6.0, (1.01, 0.07, 0.22)),
+    ],
+)
+def test_laplace_noise_never_has_the_least_variance(epsilon: float, shown: tuple[float, ...]) -> None:
+    """The greatest of numbers on [-1, 1], as docs/local.md shows it; also of the discrete law, on up to 199 steps."""
+    many = 1 << 32
+    # One bit has its greatest variance in the middle, where 1 is said as often as 0; piecewise at an end.
+    one_bit = float(OneBitMean(-1.0, 1.0, epsilon).estimate(np.array([many // 2, many])).deviations[0]) ** 2 * many
+    made = PiecewiseMean(-1.0, 1.0, epsilon, 1 << 12)
+    law = np.full(made.outcomes, made._outside, dtype=np.int64)
+    law[1 << 12 :] = made._inside
+    piecewise = float(made.estimate(law).deviations[0]) ** 2 * many
+    assert (one_bit, piecewise, 8 / epsilon**2) == pytest.approx(shown, rel=0.01, abs=0.005)
+    best = min(one_bit, piecewise)
+    assert best < 8 / epsilon**2
+    for steps in range(1, 200):  # rounded to the grid without bias, a quarter of a squared step at most; then noise
+        ratio, step = math.exp(-epsilon / steps), 2 / steps
+        assert best < step**2 * (2 * ratio / (1 - ratio) ** 2 + 1 / 4)
 
 
 def test_one_bit_is_a_sum_and_not_a_product() -> None:
