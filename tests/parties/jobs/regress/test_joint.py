@@ -242,7 +242,8 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
 def test_public_numbers_choose_the_rest() -> None:
     """More rows: more steps, nothing clipped; a fixed setting stays; and what was chosen is part of what is agreed."""
     small, large = task(max_rows=100), task(max_rows=10**6)
-    assert (small.settings.steps, small.settings.clip) == (14, 0.5)
+    assert (small.settings.steps, small.settings.clip) == (17, 0.5)
+    assert task(max_rows=20).settings.steps == 10
     assert (large.settings.steps, large.settings.clip) == (60, 1.0)
     assert large.settings.rate == 8
     assert task(loss="huber", huber=0.25).settings.rate == 1
