@@ -18,8 +18,10 @@ def bounds(rate: float, share: float, gain: float, exclusion: float) -> tuple[fl
     """Return the least and the most probability of presence, between 0 and 1.
 
     `rate` is r, `share` pi; `gain` and `exclusion` are the tolerated costs c / d of believing too much and too little.
-    `InputError` if more people are in the table than have the property.
+    `InputError` if more people are in the table than have the property, or if everybody has it.
     """
+    if rate >= 1:
+        raise InputError("everybody has the property at a rate of 1: that somebody is in the table tells nothing")
     if share > rate:
         raise InputError(f"the share of people in the table, {share:g}, is more than the rate, {rate:g}: all have it")
     outside = (rate - share) / (1 - share)
