@@ -467,6 +467,34 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/release/correlation.py",
+        ("tests/parties/jobs/release/test_correlation.py", *QUESTIONS),
+        [
+            ("first.span**2 * second.span**2 * (2", "first.span * second.span * (2"),
+            ("return np.array([below**2, 2 * above", "return np.array([below**2, above"),
+            ("middle.squared() / rows", "middle.squared()"),
+            ("around(three[2] - three[0], 2, 6)", "around(three[2] - three[0], 2, 1)"),
+            ("- table[0, 2] - table[2, 0], 4, 4)", "- table[0, 2] + table[2, 0], 4, 4)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/utility.py",
+        ("tests/parties/jobs/release/test_utility.py",),
+        [
+            ("if any(row[column] not in values", "if all(row[column] not in values"),
+            ("return Fraction(0) if number is None else", "return self.factor if number is None else"),
+            (r"""|[^'"{sign}])+""", r"""|[^{sign}])+"""),
+        ],
+    ),
+    (
+        "parties/jobs/release/postprocessing.py",
+        ("tests/parties/jobs/release/test_postprocessing.py",),
+        [
+            ("terms * (noisy.size - 1), EACH", "noisy.size - 1, EACH"),
+            ("Fraction(low, low + most)", "Fraction(low, low + least)"),
+        ],
+    ),
+    (
         "parties/jobs/release/deviation.py",
         ("tests/parties/jobs/release/test_deviation.py", *QUESTIONS),
         [

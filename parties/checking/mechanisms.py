@@ -201,6 +201,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release sum": ("sum",),
     "release mean": ("mean",),
     "release deviation": ("mean",),
+    "release correlation": ("mean",),
     "release median": ("joint-median",),
     "release top": ("top-places",),
     "release choose": ("joint-choice",),

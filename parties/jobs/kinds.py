@@ -45,6 +45,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.deviation:Deviation",
         "What is the standard deviation of a column's numbers, with noise?",
     ),
+    "release correlation": (
+        "parties.jobs.release.correlation:Correlation",
+        "How do two columns of numbers go together, with noise?",
+    ),
     "release median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
     "release top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
     "release choose": (

@@ -15,6 +15,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "release sum": "What do the numbers of a column add up to?",
         "release mean": "What is the average of a column?",
         "release deviation": "How much does a column vary?",
+        "release correlation": "How do two columns of numbers go together?",
         "release median": "What is the median of a column?",
         "release top": "Which values of a column are the most frequent?",
         "release choose": "Which of some candidates is best, by scores of a column's values?",

@@ -55,6 +55,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release sum": {"column": "visits"},
     "release mean": {"column": "visits", "by": ["outcome"]},
     "release deviation": {"column": "visits"},
+    "release correlation": {"numeric": ["visits", "outcome"]},
     "release median": {"column": "visits", "where": "visits != 0"},
     "release top": {"column": "age", "first": 2},
     "release choose": {"column": "visits", "prices": "1,2.5"},
@@ -120,6 +121,8 @@ def near(name: str, document: dict[str, Any]) -> None:
     elif name == "release mean":
         assert values(found) == pytest.approx([1.25, 1.25], abs=0.5)
         assert all(one["low"] <= one["value"] <= one["high"] for one in found)
+    elif name == "release correlation":
+        assert values(found) == [pytest.approx(0, abs=0.1)]
     elif name == "release deviation":
         assert values(found) == [pytest.approx(1.25, abs=0.1)]
     elif name == "release median":

@@ -50,6 +50,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "release sum": {"epsilon": 1.0, "column": "hours"},
     "release mean": {"epsilon": 1.0, "column": "hours", "by": ("rain",)},
     "release deviation": {"epsilon": 1.0, "column": "hours", "by": ("rain",)},
+    "release correlation": {"epsilon": 1.0, "numeric": ("hours", "wind"), "by": ("rain",)},
     "release median": {"epsilon": 1.0, "column": "hours"},
     "release median exact": {"exact": True, "column": "hours"},
     "release top": {"epsilon": 1.0, "column": "hours", "first": 2},

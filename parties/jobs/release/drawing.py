@@ -58,7 +58,7 @@ def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Seq
             value, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
             va="center", fontsize=9, color=INK, annotation_clip=False, parse_math=False,
         )  # fmt: skip
-    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_ylim(max(len(bars), 1) - 0.5, -0.5)
     axes.set_yticks(places, names, fontsize=9, color=INK, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8.5, labelcolor=MUTED, color=RULE)
@@ -76,7 +76,10 @@ def _name(document: Document, bar: Document) -> str:
 
 
 def _title(document: Document) -> str:
-    what = {"sum": "Sum", "mean": "Mean", "deviation": "Standard deviation"}.get(document["question"], "Rows")
-    of = f" of {shown(document['column'], LONGEST_LABEL)}" if "column" in document else ""
+    what = {"sum": "Sum", "mean": "Mean", "deviation": "Standard deviation", "correlation": "Correlation"}.get(
+        document["question"], "Rows"
+    )
+    columns = document["columns"] if what == "Correlation" else [document["column"]] if "column" in document else []
+    of = f" of {shown(' and '.join(columns), LONGEST_LABEL)}" if columns else ""
     by = f" by {shown(', '.join(document['by']), LONGEST_LABEL)}" if document.get("by") else ""
     return what + of + by

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
+from parties.jobs.release.postprocessing import percentages
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import DrawnSettings
@@ -28,7 +29,7 @@ class Histogram(Release):
     """How many rows of both parties have each value of a column? Both learn the numbers, with noise that neither knows.
 
     A row counts for one value only, so epsilon is spent once, however many values there are: noise of the scale
-    1 / epsilon on each, or twice that if neighbours are rows replaced.
+    1 / epsilon on each, or twice that if neighbours are rows replaced. Percentages follow from these numbers.
     """
 
     name = "release histogram"
@@ -56,8 +57,11 @@ class Histogram(Release):
         """Return the result: every number within its bounds by itself, and their sum."""
         most = Fraction(2 * self.settings.max_rows)
         reach, reach_of_all = (None, None) if noise is None else (noise.reach(), noise.reach(cells.number))
+        noisy = np.array(state, dtype=np.int64)
+        shares = percentages(np.clip(noisy, 0, int(most)), noisy, noise)
+        numbers = (number(opened, reach, Fraction(0), most) for opened in state)
         return {
             "by": list(cells.by),
-            "numbers": cells.answers(number(opened, reach, Fraction(0), most) for opened in state),
+            "numbers": cells.answers(amount | share for amount, share in zip(numbers, shares, strict=True)),
             "total": number(int(np.sum(state)), reach_of_all, Fraction(0), most),
         }

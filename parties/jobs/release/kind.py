@@ -64,9 +64,9 @@ class Release(BySchema):
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
         check_privacy(settings)
-        schema = schema.numeric(_numbers(settings))
-        columns = cls.named(settings)
+        schema = schema.numeric(cls.numbered(settings))
         check_columns(settings, schema)
+        columns = cls.asked_columns(settings, schema)
         read = [column for predicate in predicates for column in predicate.columns]
         text = canonical_text(predicates)
         task = cls(settings.model_copy(update={"where": text}), reading.used(schema, [*columns, *read]))
@@ -93,10 +93,20 @@ class Release(BySchema):
                 columns += names_in(required(value, f"{cls.name}.{parameter.key}") if parameter.is_needed else value)
         return tuple(columns)
 
+    @classmethod
+    def asked_columns(cls, settings: Any, schema: Schema) -> tuple[str, ...]:
+        """Return the same, and those of expressions, which only the schema tells."""
+        return cls.named(settings)
+
+    @classmethod
+    def numbered(cls, settings: Any) -> tuple[str, ...]:
+        """Return the columns of which numbers are asked."""
+        return (*names_in(getattr(settings, "column", None)), *names_in(getattr(settings, "numeric", None)))
+
     @property
     @override
     def number_columns(self) -> tuple[str, ...]:
-        return _numbers(self.settings)
+        return self.numbered(self.settings)
 
     @abstractmethod
     def ask(self) -> Question:
@@ -304,8 +314,3 @@ class Release(BySchema):
     def table(cls, document: Document) -> str:
         """Return the numbers of a result as CSV."""
         return presenting.numbers_as_csv(document)
-
-
-def _numbers(settings: Any) -> tuple[str, ...]:
-    """Return the columns of which numbers are asked, if one is."""
-    return (*names_in(getattr(settings, "column", None)), *names_in(getattr(settings, "numeric", None)))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from parties.base.arrays import Counts
+from parties.jobs.release.noise import CONFIDENCE, Noise
+
+EACH = 1 - (1 - CONFIDENCE) / 2  # of a count and of all others, so that both are within their reach
 
 
 def consistent(noisy: Counts, most: int) -> Counts:
@@ -29,3 +34,33 @@ def consistent(noisy: Counts, most: int) -> Counts:
     chosen = np.argsort(-flat, kind="stable")[:many]
     fitting[chosen[many - rest :]] -= 1  # the remainder, one each from the smallest of them
     return np.maximum(fitting, 0).reshape(noisy.shape)
+
+
+def percentages(fitting: Counts, noisy: Counts, noise: Noise | None, terms: int = 1) -> list[dict[str, float | None]]:
+    """Return which percentage of all each count is, and with noise its interval; None where there are no rows.
+
+    `fitting` are counts from 0 up, `noisy` the same as opened, each a sum of `terms` numbers with noise of its own. The
+    interval is proved: a share grows with its count and falls with all others, and with 95 % both are within the reach
+    of their noise. So it is longer than a count's by itself.
+    """
+    total, opened = int(fitting.sum()), int(noisy.sum())
+    answers: list[dict[str, float | None]] = []
+    reach, rest = 0, 0
+    if noise is not None:
+        reach = noise.reach(terms, EACH)
+        rest = noise.reach(terms * (noisy.size - 1), EACH) if noisy.size > 1 else 0
+    for count, number in zip(fitting.tolist(), noisy.tolist(), strict=True):
+        answer: dict[str, float | None] = {"percent": _percent(Fraction(count, total)) if total else None}
+        if noise is not None:
+            others = opened - number
+            low, high = max(number - reach, 0), max(number + reach, 0)
+            most, least = max(others + rest, 0), max(others - rest, 0)
+            ends = [Fraction(low, low + most) if low else Fraction(0), Fraction(high, high + least) if high else 1]
+            share = Fraction(count, total) if total else ends[0]
+            answer |= {"percent_low": _percent(min(*ends, share)), "percent_high": _percent(max(*ends, share))}
+        answers.append(answer)
+    return answers
+
+
+def _percent(share: Fraction | int) -> float:
+    return float(round(100 * Fraction(share), 6))

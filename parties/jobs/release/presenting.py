@@ -43,6 +43,8 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 def about(document: Document) -> list[str]:
     """Return what the numbers are of, and what noise they have."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
+    if "within" in document:
+        lines.append(f"percentages of the rows of each {shown(' and '.join(document['within']))}")
     if "epsilon" not in document and not document.get("exact"):
         return lines
     if document.get("exact"):
@@ -84,6 +86,7 @@ def _answers(document: Document) -> list[str]:
     places += [list(map(shown, answer["cell"].values())) if by else [label(answer)] for answer in numbers]
     what = shown(document["column"]) if "column" in document else "rows"
     title = {
+        "correlation": f"correlation of {shown(' and '.join(document.get('columns', ())))}",
         "mean": f"mean {what}",
         "deviation": f"deviation of {what}",
         "median": f"median {what}",
@@ -98,6 +101,9 @@ def _answers(document: Document) -> list[str]:
             [*column, mean]
             for column, mean in zip(columns, ["mean", *(amount(answer["mean"]) for answer in numbers)], strict=True)
         ]
+    if "percent" in numbers[0]:
+        shares = ["%", *map(_percent, numbers)]
+        columns = [[*column, share] for column, share in zip(columns, shares, strict=True)]
     lines = [[*place, *rest] for place, rest in zip(places, columns, strict=True)]
     if "total" in document and len(numbers) > 1:
         lines += _sums(document, len(by))
@@ -110,17 +116,25 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
     if columns > 1:
         for answer in document.get("margins", ()):
             cell = [shown(answer["cell"][name]) if name in answer["cell"] else "all" for name in document["by"]]
-            lines.append([*cell, value_of(answer), *([_interval(answer)] if "low" in answer else [])])
+            lines.append([*cell, value_of(answer), *([_interval(answer)] if "low" in answer else []), _percent(answer)])
     total = document["total"]
-    return [*lines, ["all"] * columns + [value_of(total), *([_interval(total)] if "low" in total else [])]]
+    return [*lines, ["all"] * columns + [value_of(total), *([_interval(total)] if "low" in total else []), ""]]
+
+
+def _percent(answer: Document) -> str:
+    """Return a percentage, and its interval if there is one."""
+    if answer["percent"] is None:
+        return "-"
+    interval = f" ({answer['percent_low']:.1f} to {answer['percent_high']:.1f})" if "percent_low" in answer else ""
+    return f"{answer['percent']:.1f}{interval}"
 
 
 def _crossed(document: Document) -> list[str]:
     """Return a table of two columns, one down, one across, with its margins."""
     down, across = document["by"]
-    cells = {tuple(answer["cell"].values()): value_of(answer) for answer in document["numbers"]}
+    cells = {tuple(answer["cell"].values()): _crossing(answer) for answer in document["numbers"]}
     margins = {
-        name: {m["cell"][name]: value_of(m) for m in document["margins"] if name in m["cell"]}
+        name: {m["cell"][name]: _crossing(m) for m in document["margins"] if name in m["cell"]}
         for name in (down, across)
     }
     lines = [[f"{shown(down)} \\ {shown(across)}", *map(shown, margins[across]), "all"]]
@@ -133,6 +147,10 @@ def _crossed(document: Document) -> list[str]:
     for name, where in ((down, "row"), (across, "column")):
         spread.append(f"each {where} ± {_spread([m for m in document['margins'] if name in m['cell']])}")
     return [*aligned(lines, 1), f"{OF_NOISE}: {', '.join(spread)}, all ± {_spread([document['total']])}"]
+
+
+def _crossing(answer: Document) -> str:
+    return value_of(answer) + ("" if answer["percent"] is None else f" ({answer['percent']:.1f} %)")
 
 
 def _spread(numbers: Sequence[Document]) -> str:

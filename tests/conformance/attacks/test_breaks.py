@@ -39,6 +39,7 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release sum": [{"column": "visits"}],
     "release mean": [{"column": "visits"}],
     "release deviation": [{"column": "visits"}],
+    "release correlation": [{"numeric": ["visits", "outcome"]}],
     "release median": [{"column": "visits"}],
     "release top": [{"column": "visits", "first": 2}],
     "release choose": [{"column": "visits", "prices": "1,2.5"}],

@@ -45,6 +45,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release sum": [{"column": "hours", **NOISY}],
     "release mean": [{"column": "hours", "by": ["rain"], **NOISY}],
     "release deviation": [{"column": "hours", **NOISY}],
+    "release correlation": [{"numeric": ["hours", "wind"], **NOISY}],
     "release median": [{"column": "hours", **NOISY}],
     "release top": [{"column": "rain", "first": 2, **NOISY}],
     "release choose": [{"column": "hours", "prices": "1,3", **NOISY}],

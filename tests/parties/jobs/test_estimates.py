@@ -43,6 +43,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release sum", {"column": "hours", **NOISE}, "exact"),
     ("release mean", {"column": "hours", "by": ["rain"], **NOISE}, "exact"),
     ("release deviation", {"column": "hours", **NOISE}, "exact"),
+    ("release correlation", {"numeric": ["hours", "wind"], "by": ["rain"], **NOISE}, "exact"),
+    ("release choose", {"utility": "a: 1 * hours if wind = weak | b: 2 if rain = no", **NOISE}, "exact"),
     ("release median", {"column": "hours", **NOISE}, "exact"),
     ("release choose", {"column": "hours", "prices": "1,2,4", "by": ["rain"], **NOISE}, "exact"),
     ("release top", {"column": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),

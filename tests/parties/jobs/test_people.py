@@ -34,6 +34,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release sum": {"column": "visits"},
     "release mean": {"column": "visits"},
     "release deviation": {"column": "visits"},
+    "release correlation": {"numeric": ["visits", "outcome"]},
     "release median": {"column": "visits"},
     "release top": {"column": "age", "first": 2},
     "release choose": {"column": "visits", "prices": "1,2.5"},

@@ -15,18 +15,18 @@ from parties.tables.schema import Schema
 from tests.support.questions import SCHEMA, asked
 
 HISTOGRAM = """\
-sex     rows  95 %, noise only
-male      50           0 to 92
-female     0           0 to 40
+sex     rows  95 %, noise only                      %
+male      50           0 to 92  100.0 (95.8 to 100.0)
+female     0           0 to 40       0.0 (0.0 to 4.2)
 all       48           0 to 99
 of rows where age = old
 discrete Laplace noise of scale 1, epsilon 1 (add-remove)
 """
 TABLE = """\
-sex \\ outcome  good  bad  all
-male             10   20   30
-female           30    4   34
-all              40   24   64
+sex \\ outcome         good          bad          all
+male           10 (15.6 %)  20 (31.2 %)  30 (46.9 %)
+female         30 (46.9 %)    4 (6.2 %)  34 (53.1 %)
+all            40 (62.5 %)  24 (37.5 %)           64
 95 %, noise only: each cell ± 3, each row ± 4, each column ± 4, all ± 5
 discrete Laplace noise of scale 1, epsilon 1 (add-remove)
 """

@@ -21,6 +21,7 @@ from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import parse
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
+from smc.errors import InputError
 from smc.local import run_local
 from tests.support.questions import SCHEMA, Known, Row, asked, counts, known_noise, state_of
 
@@ -56,6 +57,14 @@ def by_group(
     return [(cell, answer([row for row in found if cell.items() <= row.items()])) for cell in groups]
 
 
+def pearson(rows: list[Row]) -> float | None:
+    """The correlation of visits, where they are known, and a bad outcome; None if one does not vary."""
+    pairs = [(float(row["visits"]), float(row["outcome"] == "bad")) for row in rows if row["visits"] != "?"]
+    if len(set(pairs)) < 2 or any(len(set(column)) < 2 for column in zip(*pairs, strict=True)):
+        return None
+    return statistics.correlation(*zip(*pairs, strict=True))
+
+
 def told(document: dict[str, Any], key: str = "value") -> list[tuple[Row, Any]]:
     return [(one["cell"], one[key]) for one in document["numbers"]]
 
@@ -85,6 +94,13 @@ def test_exact_answers_are_those_of_counting(
     ):
         assert cell == other
         assert deviation == expected if expected is None else deviation == pytest.approx(expected, abs=1e-9)
+    together = by_group(rows, where, by, pearson)
+    for (cell, value), (other, expected) in zip(
+        told(answer("correlation", numeric=("visits", "outcome"), **groups)), together, strict=True
+    ):
+        assert cell == other
+        assert (value is None) == (expected is None)
+        assert value is None or value == pytest.approx(expected, abs=1e-9)
     columns = by or ("age",)
     table = answer("table", by=columns)
     assert told(table) == by_group(rows, where, columns, len)
@@ -141,6 +157,7 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
         ("sum", {"column": "visits", "by": ("sex",)}),
         ("mean", {"column": "visits"}),
         ("deviation", {"column": "visits"}),
+        ("correlation", {"numeric": ("outcome", "visits")}),
         ("naive-bayes", {}),
         ("marginals", {"ways": 3}),
     ]
@@ -175,6 +192,7 @@ SUMS: list[tuple[str, dict[str, Any]]] = [
     ("sum", {"column": "visits", "by": ("age", "sex")}),
     ("sum", {"column": "visits", "where": "visits in [2, 3.5]"}),
     ("deviation", {"column": "visits"}),
+    ("correlation", {"numeric": ("visits", "outcome"), "where": "sex = male"}),
     ("mean", {"column": "visits"}),
     ("mean", {"column": "visits", "by": ("sex",), "where": "age != old"}),
     ("naive-bayes", {}),
@@ -251,6 +269,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "mean": {"column": "visits", "by": ("sex",)},
     "choose": {"column": "visits", "prices": "1,2,3.5", "by": ("sex",)},
     "deviation": {"column": "visits", "by": ("sex",)},
+    "correlation": {"numeric": ("visits", "outcome"), "by": ("sex",)},
     "median": {"column": "visits", "by": ("sex",)},
     "top": {"column": "age", "first": 2},
     "naive-bayes": {"delta": 1e-6},
@@ -314,3 +333,17 @@ def test_what_is_said_of_a_question(name: str) -> None:
         assert (picture is not None) == task.draws
         names = [file.name for file in type(task).files()]
         assert (f"{task.noun}.svg" in names) == task.draws
+
+
+def test_percentages_within_a_column_add_up_to_100_there() -> None:
+    task = asked("table", by=("sex", "age"), within=("sex",), exact=True)
+    document = task.document([10, 20, 30, 4, 0, 0])
+    found = {(one["cell"]["sex"], one["cell"]["age"]): one["percent"] for one in document["numbers"]}
+    assert document["within"] == ["sex"]
+    assert found["male", "middle"] == pytest.approx(100 * 20 / 60, abs=1e-5)
+    assert found["female", "young"] == 100
+    margins = {next(iter(one["cell"].values())): one["percent"] for one in document["margins"]}
+    assert margins["male"] == pytest.approx(100 * 60 / 64, abs=1e-5)  # of all
+    assert "percentages of the rows of each sex" in task.text(document, 0)
+    with pytest.raises(InputError, match="within: 'outcome' is none of the columns of by"):
+        asked("table", by=("sex", "age"), within=("outcome",))
