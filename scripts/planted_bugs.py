@@ -696,7 +696,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("[self.reports * exact(self.epsilon)]", "[exact(self.epsilon)]"),
             ("charged.spent > max(total, account.spent)", "account.spent > total"),
-            ("(entry.plan, entry.value) == (new.plan, new.value)", "entry.plan == new.plan"),
+            ("counted.get((new.plan, new.value))", "counted.get((new.plan, new.value), *entries[:1])"),
             ("hmac.new(device.key, ", "hmac.new(bytes(32), "),
             ("fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
             ("return math.floor(value * 10**DIGITS)", "return math.ceil(value * 10**DIGITS)"),

@@ -103,6 +103,8 @@ def load(key_file: Path, device: Device) -> Account:
         raise InputError(f"{path}: is the account of another key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
         raise InputError(f"{path}: is no account: an entry has no bound")
+    if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
+        raise InputError(f"{path}: is no account: a value has two entries")
     return account
 
 
@@ -126,7 +128,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
             lasting=_finite(mechanism.lasting) if plan.memoise else None,
             reports=1,
         )
-        charged = Account(device=account.device, entries=tuple(_added(account.entries, entry)))
+        charged = Account(device=account.device, entries=_added(account.entries, entry))
         total = device.total or Fraction(0)
         if charged.spent > max(total, account.spent):
             asks, left = charged.spent - account.spent, total - account.spent
@@ -165,15 +167,12 @@ def text(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _added(entries: tuple[Entry, ...], new: Entry) -> Iterator[Entry]:
-    """Yield the entries, one report more in that of this value, or with a new one."""
-    for entry in entries:
-        if (entry.plan, entry.value) == (new.plan, new.value):
-            yield entry.model_copy(update={"reports": entry.reports + 1})
-        else:
-            yield entry
-    if all((entry.plan, entry.value) != (new.plan, new.value) for entry in entries):
-        yield new
+def _added(entries: tuple[Entry, ...], new: Entry) -> tuple[Entry, ...]:
+    """Return the entries, one report more in that of this value, or with a new one."""
+    counted = {(entry.plan, entry.value): entry for entry in entries}
+    before = counted.get((new.plan, new.value))
+    counted[new.plan, new.value] = new if before is None else before.model_copy(update={"reports": before.reports + 1})
+    return tuple(counted.values())
 
 
 @contextmanager

@@ -158,7 +158,13 @@ def test_an_account_names_no_value_and_is_its_keys(place: Path) -> None:
         (
             '{"device": "%s", "entries": '
             '[{"plan": "p", "question": "q", "reports": 1, "epsilon": null, "lasting": null}]}',
-            "is no account",
+            "an entry has no bound",
+        ),
+        (
+            '{"device": "%s", "entries": ['
+            '{"plan": "p", "question": "q", "reports": 1, "epsilon": 1, "lasting": 1}, '
+            '{"plan": "p", "question": "q", "reports": 2, "epsilon": 1, "lasting": 1}]}',
+            "a value has two entries",
         ),
     ],
 )
@@ -178,7 +184,7 @@ def test_two_programs_do_not_spend_at_once(place: Path) -> None:
     made = holder(2.0)
     before = account.place(KEY).read_bytes()
     with KEY.open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        fcntl.flock(held, fcntl.LOCK_SH)  # held by two, it would be no lock
         with pytest.raises(InputError, match="another program is answering"):
             account.charge(KEY, made, *planned(TOWN), "Padua")
     assert account.place(KEY).read_bytes() == before
