@@ -186,6 +186,12 @@ def create_private(path: Path, data: bytes) -> None:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
+def ensure_absent(path: Path) -> None:
+    """Raise the `InputError` of `create_private` if there is such a file already."""
+    if os.path.lexists(path):
+        raise InputError(f"cannot write {path}: {_reason(FileExistsError())}")
+
+
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
     """Give a stream whose bytes replace the file at `path` in one step: readers see the old file or the new one.

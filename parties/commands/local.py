@@ -28,14 +28,36 @@ def group() -> None:
     """Answer with noise made at the source, and decode what many answered; no network, no second party."""
 
 
-@group.command("key", epilog="Example:  smc local key --out device.key")
+@group.command("key", epilog="Example:  smc local key --total 3 --out device.key")
 @click.option("--out", type=FILE, required=True, help="The new key.")
-def key_command(out: Path) -> None:
+@click.option(
+    "--total", type=float, metavar="EPSILON", help="What all answers of the person may spend: an account is kept."
+)
+def key_command(out: Path, total: float | None) -> None:
     """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
-    from parties.alone.local import device
+    from parties.alone.local import account, device
 
-    device.create(out)
-    console.err.print(f"written: {out}")
+    if total is not None:
+        files.ensure_absent(account.place(out))
+    holder = device.create(out, total)
+    if total is not None:
+        account.create(out, holder)
+    console.err.print(f"written: {out}" + ("" if total is None else f" and {account.place(out)}"))
+
+
+@group.command("spent", epilog="Example:  smc local spent --key device.key")
+@click.option("--key", "key_file", type=FILE, required=True, help="The device's key, made with --total.")
+@json_option
+def spent_command(key_file: Path, as_json: bool) -> None:
+    """What a person's answers have spent of the total, and what is left."""
+    from parties.alone.local import account, device
+
+    holder = device.load(key_file)
+    document = account.document(account.load(key_file, holder), holder)
+    if as_json:
+        console.print_json(document)
+    else:
+        console.out.print(account.text(document), end="")
 
 
 @group.command("report", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
@@ -58,7 +80,8 @@ def report_command(
     out: Path | None,
 ) -> None:
     """Randomise an answer on the device that has it."""
-    from parties.alone.local import device, reports
+    from parties.alone.local import account, device, reports
+    from parties.alone.local.answers import same
     from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
@@ -68,10 +91,18 @@ def report_command(
         raise InputError("--column is missing: which column of --data has the answers?")
     if plan.memoise and key_file is None:
         raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
-    files.check_outputs({"--out": out}, [plan_file, key_file, *([] if data is None else paths(data))])
-    key = device.load(key_file) if plan.memoise and key_file is not None else None
+    accounts = [] if key_file is None else [account.place(key_file)]
+    files.check_outputs({"--out": out}, [plan_file, key_file, *accounts, *([] if data is None else paths(data))])
+    holder = None if key_file is None else device.load(key_file)
+    key = holder.key if plan.memoise and holder is not None else None
+    if holder is not None and holder.total is not None and data is not None:
+        raise InputError(f"{key_file}: a key with a total is one person's: it answers --value; try --data with another")
     if data is None or column is None:
-        batches = iter([_one(plan, mechanism, value or "", key)])
+        answered = _one(plan, mechanism, value or "", key)
+        if key_file is not None and holder is not None and holder.total is not None:  # before anything leaves
+            charged = account.charge(key_file, holder, plan, mechanism, same(mechanism, value or ""))
+            console.err.print(account.text(account.document(charged, holder)).splitlines()[0])
+        batches = iter([answered])
     else:
         batches = _many(plan, mechanism, data, table, column, person, key)
     if out is None:

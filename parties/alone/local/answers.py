@@ -34,6 +34,11 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
     return mechanism.report(np.array([_number(value) for value in values]), coins)
 
 
+def same(mechanism: Mechanism, value: str) -> str:
+    """Return a text that two values share if they are one to the mechanism: numbers that are equal, texts alike."""
+    return repr(_number(value) + 0.0) if mechanism.about == "numbers" else value
+
+
 def people(persons: Sequence[Any]) -> Any:
     """Return numbers of persons from what names them, uint64[rows]."""
     return digests_of([str(person) for person in persons])

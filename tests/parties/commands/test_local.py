@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from parties import cli
+from smc.errors import InputError
 from tests.support import chance
 
 TOWNS = ("Padua", "Trent", "Verona")
@@ -149,3 +150,79 @@ def test_wrong_inputs_get_one_line(
     assert len(told.splitlines()) == 1
     assert not out
     assert Path("device.key").read_bytes() == before
+
+
+def test_a_total_for_all_answers(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, told = smc(capsys, "key", "--total", "5", "--out", "one.key")
+    assert (code, told) == (0, "written: one.key and one.key.account\n")
+    words = ("report", "--plan", "direct.toml", "--key", "one.key", "--value")
+    first, again = smc(capsys, *words, "Padua"), smc(capsys, *words, "Padua")
+    assert first == again
+    assert first[2] == "epsilon: 2 of 5 spent, 3 left\n"
+    assert smc(capsys, "report", "--plan", "mean.toml", "--key", "one.key", "--value", "40")[0] == 0
+    code, out, _ = smc(capsys, "spent", "--key", "one.key", "--json")
+    shown = json.loads(out)
+    assert (code, shown["spent"], shown["left"]) == (0, 4.0, 1.0)
+    assert [row["question"] for row in shown["questions"]] == ["home <town>", "age"]
+    code, out, _ = smc(capsys, "spent", "--key", "one.key")
+    assert out == (
+        "epsilon: 4 of 5 spent, 1 left\n"
+        "home <town>: 2, reports: 2, different values: 1\nage: 2, reports: 1, each drawn afresh\n"
+    )
+    before = Path("one.key.account").read_bytes()
+    for refused, message in (
+        ((*words, "Trent"), "would spend epsilon 2, and 1 of 5 is left"),
+        ((*words, "Rome"), "none of the plan's values"),
+        (("report", "--plan", "mean.toml", "--key", "one.key", "--value", "40"), "the plan allows 1 reports"),
+        (
+            ("report", "--plan", "direct.toml", "--key", "one.key", "--data", "rows.csv", "--column", "town"),
+            "a key with a total is one person's",
+        ),
+        ((*words, "Padua", "--out", "one.key.account"), "would be overwritten"),
+        (("key", "--total", "0", "--out", "two.key"), "--total must be a number above 0"),
+        (("key", "--total", "nan", "--out", "two.key"), "--total must be a number above 0"),
+        (("spent", "--key", "device.key"), "the key has no total"),
+    ):
+        code, out, told = smc(capsys, *refused)
+        assert (code, out, len(told.splitlines())) == (2, "", 1)
+        assert message in told
+    assert Path("one.key.account").read_bytes() == before
+    assert not Path("two.key").exists()
+
+
+def test_a_charge_is_written_before_its_answer(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends the program after the charge, the answer is counted; and what cannot be charged is not told."""
+    assert smc(capsys, "key", "--total", "5", "--out", "one.key")[0] == 0
+    words = ("report", "--plan", "direct.toml", "--key", "one.key", "--value", "Padua")
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("parties.commands.local.click.echo", crash)
+        assert smc(capsys, *words)[:2] != (0, "")
+    assert json.loads(smc(capsys, "spent", "--key", "one.key", "--json")[1])["spent"] == 2.0
+    before = Path("one.key.account").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise InputError("cannot write: no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("parties.alone.local.account.files.write_bytes", full)
+        code, out, told = smc(capsys, *words[:-1], "Trent")
+    assert (code, out) == (2, "")
+    assert "no space left" in told
+    assert Path("one.key.account").read_bytes() == before
+
+
+def test_a_key_without_its_account_is_not_left(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("two.key.account").write_text("of before")
+    code, _, told = smc(capsys, "key", "--total", "5", "--out", "two.key")
+    assert code == 2
+    assert "two.key.account" in told
+    assert not Path("two.key").exists()
+    assert Path("two.key.account").read_text() == "of before"

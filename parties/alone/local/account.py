@@ -1,0 +1,215 @@
+"""What a person's answers have spent of a total epsilon: an account beside the device's key.
+
+A person who answers many questions, or one question about values that change, gives away the sum. n reports on one
+value cost min(n epsilon, lasting): where the answer lasts as it stands, the first costs all and the others are its
+copies, from which nothing is learnt. Nor do n RAPPOR reports share more than n epsilon, though they share one lasting
+answer: for evidence t on a bit they tell g(t) = 2 atanh((1 - f) tanh(t / 2)) of the true one, which is odd and concave
+from 0 up, so g(t1 + t2) <= g(t1) + g(t2). Answers to different questions and on different values share no coin: costs
+add up, as exact decimals.
+
+A charge is on the disk before its answer leaves the device, so whatever ends the program in between, the account says
+rather too much. It names values by HMAC-SHA256 under the device's key, and is for its owner only. That a report is not
+sent says only that its value is new, which another report would show, too.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from parties.alone.local.device import Device
+from parties.alone.local.mechanism import Mechanism
+from parties.alone.local.plan import LocalPlan
+from parties.base import files
+from parties.base.settings import Count, Finite, Settings, explained
+from parties.base.text import printable
+from smc.errors import InputError
+
+DIGITS = 6  # of an epsilon, behind the point, for people: what is spent is rounded up and what is left down
+
+
+class Entry(Settings):
+    """What was told on one value, or on all values if each report is drawn afresh."""
+
+    plan: str
+    question: str
+    value: str | None = None  # its mark; None: drawn afresh
+    epsilon: Annotated[Finite, Field(ge=0)] | None  # of a report; None: it has no bound
+    lasting: Annotated[Finite, Field(ge=0)] | None  # of all reports; None: they have no bound
+    reports: Count
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon of these reports, as an exact decimal."""
+        bounds = [] if self.lasting is None else [exact(self.lasting)]
+        return min([*bounds, *([] if self.epsilon is None else [self.reports * exact(self.epsilon)])])
+
+
+class Account(Settings):
+    """All that a device's person has told."""
+
+    device: str
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum over all answers."""
+        return sum((entry.spent for entry in self.entries), Fraction(0))
+
+
+def exact(value: float) -> Fraction:
+    """Return the number that its shortest decimal text says."""
+    return Fraction(repr(value))
+
+
+def place(key_file: Path) -> Path:
+    """Return where the account of a key is."""
+    return key_file.with_name(key_file.name + ".account")
+
+
+def create(key_file: Path, device: Device) -> None:
+    """Write an account of which nothing is spent, or remove the new key: `InputError` if there is an account."""
+    try:
+        files.create_private(place(key_file), _text(Account(device=_mark(device, "device"))))
+    except BaseException:
+        key_file.unlink(missing_ok=True)
+        raise
+
+
+def load(key_file: Path, device: Device) -> Account:
+    """Return the account of a key. `InputError` if it is missing, damaged, of another key, or others may read it."""
+    path = place(key_file)
+    if device.total is None:
+        raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
+    if not path.exists():
+        raise InputError(f"{path}: is missing, and what was spent is not known: restore it beside its key")
+    files.ensure_private(path)
+    try:
+        account = Account.model_validate_json(json.dumps(files.read_json(path)))
+    except ValidationError as error:
+        raise InputError(f"{path}: is no account: {explained(error, Account)}") from None
+    if account.device != _mark(device, "device"):
+        raise InputError(f"{path}: is the account of another key")
+    if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
+        raise InputError(f"{path}: is no account: an entry has no bound")
+    if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
+        raise InputError(f"{path}: is no account: a value has two entries")
+    return account
+
+
+def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism, value: str) -> Account:
+    """Charge a report on `value`, as text, and return the account as it then is on the disk.
+
+    `InputError`, and nothing is charged, if the total would be exceeded, if the plan allows no further report, or if
+    another program is charging.
+    """
+    with _alone(key_file):
+        account = load(key_file, device)
+        digest = plan.digest()
+        before = sum(entry.reports for entry in account.entries if entry.plan == digest)
+        if plan.reports is not None and before >= plan.reports:
+            raise InputError(f"{plan.question!r}: the plan allows {plan.reports} reports of a device, and all are sent")
+        entry = Entry(
+            plan=digest,
+            question=plan.question,
+            value=_mark(device, f"value\0{digest}\0{value}") if plan.memoise else None,
+            epsilon=_finite(mechanism.epsilon),
+            lasting=_finite(mechanism.lasting) if plan.memoise else None,
+            reports=1,
+        )
+        charged = Account(device=account.device, entries=_added(account.entries, entry))
+        total = device.total or Fraction(0)
+        if charged.spent > max(total, account.spent):
+            asks, left = charged.spent - account.spent, total - account.spent
+            raise InputError(
+                f"{plan.question!r}: the answer would spend epsilon {_up(asks):.15g}, and {_down(left):.15g} of "
+                f"{float(total):.15g} is left: nothing is told"
+            )
+        files.write_bytes(place(key_file), _text(charged), private=True)
+        _settle(key_file.parent)
+    return charged
+
+
+def document(account: Account, device: Device) -> dict[str, Any]:
+    """Return what is spent and left, and on which questions."""
+    total = device.total or Fraction(0)
+    rows: dict[str, dict[str, Any]] = {}
+    for plan in dict.fromkeys(entry.plan for entry in account.entries):
+        entries = [entry for entry in account.entries if entry.plan == plan]
+        rows[plan] = {
+            "question": entries[0].question,
+            "plan": plan,
+            "values": None if entries[0].value is None else len(entries),
+            "reports": sum(entry.reports for entry in entries),
+            "spent": _up(sum((entry.spent for entry in entries), Fraction(0))),
+        }
+    left = _down(total - account.spent)
+    return {"total": float(total), "spent": _up(account.spent), "left": left, "questions": list(rows.values())}
+
+
+def text(report: dict[str, Any]) -> str:
+    """Return the document for a terminal."""
+    lines = [f"epsilon: {report['spent']:.15g} of {report['total']:.15g} spent, {report['left']:.15g} left"]
+    for row in report["questions"]:
+        about = "each drawn afresh" if row["values"] is None else f"different values: {row['values']}"
+        lines.append(f"{printable(row['question'])}: {row['spent']:.15g}, reports: {row['reports']}, {about}")
+    return "\n".join(lines) + "\n"
+
+
+def _added(entries: tuple[Entry, ...], new: Entry) -> tuple[Entry, ...]:
+    """Return the entries, one report more in that of this value, or with a new one."""
+    counted = {(entry.plan, entry.value): entry for entry in entries}
+    before = counted.get((new.plan, new.value))
+    counted[new.plan, new.value] = new if before is None else before.model_copy(update={"reports": before.reports + 1})
+    return tuple(counted.values())
+
+
+@contextmanager
+def _alone(key_file: Path) -> Iterator[None]:
+    """Hold the key, so that no two programs spend what is left at once."""
+    with key_file.open("rb") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{key_file}: another program is answering with it; try again") from None
+        yield
+
+
+def _settle(folder: Path) -> None:
+    """Have the disk know the new name of a file, so that no power cut brings the old account back."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _mark(device: Device, content: str) -> str:
+    return hmac.new(device.key, f"smc local account\0{content}".encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def _text(account: Account) -> bytes:
+    return (json.dumps(account.model_dump(), ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _up(value: Fraction) -> float:
+    return math.ceil(value * 10**DIGITS) / 10**DIGITS
+
+
+def _down(value: Fraction) -> float:
+    return math.floor(value * 10**DIGITS) / 10**DIGITS
