@@ -110,6 +110,8 @@ MEANS = {  # what leaving a setting as it is means for people
     "max_length": "Sets of at most four values are looked at.",
     "measure": "Columns are compared by mutual information, which suits any number of classes.",
     "method": "The way that suits most tables.",
+    "utility": "Candidates are judged by the values of one column, with scores or prices.",
+    "within": "Percentages are of all rows.",
     "scores": "Candidates are judged by prices instead: say one or the other.",
     "prices": "Candidates are judged by scores instead: say one or the other.",
     "min_child_weight": "No leaf speaks of fewer than five rows, or of two classes than twenty.",

@@ -28,6 +28,7 @@ from parties.jobs.release.top import ChoiceSettings
 from parties.jobs.release.utility import parsed
 from parties.jobs.release.values import MAX_UNITS, Values, decimal, read
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -42,6 +43,7 @@ Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 class ChooseSettings(ChoiceSettings):
     """`smc release choose`."""
 
+    column: Name | None = public(None, "Column", "The column whose values are judged", column=True, unless="utility")
     scores: Text | None = public(
         None,
         "Scores",

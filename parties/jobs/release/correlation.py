@@ -11,9 +11,9 @@ y = v - 1/2, they add up to
 
 and likewise for y; then r = (sum x y - sum x sum y / T) / sqrt((sum x^2 - (sum x)^2 / T) (sum y^2 - (sum y)^2 / T)).
 
-**The interval.** Each of the six is a sum of noisy numbers with known factors of one size, so its reach is that of a sum
-of so many noises, at a sixth of 5 % each. The least and the greatest r for six numbers within these reaches, each term
-by itself (interval arithmetic), are told: nothing is approximated, and the interval is longer than it need be.
+**The interval.** Each of the six is a sum of noisy numbers with known factors of one size, so its reach is that of a
+sum of so many noises, at a sixth of 5 % each. The least and the greatest r for six numbers within these reaches, each
+term by itself (interval arithmetic), are told: nothing is approximated, and the interval is longer than it need be.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ PUBLIC = {
     "release sum": noisy(BY, column="hours"),
     "release mean": noisy(BY, column="hours"),
     "release deviation": noisy(BY, column="hours"),
-    "release correlation": noisy(BY, numeric=["hours", "wind"]),
+    "release correlation": noisy(BY, numeric=("hours", "wind")),
     "release median": noisy({**BY, "round_to": st.sampled_from([1.0, 2.0])}, column="hours"),
     "release choose": noisy(BY, column="hours", prices="0.5, 3, 4"),
     "release top": noisy(

@@ -24,7 +24,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release sum": {"table": "days", "column": "hours", "epsilon": 1},
     "release mean": {"table": "days", "column": "hours", "exact": True},
     "release deviation": {"table": "days", "column": "hours", "exact": True},
-    "release correlation": {"table": "days", "numeric": ["hours", "wind"], "exact": True},
+    "release correlation": {"table": "days", "numeric": ("hours", "wind"), "exact": True},
     "release median": {"table": "days", "column": "hours", "epsilon": 1},
     "release top": {"table": "days", "column": "rain", "epsilon": 1},
     "release choose": {"table": "days", "column": "hours", "prices": "1,2", "epsilon": 1},
