@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -61,3 +62,35 @@ def test_without_delta_no_rho_is_within() -> None:
 def test_all_digits_are_the_same_everywhere() -> None:
     """Two parties compare the noise that each of them computes."""
     assert str(rho_within(Fraction(1), Fraction(1, 10**6))) == "0.02435597035953837289390288713609271066959"
+
+
+def _renyi_of_sampled(rate: float, sigma: float, order: int) -> float:
+    """The Renyi loss of a Gaussian on a Poisson sample (Mironov, Talwar, Zhang 2019, section 3.3)."""
+    terms = [
+        math.log(math.comb(order, k))
+        + (order - k) * math.log1p(-rate)
+        + k * math.log(rate)
+        + (k * k - k) / 2 / sigma**2
+        for k in range(order + 1)
+    ]
+    greatest = max(terms)
+    return (greatest + math.log(math.fsum(math.exp(term - greatest) for term in terms))) / (order - 1)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "more"), [("0.1", (1.07, 1.01, 1.00)), ("1", (2.64, 1.05, 1.01)), ("8", (7.79, 1.55, 1.04))]
+)
+def test_steps_on_samples_have_more_noise_than_steps_on_all_rows(epsilon: str, more: tuple[float, ...]) -> None:
+    """docs/regression.md: the noise of a mean gradient on samples of 1, 10 and 50 % of the rows, over that on all."""
+    steps, delta = 100, Fraction(1, 10**6)
+    on_all = math.sqrt(steps / (2 * float(rho_within(Fraction(epsilon), delta))))
+    orders = [*range(2, 65), 96, 128, 256, 400, 512, 1024]
+    free = {order: float(loss_of_order(Fraction(order), delta)) for order in orders}
+    for rate, ratio in zip((0.01, 0.1, 0.5), more, strict=True):
+        low, high = 0.3, 1e4
+        for _ in range(25):
+            sigma = math.sqrt(low * high)
+            spent = min(steps * _renyi_of_sampled(rate, sigma, order) + free[order] for order in orders)
+            low, high = (sigma, high) if spent > float(epsilon) else (low, sigma)
+        assert high / rate / on_all == pytest.approx(ratio, abs=0.02)
+        assert high / rate / on_all > 0.999
