@@ -9,8 +9,7 @@ which costs a few percent. Trees with noise are drawn five times, by default and
 median, and `largest` is the most of the five.
 
 Besides, the trees of up to eight other columns of each table are counted the same way, by default, of four levels and
-with noise: the numbers of the exact trees' law are fitted to the first targets, so these say whether it holds for
-trees that it has not seen. docs/cost.md shows the rows of the first, and how many of the others are near.
+with noise. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
 """
 
 from __future__ import annotations
@@ -231,7 +230,7 @@ def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
     for column in (target, *others[:: -(-len(others) // OTHERS)]):
         places = [names.index(name) for name in (*schema.features(column), column)]
         of_column = ExactTree(Id3Settings(max_rows=task.settings.max_rows), schema, column)
-        known = {"table": name, "target": column, "fitted": column == target}
+        known = {"table": name, "target": column, "first": column == target}
         known |= {"rows": int(distinct[:, -1].sum()), "columns": len(task.domains)}
         for row in _of_target(of_column, distinct[:, [*places, -1]], column == target):
             yield known | row

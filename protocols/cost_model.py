@@ -10,8 +10,8 @@ geometric mean of the domains, under rules, and by min(0.9 v, 4.4) without, unti
 trees, R the bound on a party's rows, and r = R n^0.37 / (9.7 k v^1.34) under rules, which the rows of all children must
 keep: of n columns, the more there are, the likelier is one whose values do. Beyond, the splits of a level are 0.4 of
 those of the level before, under rules 0.26; but those of plain trees of more than two classes stay as many. These
-numbers are fitted to ten public tables (benchmarks/tree_costs.py), with the usual k and plain; for other columns of
-theirs as the target, to which they are not, the forecast is less sure, most of all where 50 columns say little.
+numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain. What is least
+sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ over the bonus of noise; that decides x / (1 + x) of the nodes, and half of thos
 A question that noise chooses is any, and has as many answers as the mean of the domains; one that is chosen for its
 gain has their geometric mean. The root of a typical tree is split, for a tree of one leaf costs next to nothing.
 
-2 % and a half are rough: of ten public tables, and of other columns of theirs as the target, nine of ten forecasts are
-within a factor of 2 at an epsilon of 1 (benchmarks/tree_costs.py).
+2 % and a half are rough, chosen by trees of public tables: four of five forecasts are within a factor of 2 there
+(benchmarks/tree_costs.py).
 """
 
 from __future__ import annotations
