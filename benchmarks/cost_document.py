@@ -132,9 +132,8 @@ def trees() -> str:
     for which, name in WHICH.items():
         cells = [name.format("by default" if which in ("default", "noise", "more noise") else "one more")]
         for first in (True, False):
-            ratios = [
-                row["typical"] / row["bytes"] for row in known if (row["which"], row["fitted"]) == (which, fitted)
-            ]
+            of = [row for row in known if (row["which"], row["first"]) == (which, first)]
+            ratios = [row["typical"] / row["bytes"] for row in of]
             cells += [str(len(ratios)), str(sum(0.5 <= ratio <= 2 for ratio in ratios))] if ratios else ["", ""]
         lines.append(_line(cells))
     lines += [

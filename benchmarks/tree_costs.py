@@ -1,6 +1,7 @@
 """Measures how near the typical forecast of an exact tree is to what trees of public tables cost, and the most it can.
 
-    python -m benchmarks.tree_costs DATA            (the tables' directory; writes benchmarks/results/tree_costs.json)
+    python -m benchmarks.tree_costs DATA     (or: make bench-trees; DATA has the tables; ten minutes, writes
+                                             benchmarks/results/tree_costs.json)
 
 Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
 `smc id3` finds by default, one a level deeper, one of four levels and the plain one are grown in the clear, and the

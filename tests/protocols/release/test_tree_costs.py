@@ -57,6 +57,18 @@ def test_without_stop_every_node_is_split() -> None:
     assert most_levels(problem((3, 3, 3, 3), stop=False, trees=2)) == [2, 6, 18, 54]
 
 
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+def test_a_tree_that_is_known_ahead_is_counted_to_the_gate(profile: Profile) -> None:
+    """Without "stop", and with columns of one width, there is no other tree: also with its own noise at each level."""
+    made = problem((3,) * 5, stop=False, max_depth=3)
+    leaf: Tree = Leaf(0)
+    for attribute in (2, 1, 0):
+        leaf = Split(attribute, (leaf,) * 3)
+    exact = forecast(lambda engine: with_forest(engine, made, (leaf,)), profile).costs[0]
+    likely = forecast(lambda engine: typical(engine, made, 10**6), profile).costs[0]
+    assert (likely.and_gates, likely.bytes_sent) == (exact.and_gates, exact.bytes_sent)
+
+
 def test_one_wide_column_makes_not_every_level_as_wide() -> None:
     narrow, mixed, wide = (
         forecast(lambda engine, made=made: typical(engine, made, 10**6), Profile("yao")).bytes  # type: ignore[misc]
