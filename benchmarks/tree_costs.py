@@ -1,11 +1,16 @@
 """Measures how near the typical forecast of an exact tree is to what trees of public tables cost, and the most it can.
 
-    python -m benchmarks.tree_costs DATA            (the tables' directory; writes benchmarks/results/tree_costs.json)
+    python -m benchmarks.tree_costs DATA     (or: make bench-trees; DATA has the tables; ten minutes, writes
+                                             benchmarks/results/tree_costs.json)
 
 Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default, one a level deeper and the plain one are grown in the clear, and the bytes of their runs are
-counted: exactly (`cost_model.with_tree`), or of large plain trees level by level in parts, which costs a few percent.
-docs/cost.md shows the rows.
+`smc id3` finds by default, one a level deeper, one of four levels and the plain one are grown in the clear, and the
+bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain trees level by level in parts,
+which costs a few percent. Trees with noise are drawn five times, by default and of four levels; their bytes are the
+median, and `largest` is the most of the five.
+
+Besides, the trees of up to eight other columns of each table are counted the same way, by default, of four levels and
+with noise. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from parties.bench.json_rows import json_rows
 from parties.cli import run
 from parties.jobs.inputs import Inputs
 from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.party_file import load as load_party
 from parties.sources.opening import open_table
@@ -46,6 +52,8 @@ PROFILES = (Profile("mixed"), Profile("lean", "ferret", form="depth"))
 Row = dict[str, Any]
 HOSPITAL_ROWS = 20_000
 SEED = 1
+DRAWS = 5  # of noise
+OTHERS, MOST_CLASSES = 8, 30  # other columns that are targets, with so many values at most
 LARGEST = 1_500_000  # counts of entropies of a tree that is counted as a whole
 TABLES = (  # name, file under DATA, target
     ("balance-scale", "balance-scale.csv", "Class Name"),
@@ -108,21 +116,72 @@ def grown(task: ExactTree, distinct: Indices, ours: Indices) -> Tree:
             better = free & (score < best - 1e-9)
             chosen[better], best[better] = attribute, score[better]
         levels.append((chosen, majority))
-        splits = np.flatnonzero(chosen >= 0)
-        sizes = np.array(problem.domains, dtype=np.int64)[chosen[splits]]
-        first = np.full(nodes, -1)
-        first[splits] = np.cumsum(sizes) - sizes
-        kept = first[place] >= 0
-        rows, labels, numbers, ours, place = (a[kept] for a in (rows, labels, numbers, ours, place))
-        place = first[place] + rows[np.arange(len(rows)), chosen[place]]
-        used[splits, chosen[splits]] = True
-        used, inherited = np.repeat(used[splits], sizes, axis=0), np.repeat(majority[splits], sizes)
+        parents, first, used = _children(problem.domains, chosen, used)
+        rows, labels, numbers, ours, place = _below(chosen, first, place, rows, labels, numbers, ours)
+        inherited = majority[parents]
+    return _tree(problem.domains, levels)
+
+
+def grown_with_noise(task: PrivateTree, distinct: Indices, chance: np.random.Generator) -> Tree:
+    """Return one tree with noise, from the rows of both parties in the clear, as `protocols.release.tree` grows it.
+
+    The classes of leaves are all 0: their bytes are the same. The generator is numpy's: nothing is released.
+    """
+    problem, classes = task.problem, task.classes
+    assert problem.quality == "max"
+    assert problem.stop
+    rows, labels, numbers = distinct[:, :-2], distinct[:, -2], distinct[:, -1]
+    place = np.zeros(len(rows), dtype=np.int64)
+    used = np.zeros((1, len(problem.domains)), dtype=bool)
+    levels: list[Indices] = []
+    while len(used):
+        nodes = len(used)
+        chosen = np.full(nodes, -1)
+        if len(levels) < problem.levels:
+            score = np.zeros((nodes, len(problem.domains) + 1))
+            for attribute, size in enumerate(problem.domains):
+                table = _counted(numbers, (nodes, size, classes), place, rows[:, attribute], labels)
+                score[:, attribute] = table.max(axis=2).sum(axis=1)
+            score[:, -1] = _counted(numbers, (nodes, classes), place, labels).max(axis=1) + problem.bonus
+            scale = problem.measure.sensitivity * problem.moved / float(problem.level_epsilon)
+            score += chance.geometric(-np.expm1(-1 / scale), score.shape)
+            score[:, :-1][used] = -np.inf
+            chosen = score.argmax(axis=1)
+            chosen[chosen == len(problem.domains)] = -1
+        levels.append(chosen)
+        _, first, used = _children(problem.domains, chosen, used)
+        rows, labels, numbers, place = _below(chosen, first, place, rows, labels, numbers)
+    return _tree(problem.domains, [(chosen, np.zeros_like(chosen)) for chosen in levels])
+
+
+def _children(domains: tuple[int, ...], chosen: Indices, used: Any) -> tuple[Indices, Indices, Any]:
+    """Return the nodes that are split, of each node its first child, and what the children's ways have asked."""
+    splits = np.flatnonzero(chosen >= 0)
+    sizes = np.array(domains, dtype=np.int64)[chosen[splits]]
+    first = np.full(len(chosen), -1)
+    first[splits] = np.cumsum(sizes) - sizes
+    used = used.copy()
+    used[splits, chosen[splits]] = True
+    return np.repeat(splits, sizes), first, np.repeat(used[splits], sizes, axis=0)
+
+
+def _below(chosen: Indices, first: Indices, place: Indices, rows: Indices, *columns: Indices) -> Iterator[Indices]:
+    """Yield the rows of nodes that are split, columns of them, and last the places of their nodes a level below."""
+    kept = first[place] >= 0
+    rows, before = rows[kept], place[kept]
+    yield rows
+    yield from (column[kept] for column in columns)
+    yield first[before] + rows[np.arange(len(rows)), chosen[before]]
+
+
+def _tree(domains: tuple[int, ...], levels: list[tuple[Indices, Indices]]) -> Tree:
+    """Return the tree of which each level's nodes ask these attributes, -1 of leaves, and have these classes."""
     trees: list[Tree] = []
-    for chosen, majority in reversed(levels):
+    for chosen, labels in reversed(levels):
         children = iter(trees)
         trees = [
-            Leaf(int(label)) if a < 0 else Split(int(a), tuple(next(children) for _ in range(problem.domains[a])))
-            for a, label in zip(chosen, majority, strict=True)
+            Leaf(int(label)) if a < 0 else Split(int(a), tuple(next(children) for _ in range(domains[a])))
+            for a, label in zip(chosen, labels, strict=True)
         ]
     return trees[0]
 
@@ -164,30 +223,59 @@ def attributes_left(domains: tuple[int, ...], tree: Tree) -> Iterator[tuple[int,
 
 
 def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
-    """Yield what a table's tree costs and what was forecast: at the default depth, and one level deeper."""
+    """Yield what a table's trees cost and what was forecast, of its target and of other columns."""
     with tempfile.TemporaryDirectory() as place:
         task, distinct = prepared(raw, target, Path(place))
+    schema, names = task.schema, [*task.schema.features(target), target]
+    others = [column for column in names[:-1] if len(schema.attributes[column]) <= MOST_CLASSES]
+    for column in (target, *others[:: -(-len(others) // OTHERS)]):
+        places = [names.index(name) for name in (*schema.features(column), column)]
+        of_column = ExactTree(Id3Settings(max_rows=task.settings.max_rows), schema, column)
+        known = {"table": name, "target": column, "first": column == target}
+        known |= {"rows": int(distinct[:, -1].sum()), "columns": len(task.domains)}
+        for row in _of_target(of_column, distinct[:, [*places, -1]], column == target):
+            yield known | row
+
+
+def _of_target(task: ExactTree, distinct: Indices, first: bool) -> Iterator[Row]:
+    """Yield the rows of one target, of another than the `first` fewer."""
     ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
     depth = task.settings.max_depth
     assert depth is not None
-    asked = {"default": {}, "a level more": {"max_depth": depth + 1}, "plain": {"plain": True}}
+    asked = {"default": {}, "a level more": {"max_depth": depth + 1}, "four levels": {"max_depth": 4}, "plain": {}}
     for which, changed in asked.items():
-        settings = task.settings if which != "plain" else Id3Settings(max_rows=task.settings.max_rows)
-        deeper = ExactTree(settings.model_copy(update=changed), task.schema, target)
+        if not first and which in ("a level more", "plain"):
+            continue
+        settings = task.settings if which != "plain" else Id3Settings(max_rows=task.settings.max_rows, plain=True)
+        deeper = ExactTree(settings.model_copy(update=changed), task.schema, task.target)
         tree = grown(deeper, distinct, ours)
-        for profile in PROFILES:
-            yield {
-                "table": name,
-                "rows": int(distinct[:, -1].sum()),
-                "columns": len(task.domains),
-                "which": which,
-                "max_depth": deeper.settings.max_depth,
-                "leaves": sum(isinstance(node, Leaf) for node, _ in walk(tree)),
-                "profile": str(profile),
-                "bytes": bytes_of(deeper, tree, profile),
-                "typical": forecast(deeper.program(Inputs()), profile).bytes,
-                "most": deeper.most(profile),
-            }
+        for profile in PROFILES if first else PROFILES[:1]:
+            cost = bytes_of(deeper, tree, profile)
+            yield _row(which, deeper, profile, [tree], [cost])
+    noisy = {"noise": {}, "noise, four levels": {"max_depth": 4}, "more noise": {"epsilon": 0.1}}
+    for which, changed in noisy.items():
+        private = PrivateTree(
+            Id3Settings(max_rows=task.settings.max_rows, **{"epsilon": 1.0, **changed}), task.schema, task.target
+        )
+        trees = [grown_with_noise(private, distinct, np.random.default_rng(seed)) for seed in range(DRAWS)]
+        for profile in PROFILES if first else PROFILES[:1]:
+            costs = [forecast(private.with_result((tree,)), profile).bytes for tree in trees]
+            yield _row(which, private, profile, trees, costs)
+
+
+def _row(which: str, task: ExactTree | PrivateTree, profile: Profile, trees: list[Tree], costs: list[int]) -> Row:
+    """Return what trees have cost, the median of them, beside what was forecast."""
+    leaves = sorted(sum(isinstance(node, Leaf) for node, _ in walk(tree)) for tree in trees)
+    return {
+        "which": which,
+        "max_depth": task.settings.max_depth,
+        "leaves": leaves[len(leaves) // 2],
+        "profile": str(profile),
+        "bytes": sorted(costs)[len(costs) // 2],
+        "largest": max(costs),
+        "typical": forecast(task.program(Inputs()), profile).bytes,
+        "most": task.most(profile),
+    }
 
 
 def main() -> None:

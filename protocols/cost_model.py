@@ -5,11 +5,13 @@ problems have, and `most_bytes` bounds every run by the largest conversation tha
 depth d as the d attributes with most values make, of which as many are split as there can be nodes with enough rows,
 and at each of them all attributes but the d with fewest values.
 
-A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows by g = min(0.9 v, 4.4) a level, v the
-geometric mean of the domains, until there is no room: r = R / 30 for plain trees, R the bound on a party's rows, and
-r = R / (4.5 k v^1.4) under rules, which the rows of all children must keep. Beyond, the splits of a level are 0.4 of
-those of the level before; but those of plain trees of more than two classes stay as many. The five numbers are fitted
-to ten public tables (benchmarks/tree_costs.py), with the usual k and plain.
+A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows by g = min(0.93 v, 5.4) a level, v the
+geometric mean of the domains, under rules, and by min(0.9 v, 4.4) without, until there is no room: r = R / 30 for plain
+trees, R the bound on a party's rows, and r = R n^0.37 / (9.7 k v^1.34) under rules, which the rows of all children must
+keep: of n columns, the more there are, the likelier is one whose values do. Beyond, the splits of a level are 0.4 of
+those of the level before, under rules 0.26; but those of plain trees of more than two classes stay as many. These
+numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain. What is least
+sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
 """
 
 from __future__ import annotations
@@ -31,9 +33,10 @@ from smc.counting import Answers, CountingEngine, forecast
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
-GROWTH, MOST_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
-PLAIN_ROOM, RULED_ROOM, RULED_POWER = 30.0, 4.5, 1.4  # see the module's first lines
-FALL = 0.4  # of the splits of a level, in the next, once there is no room
+PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
+RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same under rules
+PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
+PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
 BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
 
 
@@ -101,13 +104,17 @@ def level_in_parts(
 def typical_splits(problem: Problem) -> list[int]:
     """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
     mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
-    growth, ruled = min(GROWTH * mean, MOST_GROWTH), problem.rules.any
-    needed = RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER if ruled else PLAIN_ROOM
-    room = problem.max_rows / needed
+    if problem.rules.any:
+        growth, fall = min(RULED_GROWTH * mean, MOST_RULED_GROWTH), RULED_FALL
+        choice = max(1, len(problem.domains)) ** CHOICE_POWER
+        room = problem.max_rows * choice / (RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER)
+    else:
+        growth, fall = min(PLAIN_GROWTH * mean, MOST_PLAIN_GROWTH), PLAIN_FALL if problem.classes <= 2 else 1.0
+        room = problem.max_rows / PLAIN_ROOM
     for depth in range(_depth(problem)):
         expected = 1 / math.hypot(growth**-depth, 1 / room)
         if growth**depth > room:
-            expected *= FALL**beyond if ruled or problem.classes <= 2 else 1
+            expected *= fall**beyond
             beyond += 1
         splits.append(min(nodes, max(round(expected), int(depth == 0)), _possible(problem)))
         nodes = math.ceil(splits[-1] * mean)

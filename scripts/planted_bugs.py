@@ -12,6 +12,20 @@ QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
 
 BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
+        "protocols/release/tree_costs.py",
+        (RELEASE + "test_tree_costs.py",),
+        [
+            ("1 - (1 - (1 - none) ** (questions + 1))", "1 - (1 - (1 - none) ** questions)"),
+            ("by_noise * any_width + by_gain * usual", "(by_noise + by_gain) * max(problem.domains, default=1)"),
+            (
+                "sorted(problem.domains, reverse=True)[: problem.max_depth]",
+                "sorted(problem.domains)[: problem.max_depth]",
+            ),
+            ("total += times * _level_bytes", "total += _level_bytes"),
+            ("+ levels * problem.level_epsilon", "+ 2 * levels * problem.level_epsilon"),
+        ],
+    ),
+    (
         "parties/link/frames.py",
         ("tests/parties/link/test_frames.py",),
         [

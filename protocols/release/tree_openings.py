@@ -7,7 +7,7 @@ each leaf. That is the level of the trees themselves, and nothing else; for a ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from protocols.counts import NoRows
 from protocols.edges import remaining
@@ -16,12 +16,10 @@ from protocols.release.tree import private_tree
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.counting import Answers, CountingEngine
-from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
-COUNTABLE = 1 << 20  # nodes of a level: more are not counted
 
 
 @dataclass(frozen=True)
@@ -71,26 +69,6 @@ def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[s
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
     """Count the run that ends with these trees."""
     _count(engine, problem, (bits for level in levels(problem, forest) for bits in level.bits(problem)))
-
-
-def at_most(engine: CountingEngine, problem: Problem, splits: int) -> None:
-    """Count a run whose bytes none exceeds with at most so many splits a level and tree; without "stop", none at all.
-
-    Every attribute counts as if it had as many values as the one with most.
-    """
-    widest = max(problem.domains, default=1)
-    nodes, left, depth, found = problem.trees, len(problem.domains), 0, []
-    while nodes and problem.classes > 1:
-        if nodes > COUNTABLE:
-            raise InputError(f"without stop the trees can have {nodes:,} nodes a level: too many to be counted")
-        last = not left or depth == problem.max_depth
-        inner = 0 if last else min(nodes, problem.trees * splits) if problem.stop else nodes
-        chooses = not last and problem.candidates(left) > 1
-        choices = [0] * inner + [left] * (nodes - inner) if chooses else None
-        found.append(OpenedLevel(choices, [0] * (nodes - inner), left))
-        nodes, left, depth = inner * widest, left - 1, depth + 1
-    alike = replace(problem, domains=(widest,) * len(problem.domains), runs=())
-    _count(engine, alike, (bits for level in found for bits in level.bits(alike)))
 
 
 def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:

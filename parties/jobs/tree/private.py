@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from protocols.grower import Level
     from protocols.release.tree_problem import Problem
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 MOST_NODES = 1 << 20  # of a level, where every node is split
-TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
+LARGEST_COUNTED = 100_000  # counts of rows, of all levels
 
 
 class PrivateTree(SeveralTrees):
@@ -175,25 +175,43 @@ class PrivateTree(SeveralTrees):
 
     @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: rows bound nothing, for a node without any may be split too."""
-        from protocols.release import tree_openings
+        """See `Kind.program`: for typical trees."""
+        from protocols.release import tree_costs
 
-        return lambda engine: tree_openings.at_most(engine, self.problem, TYPICAL_SPLITS)
+        return lambda engine: tree_costs.typical(engine, self.problem, self._part)
 
     @property
     @override
     def assumed(self) -> str:
-        return f"a tree of at most {TYPICAL_SPLITS} splits a level"
+        from protocols.release import tree_costs
+
+        splits = [f"{number:,}" for _, number in tree_costs.typical_levels(self.problem) if number] or ["no"]
+        trees = "a tree" if self.problem.trees == 1 else f"{self.problem.trees} trees together"
+        return f"{trees} of {', '.join(splits)} splits, level by level"
+
+    @property
+    def _part(self) -> int:
+        """Counts of rows that a level is counted in parts of."""
+        return LARGEST_COUNTED // (1 + self.problem.max_depth)
 
     @property
     @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
-        width, depth = len(self.questions.domains), self.settings.max_depth
-        levels = width if depth is None else min(depth, width)
-        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
-        logarithms = candidates * max(self.questions.domains, default=1) * (self.classes + 1)
-        return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
+        from protocols.release import tree_costs
+
+        levels = 1 + min(self.problem.max_depth, len(self.problem.domains))
+        counts = levels * tree_costs.node_counts(self.problem, self.problem.domains)
+        return counts <= LARGEST_COUNTED and self.classes <= 200
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`."""
+        from protocols.release import tree_costs
+
+        if not self.is_countable:
+            return None
+        return tree_costs.most_bytes(self.problem, profile, self._part)
 
     @override
     def tree_file(self, state: State) -> TreeFile:

@@ -16,6 +16,7 @@ from parties.jobs import kinds
 from parties.jobs.kind import Counted, Inputs, Kind, Step
 from parties.jobs.rules.exact import ExactRules
 from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.private import PrivateTree
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
 from smc.counting import forecast
@@ -167,7 +168,7 @@ def test_an_estimate_is_what_it_says(
     except InputError as refused:  # of a table of which every cell would be hidden
         assume("nothing can be published" not in str(refused))
         raise
-    assert (most is not None) == isinstance(task, ExactTree | ExactRules)
+    assert (most is not None) == isinstance(task, ExactTree | ExactRules | PrivateTree)
     assert most is None or sum(cost.bytes_sent for cost in costs_of_run) <= most
     for own, counted in zip(costs_of_run, costs, strict=True):
         for field in FIELDS:

@@ -19,7 +19,8 @@ from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
 from protocols.release.partition_rows import Partitioned, partition_rows
 from protocols.release.tree import private_tree
-from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
+from protocols.release.tree_costs import most_bytes
+from protocols.release.tree_openings import KINDS, opened, with_forest
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf, Open, Split, Tree, cut, decided_levels, walk
 from smc.circuit import evaluate
@@ -332,12 +333,9 @@ def test_costs_are_foreseen(profile: Profile, made: Problem) -> None:
     forest, same = run_local(program)
     assert forest == same
     exact = forecast(lambda engine: with_forest(engine, made, forest), profile)
-    bound = forecast(lambda engine: at_most(engine, made, 16), profile)
     for party in (0, 1):
-        real = public(meters[party].total)
-        assert public(exact.costs[party]) == real
-        for name in ("bytes_sent", "bytes_received", "bits_opened", "and_gates"):
-            assert public(bound.costs[party])[name] >= real[name]
+        assert public(exact.costs[party]) == public(meters[party].total)
+    assert exact.bytes <= most_bytes(made, profile, 1000)
     found = opened(made, forest)
     nodes = [node for tree in forest for node, _ in walk(tree)]
     assert found[KINDS[1]] == (sum(isinstance(node, Leaf) for node in nodes) if made.classes > 1 else 0)
