@@ -114,6 +114,17 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
     return builder.build()
 
 
+def chosen_at_once(engine: Engine, problem: Problem, left: int, values: int) -> int:
+    """Return how many nodes choose in one batch if none has more attributes left, or more values of theirs together."""
+    bits = problem.candidates(left) * problem.attribute_law(left).bits
+    return max(1, engine.comfortable // max(2 * (values + 1) * problem.classes * problem.count_width, bits))
+
+
+def labelled_at_once(engine: Engine, problem: Problem) -> int:
+    """Return how many leaves get their classes in one batch."""
+    return max(1, engine.comfortable // (problem.classes * max(problem.class_law().bits, 2 * problem.count_width)))
+
+
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
     """Return the place of each node's choice among its attributes left, the most of all nodes for "stop"; int64[nodes].
 
@@ -122,9 +133,7 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
     lengths = np.array([len(left) for left in lefts])
     most = int(lengths.max())
     measure, candidates = problem.measure, problem.candidates(most)
-    bits = problem.attribute_law(most).bits
-    lines = max((sum(problem.domains[a] for a in left) + 1) * problem.classes for left in lefts)
-    size = max(1, engine.comfortable // max(2 * lines * measure.count_width, candidates * bits))
+    size = chosen_at_once(engine, problem, most, max(sum(problem.domains[a] for a in left) for left in lefts))
     indices = []
     for nodes in np.split(np.arange(len(lefts)), range(size, len(lefts), size)):
         tables = [table for node in nodes for table in _tables(problem, own, lefts[node], node)]
@@ -186,7 +195,7 @@ def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
         return np.zeros(0, dtype=np.int64)
     law, width = problem.class_law(), problem.count_width
     netlist = class_netlist(width, problem.classes, law, engine.form)
-    size = max(1, engine.comfortable // (problem.classes * max(law.bits, 2 * width)))
+    size = labelled_at_once(engine, problem)
     with engine.session.phase("classes"):
         indices = []
         for part in np.split(own, range(size, len(own), size)):

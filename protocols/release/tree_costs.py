@@ -25,7 +25,7 @@ from dataclasses import replace
 from protocols.counts import NoRows
 from protocols.grower import Level
 from protocols.release.quality import UNITS
-from protocols.release.tree import private_tree
+from protocols.release.tree import chosen_at_once, labelled_at_once, private_tree
 from protocols.release.tree_openings import OpenedLevel
 from protocols.release.tree_problem import Problem
 from protocols.tree import Open
@@ -67,7 +67,7 @@ def typical_levels(problem: Problem) -> list[tuple[int, int]]:
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with typical trees, each level in parts of about `largest` counts of rows, or of a node.
+    """Count a run that ends with typical trees, each level in parts of at most `largest` counts of rows, or of a node.
 
     A level's bytes, gates and seconds are those of a part times the number of parts.
     """
@@ -75,9 +75,11 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
     domains = tuple(sorted(problem.domains, key=lambda size: abs(size - mean)))
     for depth, (nodes, splits) in enumerate(typical_levels(problem) if problem.classes > 1 else []):
         left = domains[depth:]
-        times = min(nodes, -(-nodes * node_counts(problem, left) // max(1, largest)))
-        with engine.session.phase(f"level {depth}"), engine.repeated(times):
-            _level(engine, problem, left, -(-nodes // times), -(-splits // times), depth == problem.max_depth)
+        part = min(nodes, max(1, largest // node_counts(problem, left)))
+        for number, times in ((part, nodes // part), (nodes % part, 1)):
+            with engine.session.phase(f"level {depth}"), engine.repeated(times):
+                if number:
+                    _level(engine, problem, left, number, round(splits * number / nodes), depth == problem.max_depth)
 
 
 def node_counts(problem: Problem, left: tuple[int, ...]) -> int:
@@ -107,12 +109,34 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
         left = tuple(widest[: len(widest) - depth])
         last = not left or depth == problem.max_depth
         room = BLOCK * max(1, largest // (BLOCK * node_counts(problem, () if last else left)))
+        batch = _at_once(problem, profile, () if last else left)
+        if batch < BLOCK:  # parts of one block are cut as the level is, and filled up as often
+            room = BLOCK
+        else:
+            nodes += (BLOCK - 1) * -(-nodes // batch)  # each batch of the level is filled up to whole blocks
         times = -(-nodes // room)
         part = -(-nodes // (times * BLOCK)) * BLOCK
         total += times * _level_bytes(problem, profile, left, part, last)
         if not last:
             total += _level_bytes(problem, profile, (), BLOCK, True)
     return total
+
+
+def _at_once(problem: Problem, profile: Profile, left: tuple[int, ...]) -> int:
+    """Return how many nodes with attributes of `left` values each are one batch, or leaves if there are none.
+
+    Nodes with fewer attributes or values have no smaller batches.
+    """
+    sizes = []
+
+    def batch(engine: CountingEngine) -> None:
+        chooses = left and problem.levels
+        sizes.append(
+            chosen_at_once(engine, problem, len(left), sum(left)) if chooses else labelled_at_once(engine, problem)
+        )
+
+    forecast(batch, profile)
+    return min(sizes)
 
 
 def _level_bytes(problem: Problem, profile: Profile, left: tuple[int, ...], nodes: int, last: bool) -> int:
