@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -109,10 +108,8 @@ def trees() -> str:
         row for row in json.loads(TREES.read_text(encoding="utf-8"))["rows"] if row["profile"] == str(TREE_PROFILE)
     ]
     rows = [row for row in known if row["first"]]
-    tables, below = (
-        len({row["table"] for row in rows}),
-        sum((row["most"] or math.inf) < row["largest"] for row in known),
-    )
+    tables, bounded = len({row["table"] for row in rows}), [row for row in known if row["most"] is not None]
+    below = sum(row["most"] < row["largest"] for row in bounded)
     lines = [
         "## Trees: the forecast and the cost",
         "",
@@ -122,7 +119,7 @@ def trees() -> str:
         "bytes are both ways. Plain",
         "trees with many splits are counted level by level in parts; of trees with noise, bytes and leaves are the "
         "median of five draws. *At most* is a bound",
-        f"for any rows, no guess: of {len(known)} jobs {below or 'none'} cost more. The typical forecast is within a "
+        f"for any rows, no guess: of {len(bounded)} jobs {below or 'none'} cost more. The typical forecast is within a "
         "factor of 2 as often as this says, of the",
         "tables' targets and of other columns of theirs as the target; its numbers are chosen by these trees.",
         "",

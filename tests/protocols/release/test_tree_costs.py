@@ -145,3 +145,13 @@ def test_batches_that_fill_no_block_cost_no_more_than_the_most(batch: int, monke
     for profile in (Profile("gmw"), Profile("lean", "ferret")):
         most = most_bytes(made, profile, 1000)
         assert forecast(lambda engine: with_forest(engine, made, (tree,)), profile).bytes <= most
+
+
+def test_a_tree_that_asks_the_widest_column_first_costs_no_more_than_the_most() -> None:
+    made = problem((2, 40, 2), max_depth=2)
+    tree = Split(1, (Split(0, (Leaf(0), Leaf(0))),) * 40)
+    assert most_levels(made) == [1, 40, 80]
+    for profile in PROFILES:
+        assert forecast(lambda engine: with_forest(engine, made, (tree,)), profile).bytes <= most_bytes(
+            made, profile, 1000
+        )
