@@ -650,6 +650,18 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/regress/coordinates.py",
+        ("tests/parties/jobs/regress/test_coordinates.py",),
+        [
+            ("moved = self.steps * self.settings.together", "moved = self.settings.together"),
+            ("moved = self.steps * self.settings.together", "moved = self.steps"),
+            ("moved, not self.replaced,", "moved, True,"),
+            ("(margins > 0) | (at_zero & (margins == 0))", "margins > 0"),
+            ("weights * (1 - alone)", "weights"),
+            ("return (step - 1) % self.features.number", "return step % self.features.number"),
+        ],
+    ),
+    (
         "parties/jobs/regress/gradient.py",
         ("tests/parties/jobs/regress/test_joint.py",),
         [
@@ -746,7 +758,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("counted.get((new.plan, new.value))", "counted.get((new.plan, new.value), *entries[:1])"),
             ("hmac.new(device.key, ", "hmac.new(bytes(32), "),
             ("fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
-            ("return math.floor(value * 10**DIGITS)", "return math.ceil(value * 10**DIGITS)"),
+            ("return math.floor(value * 10**digits)", "return math.ceil(value * 10**digits)"),
         ],
     ),
     (
@@ -855,7 +867,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/alone/local/laplace.py",
         ("tests/parties/alone/local/test_noise.py",),
         [
-            ("half.append(-(-half[-1] * factor // WHOLE))", "half.append(half[-1] * factor // WHOLE)"),
+            ("self.weights / self.weights[::-1]", "self.weights[:-1] / self.weights[1:]"),
             ("-self.requested_epsilon / self.steps)", "-2 * self.requested_epsilon / self.steps)"),
         ],
     ),
