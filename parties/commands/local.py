@@ -70,7 +70,7 @@ def spent_command(key_file: Path, as_json: bool) -> None:
 @click.option("--high", type=float, help="The greatest number.")
 @click.option("--epsilon", type=float, required=True, help="The privacy of a person's answer.")
 @click.option("--delta", type=float, help="Of numbers also gauss, with this chance that epsilon does not hold.")
-@click.option("--reports", "count", type=int, required=True, help="How many people answer.")
+@click.option("--reports", "count", type=click.IntRange(1, 1 << 40), required=True, help="How many people answer.")
 @json_option
 def plan_command(
     values: int | None,
@@ -99,7 +99,8 @@ def plan_command(
     if as_json:
         console.print_json(document)
     else:
-        console.out.print(advice.text(document), end="")
+        console.show(advice.table(document))
+        console.out.print(f"\n{advice.verdict(document)}")
 
 
 @group.command("report", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")

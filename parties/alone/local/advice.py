@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parties.alone.local.mechanism import Mechanism
 from parties.alone.local.rappor_decoding import LEVEL
-from smc.errors import InputError
+from parties.base import console
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
+LEAST_OF_NOISE = 0.004  # epsilon
 SHORT = 1.25  # so many times the least error is mentioned for a shorter report
 Kinds = Mapping[str, Mechanism]
 
@@ -41,29 +45,32 @@ def of_texts(epsilon: float) -> Kinds:
     from parties.alone.local.rappor import Rappor
     from parties.alone.local.sketch import CountMeanSketch
 
+    sketch = CountMeanSketch(1024, 1024, epsilon)
     f = math.ceil(2e6 / (1 + math.exp(epsilon / 2))) / 1e6  # 2 ln((1 - f/2) / (f/2)) = epsilon
-    return {"rappor": Rappor(128, 1, 64, min(f, 0.999999), 0.0, 1.0), "sketch": CountMeanSketch(1024, 1024, epsilon)}
+    return {"rappor": Rappor(128, 1, 64, min(f, 0.999999), 0.0, 1.0), "sketch": sketch}
 
 
 def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> Kinds:
-    """Return the ways of answering with a number; with a delta Gauss's noise, too."""
+    """Return the ways of answering with a number; with a delta Gauss's noise, too.
+
+    Noise of a small epsilon has fewer steps, and that of a tiny one is left out: it has too many places.
+    """
     from parties.alone.local.gauss import GaussMean
     from parties.alone.local.laplace import LaplaceMean
     from parties.alone.local.numbers import OneBitMean
     from parties.alone.local.piecewise import PiecewiseMean
 
-    kinds: dict[str, Mechanism] = {k.name: k(low, high, epsilon) for k in (OneBitMean, PiecewiseMean, LaplaceMean)}
-    more = {} if delta is None else {GaussMean.name: GaussMean(low, high, epsilon, requested_delta=delta)}
-    return kinds | more
+    kinds: dict[str, Mechanism] = {kind.name: kind(low, high, epsilon) for kind in (OneBitMean, PiecewiseMean)}
+    steps = max(2, min(64, int(640 * epsilon)))
+    if epsilon >= LEAST_OF_NOISE:
+        kinds["laplace"] = LaplaceMean(low, high, epsilon, steps)
+        if delta is not None:
+            kinds["gauss"] = GaussMean(low, high, epsilon, steps, requested_delta=delta)
+    return kinds
 
 
 def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
-    """Return the error of each from so many reports, the least first; `values`: how many shares are to be told apart.
-
-    `InputError` for no report.
-    """
-    if reports < 1:
-        raise InputError("--reports must be 1 at least")
+    """Return the error of each from so many reports, the least first; of shares, so many `values`."""
     rows = []
     for name, mechanism in kinds.items():
         row: dict[str, Any] = {"mechanism": name, "error": math.sqrt(mechanism.variance / reports)}
@@ -76,24 +83,20 @@ def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
     return {"reports": reports, **({} if values is None else {"values": values}), "mechanisms": rows}
 
 
-def text(advice: dict[str, Any]) -> str:
-    """Return the document for a terminal."""
-    rows, values = advice["mechanisms"], advice.get("values")
-    head = ("mechanism", "error", *(("found from", "reports for an even share") if values else ()), "bytes")
-    lines = [head]
-    for row in rows:
-        shares = (f"{row['found_from']:.2%}", f"{row['reports_for_even_share']:,}") if values else ()
-        error = f"{row['error']:.2%}" if values else f"{row['error']:.4g}"
-        lines.append((row["mechanism"], error, *shares, f"{row['bytes']:,}"))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = [
-        "  ".join(cell.ljust(width) if place == 0 else cell.rjust(width) for place, (cell, width) in enumerate(cells))
-        for cells in ([(cell, width) for cell, width in zip(line, widths, strict=True)] for line in lines)
-    ]
-    return "\n".join([*table, "", _verdict(advice)]) + "\n"
+def table(advice: dict[str, Any]) -> Table:
+    """Return the mechanisms, the best first."""
+    values = advice.get("values")
+    shares = ("found from", "reports for an even share") if values else ()
+    listing = console.columns(("mechanism",), ("error", *shares, "bytes"))
+    for row in advice["mechanisms"]:
+        cells = [f"{row['error']:.2%}" if values else f"{row['error']:.4g}"]
+        cells += [f"{row['found_from']:.2%}", f"{row['reports_for_even_share']:,}"] if values else []
+        listing.add_row(row["mechanism"], *cells, f"{row['bytes']:,}")
+    return listing
 
 
-def _verdict(advice: dict[str, Any]) -> str:
+def verdict(advice: dict[str, Any]) -> str:
+    """Return which is best, and what it finds."""
     best, values, reports = advice["mechanisms"][0], advice.get("values"), advice["reports"]
     if values is None:
         return (

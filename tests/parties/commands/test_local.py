@@ -228,6 +228,10 @@ def test_advice_before_a_plan(place: Path, capsys: pytest.CaptureFixture[str]) -
         (("--low", "0", "--epsilon", "1"), "either --values"),
         (("--texts", "30", "--epsilon", "1", "--delta", "0.1"), "--delta is for numbers"),
         (("--values", "3", "--epsilon", "99"), "epsilon must be <= 15"),
+        (("--texts", "3", "--epsilon", "nan"), "epsilon must be a"),
+        (("--low", "nan", "--high", "1", "--epsilon", "1"), "low must be a"),
+        (("--low", "1", "--high", "1", "--epsilon", "1"), "low must be below high"),
+        (("--low", "0", "--high", "1", "--epsilon", "1", "--delta", "1"), "delta must be <= 0.01"),
     ):
         code, out, told = smc(capsys, "plan", *words, "--reports", "100")
         assert (code, out, len(told.splitlines())) == (2, "", 1)
