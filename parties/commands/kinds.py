@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from parties.commands.own_table import TABLE, check_file, on_table
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.running import Connection, declining
-from parties.jobs.settings import Parameter, parameters
+from parties.jobs.settings import KindSettings, Parameter, parameters
 from parties.jobs.tabular_settings import TabularSettings
+from parties.link.settings import LinkSettings
 from smc.errors import InputError
 
+_ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
 PLAIN = {int: int, float: float, str: str}
 WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
@@ -40,7 +42,14 @@ def command_of(name: str) -> click.Command:
     @FORCE
     @json_option
     @link_options
-    def run(config_file: Path | None, as_json: bool, force: bool, table: str | None = None, **flags: Any) -> None:
+    def run(
+        config_file: Path | None,
+        as_json: bool,
+        force: bool,
+        table: str | None = None,
+        alone: bool = False,
+        **flags: Any,
+    ) -> None:
         read = read_flags(options, flags)
         file, link = file_and_link(config_file, flags)
         in_file = file.of_kind(kind.name)
@@ -49,34 +58,56 @@ def command_of(name: str) -> click.Command:
         settings = merge(in_file, {option.key: read[option.key] for option in options})
         if isinstance(settings, TabularSettings) and settings.own_table is None:
             check_file(settings.data, file.tables)
+        if alone:
+            _check_alone(flags, settings)
         party = 0 if link.listen is not None else 1
-        with missing_by_flag(options), declining(link), console.progress("reading"):
+        telling = nullcontext() if alone else declining(link)
+        with missing_by_flag(options), telling, console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
         outputs = Outputs.of(kind, settings)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
-        connection = Connection(link)
+        connection = None if alone else Connection(link)
         for remark in [*remarks, *task.people]:
             console.err.print(remark)
-        with console.progress("counting") as status:
-            from parties.node.prediction import predicted  # the engines take their time to load
+        report = None
+        if connection is None:
+            from parties.jobs.oneself import run_alone
 
-            if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
-                status.say(job_text.expected(cost))
-            status.doing("starting")
-            state, report = connection.run_task(task, data, status)
-            status.doing("writing")
+            with console.progress("adding noise") as status:
+                state = run_alone(task, data, lambda step: status.doing(step.words))
+        else:
+            with console.progress("counting") as status:
+                from parties.node.prediction import predicted  # the engines take their time to load
+
+                if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
+                    status.say(job_text.expected(cost))
+                status.doing("starting")
+                state, report = connection.run_task(task, data, status)
+        with console.progress("writing"):
             document = task.document(state)
             outputs.write(document, report)
         if as_json:
-            console.print_json({**document, "cost": report if kind.phases else report["total"]})
+            cost_of = {} if report is None else {"cost": report if kind.phases else report["total"]}
+            console.print_json({**document, **cost_of})
         else:
             outputs.tell(kind.text(document, party), report)
 
     secret = f"\n\n{SEEN}" if any(option.role == "private" for option in options) else ""
     example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
     command = options_of(options)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
+    if kind.by_oneself and "epsilon" in kind.Settings.model_fields:
+        command = _ALONE(command)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(command)
+
+
+def _check_alone(flags: Mapping[str, Any], settings: KindSettings) -> None:
+    """Refuse what is about a peer where there is none."""
+    typed = [name for name in LinkSettings.model_fields if flags.get(name) is not None]
+    if settings.report is not None:
+        typed.append("report")
+    if typed:
+        raise InputError(f"--alone: nobody is dialled, and no byte is sent: leave --{typed[0].replace('_', '-')} out")
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:

@@ -76,7 +76,7 @@ class Outputs:
                 if path is not None and path.is_file():
                     raise InputError(f"--{name}: {path} is there already: give another name, or --force to replace it")
 
-    def write(self, document: dict[str, Any], report: Mapping[str, Any]) -> None:
+    def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""
         assert self.kind is not None
         for file in self.kind.files():
@@ -87,10 +87,11 @@ class Outputs:
         if report_path is not None:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
-    def tell(self, text: str, report: Mapping[str, Any]) -> None:
-        """Print the result on standard output; what was written, and what it cost, on standard error."""
+    def tell(self, text: str, report: Mapping[str, Any] | None) -> None:
+        """Print the result on standard output; what was written, and what it cost if anything, on standard error."""
         console.out.print(text, end="")
         written = [str(path) for path in self.paths.values() if path is not None]
         if written:
             console.err.print(f"written: {', '.join(written)}")
-        console.show(console.cost_table(report), console.err)
+        if report is not None:
+            console.show(console.cost_table(report), console.err)

@@ -13,8 +13,9 @@ from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.settings import validated
 from parties.commands.options import FILE, Between, json_option
+from parties.jobs.oneself import run_alone
 from parties.jobs.regress import result
-from parties.jobs.regress.own import own_squares
+from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
@@ -117,7 +118,9 @@ def alone(
         flags |= {"method": method, "epsilon": epsilon, "delta": delta, "max_rows": max_rows}
         there = {key: value for key, value in flags.items() if value is not None}
         with console.progress("fitting"):
-            document = own_squares(validated(RegressSettings, {"data": data, "schema": schema_file, **there}))
+            settings = validated(RegressSettings, {"data": data, "schema": schema_file, **there})
+            task, moments, _ = RegressJoint.alone(settings, 0)
+            document = task.document(run_alone(task, moments))
     if out is not None:
         files.write_json(out, document)
     if svg is not None:

@@ -93,6 +93,7 @@ class Kind(ABC):
     afterwards: ClassVar[str] = ""  # how the result is used, a sentence
     integers: ClassVar[bool] = False  # whether it computes with integers: more engines suit
     phases: ClassVar[bool] = False  # whether a command's JSON has the cost of each phase, or the total only
+    by_oneself: ClassVar[bool] = False  # whether it has an answer with noise of one party's rows, see `of_nobody`
     page: ClassVar[str] = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
 
     def __init__(self, settings: KindSettings) -> None:
@@ -305,6 +306,10 @@ class Kind(ABC):
     def own(self, typed: Mapping[str, Any]) -> Any:
         """Return this party's data from what was typed. `InputError` if they do not fit."""
         return dict(typed)
+
+    def of_nobody(self) -> Any:
+        """Return the same of a party without rows: the peer of one who asks its own rows alone."""
+        raise NotImplementedError(f"{self.name} needs two parties")
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:

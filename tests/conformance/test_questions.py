@@ -203,6 +203,47 @@ def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: py
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1
 
 
+def flags_of(fields: dict[str, Any]) -> list[str]:
+    """Settings of a job as a command has them."""
+    texts = {name: value if isinstance(value, list) else [value] for name, value in fields.items()}
+    return [f"--{name.replace('_', '-')}={','.join(map(str, values))}" for name, values in texts.items()]
+
+
+def by_oneself(fields: dict[str, Any], place: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The result of a command on the rows of both, with no peer."""
+    (place / "all.csv").write_text("".join([ROWS[0], *ROWS[1].splitlines(keepends=True)[1:]]))
+    (place / "schema.toml").write_text(SCHEMA)
+    (place / "tree.json").write_text(TREE)
+    asked = {name: value for name, value in fields.items() if name not in ("protocol", "classifier")}
+    model = [f"--model={place / 'tree.json'}"] if "classifier" in fields else []
+    rows = [f"--data={place / 'all.csv'}", f"--schema={place / 'schema.toml'}"]
+    assert cli.run([*fields["protocol"].split(), *flags_of(asked), *model, *rows, "--alone", "--json"]) == 0
+    told = capsys.readouterr()
+    assert "no budget is kept by this command" in told.err
+    document: dict[str, Any] = json.loads(told.out)
+    return document
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_same_of_own_rows_alone(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a table with the rows of both, which answers as the two do."""
+    near(name, by_oneself({"protocol": name, "epsilon": EPSILON, **ASKED[name]}, tmp_path, capsys))
+
+
+def test_what_is_not_asked_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.csv").write_text(ROWS[0])
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    count = ["release", "count", f"--data={tmp_path / 'all.csv'}", f"--schema={tmp_path / 'schema.toml'}", "--alone"]
+    for more, message in (
+        (["--exact"], "alone: is for answers with noise"),
+        (["--epsilon=1", "--listen=127.0.0.1:1"], "--alone: nobody is dialled, and no byte is sent: leave --listen"),
+        (["--epsilon=1", f"--report={tmp_path / 'r.json'}"], "--alone: nobody is dialled, and no byte is sent"),
+    ):
+        assert cli.run([*count, *more]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "r.json").exists()
+
+
 def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:
     """Rounds are steps; both have the same rows in the end, nearly as many of each kind as the true ones."""
     fields = {"columns": ["age", "outcome"], "epsilon": EPSILON, "delta": 1e-9}

@@ -238,6 +238,10 @@ class RegressJoint(BySchema):
             )
         return rows
 
+    @override
+    def of_nobody(self) -> Any:
+        return self.method.own(None)
+
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:

@@ -47,6 +47,7 @@ class Release(BySchema):
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
     draws: ClassVar[bool] = False  # whether the answer is a picture, too
+    by_oneself = True
     counts_several: ClassVar[bool] = False  # whether there may be several predicates
 
     @override
@@ -249,6 +250,16 @@ class Release(BySchema):
     @override
     def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)
+
+    @override
+    def of_nobody(self) -> Any:
+        """See `Kind.of_nobody`: the rows of an empty table."""
+        from protocols.counts import RowCounts
+
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        domains = [sizes[name] for name in self.schema.features(self.target)]
+        nothing = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return self.own_rows(RowCounts(domains, sizes[self.target], *nothing))
 
     @contextmanager
     @override

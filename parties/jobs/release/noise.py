@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -68,6 +69,7 @@ class Noise:
             return float(self.scale) ** 2
         return 1 / (2 * math.sinh(1 / (2 * float(self.scale))) ** 2)
 
+    @lru_cache(maxsize=64)  # noqa: B019 - of plain numbers, and few: groups ask the same again
     def reach(self, terms: int = 1, confidence: float = CONFIDENCE) -> int:
         """Return the least r such that the sum of so many samples is in [-r, r] with that probability or more."""
         coarseness = max(1.0, float(self.scale) / FINE)
