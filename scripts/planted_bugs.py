@@ -650,6 +650,18 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/jobs/regress/coordinates.py",
+        ("tests/parties/jobs/regress/test_coordinates.py",),
+        [
+            ("moved = self.steps * self.settings.together", "moved = self.settings.together"),
+            ("moved = self.steps * self.settings.together", "moved = self.steps"),
+            ("moved, not self.replaced,", "moved, True,"),
+            ("(margins > 0) | (at_zero & (margins == 0))", "margins > 0"),
+            ("weights * (1 - alone)", "weights"),
+            ("return (step - 1) % self.features.number", "return step % self.features.number"),
+        ],
+    ),
+    (
         "parties/jobs/regress/gradient.py",
         ("tests/parties/jobs/regress/test_joint.py",),
         [
@@ -737,11 +749,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/alone/local/test_account.py",),
         [
             ("[self.reports * exact(self.epsilon)]", "[exact(self.epsilon)]"),
-            ("charged.spent > max(total, account.spent)", "account.spent > total"),
+            ("with_it > max(total, spent)", "spent > total"),
+            ("(self.reports if self.value is None else 1)", "1"),
+            (
+                "device.total_delta, account.spent_delta, charged.spent_delta, DELTA_DIGITS)",
+                "Fraction(1), account.spent_delta, charged.spent_delta, DELTA_DIGITS)",
+            ),
             ("counted.get((new.plan, new.value))", "counted.get((new.plan, new.value), *entries[:1])"),
             ("hmac.new(device.key, ", "hmac.new(bytes(32), "),
             ("fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
-            ("return math.floor(value * 10**DIGITS)", "return math.ceil(value * 10**DIGITS)"),
+            ("return math.floor(value * 10**digits)", "return math.ceil(value * 10**digits)"),
         ],
     ),
     (
@@ -825,8 +842,50 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("self.window * math.exp(self.requested_epsilon)", "self.window * math.exp(2 * self.requested_epsilon)"),
             ("np.where(other >= points, self.window, 0)", "np.where(other >= points, self.window - 1, 0)"),
-            ("np.floor(share), self.steps - 1)", "np.floor(share), self.steps - 2)"),
             ("weights[: self.window] = self._inside", "weights[: self.window] = self._outside"),
+        ],
+    ),
+    (
+        "parties/alone/local/grid.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
+        [
+            ("np.floor(share), self.steps - 1)", "np.floor(share), self.steps - 2)"),
+            ("/ self.slope**2", "/ self.slope"),
+        ],
+    ),
+    (
+        "parties/alone/local/noise.py",
+        ("tests/parties/alone/local/test_noise.py",),
+        [
+            ("drawn < ends[-1], near, place", "drawn <= ends[-1], near, place"),
+            ('ends[:-1], drawn, side="right"', 'ends[:-1], drawn, side="left"'),
+            ("np.uint64(self.outcomes - 1)", "np.uint64(self.outcomes)"),
+            ("above = half[:-1] - half[-1]", "above = half[:-1]"),
+        ],
+    ),
+    (
+        "parties/alone/local/laplace.py",
+        ("tests/parties/alone/local/test_noise.py",),
+        [
+            ("self.weights / self.weights[::-1]", "self.weights[:-1] / self.weights[1:]"),
+            ("-self.requested_epsilon / self.steps)", "-2 * self.requested_epsilon / self.steps)"),
+        ],
+    ),
+    (
+        "parties/alone/local/gauss.py",
+        ("tests/parties/alone/local/test_noise.py",),
+        [
+            ("one_weight * WHOLE - other * grown", "one_weight * WHOLE - other * grown * 2"),
+            ("return math.nextafter(more / WHOLE**2, 1)", "return math.nextafter(more / WHOLE**2 / 2, 1)"),
+            ("if about(middle) > delta else", "if about(middle) > delta / 2 else"),
+        ],
+    ),
+    (
+        "parties/alone/local/advice.py",
+        ("tests/parties/alone/local/test_advice.py",),
+        [
+            ("norm.isf(LEVEL / values)", "norm.isf(LEVEL)"),
+            ("math.sqrt(mechanism.variance / reports)", "math.sqrt(mechanism.variance) / reports"),
         ],
     ),
     (

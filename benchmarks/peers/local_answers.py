@@ -1,6 +1,6 @@
 """Shares estimated by pure-ldp and multi-freq-ldpy; runs in an interpreter that has them, see benchmarks/local.py.
 
-Reads one JSON document {values, size, epsilon, f, bits, hashes, cohorts, seeds} from standard input; writes estimates
+Reads one JSON document {values, size, epsilon, f, bits, hashes, cohorts, seeds}; writes estimates
 [seeds][size] by name.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 def main() -> None:
     """One run for each seed."""
     asked = json.load(sys.stdin)
-    from multi_freq_ldpy.pure_frequency_oracles import GRR, UE
+    from multi_freq_ldpy.pure_frequency_oracles import GRR, SS, UE
     from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer
+    from pure_ldp.frequency_oracles.hadamard_response import HadamardResponseClient, HadamardResponseServer
     from pure_ldp.frequency_oracles.rappor import RAPPORClient, RAPPORServer
     from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
@@ -33,15 +34,27 @@ def main() -> None:
         server = RAPPORServer(asked["f"], asked["bits"], asked["hashes"], size, asked["cohorts"])
         return oracle(RAPPORClient(asked["f"], asked["bits"], server.get_hash_funcs(), asked["cohorts"]), server)
 
+    def unary(optimal):  # type: ignore[no-untyped-def]
+        reports = [UE.UE_Client(value, size, epsilon, optimal) for value in values]
+        return UE.UE_Aggregator_MI(reports, epsilon, optimal).tolist()
+
+    def hadamard():  # type: ignore[no-untyped-def]
+        server = HadamardResponseServer(epsilon, size)
+        return oracle(HadamardResponseClient(epsilon, size, server.get_hash_funcs()), server)
+
     runs = {
         "direct, pure-ldp": lambda: oracle(DEClient(epsilon, size), DEServer(epsilon, size)),
         "direct, multi-freq-ldpy": lambda: GRR.GRR_Aggregator_MI(
             [GRR.GRR_Client(value, size, epsilon) for value in values], size, epsilon
         ).tolist(),
         "optimised unary, pure-ldp": lambda: oracle(UEClient(epsilon, size, True), UEServer(epsilon, size, True)),
-        "optimised unary, multi-freq-ldpy": lambda: UE.UE_Aggregator_MI(
-            [UE.UE_Client(value, size, epsilon, True) for value in values], epsilon, True
+        "optimised unary, multi-freq-ldpy": lambda: unary(True),
+        "symmetric unary, pure-ldp": lambda: oracle(UEClient(epsilon, size, False), UEServer(epsilon, size, False)),
+        "symmetric unary, multi-freq-ldpy": lambda: unary(False),
+        "subset, multi-freq-ldpy": lambda: SS.SS_Aggregator_MI(
+            [SS.SS_Client(value, size, epsilon) for value in values], size, epsilon
         ).tolist(),
+        "hadamard, pure-ldp": hadamard,
         "rappor, pure-ldp": rappor,
     }
     found = {}

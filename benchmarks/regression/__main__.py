@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.peers.programs import ROOT, RunError, install
 from benchmarks.private_trees.tables import Table, folds, load
-from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, gradient, measure, rows_of, task
+from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, chosen, gradient, measure, rows_of, task
 from parties.base.files import write_text
 from parties.base.pictures import INK, MUTED, PALETTE, style, svg
 from parties.bench import machine, pair
@@ -180,13 +180,21 @@ def _best(found: Results) -> float:
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
 @click.option("--only", default="", metavar="TEXT", help="Only runs whose method and profile contain this.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and a picture here.")
+@click.option("--choices", is_flag=True, help="Measure the method choice only, and put it into the JSON that is there.")
 @click.option("--peer", "peer_", nargs=2, hidden=True)
-def main(data: Path, only: str, out: Path | None, peer_: tuple[str, str] | None) -> None:
+def main(data: Path, only: str, out: Path | None, choices: bool, peer_: tuple[str, str] | None) -> None:
     if peer_ is not None:
         with pair.join(Path(peer_[0]), peer_[1]) as session:
             run(session, data, only)
         return
     table = load(data, "adult")
+    by_choice = chosen(table, EPSILONS)
+    click.echo(json_rows(by_choice))
+    if choices:
+        if out is not None:
+            known = json.loads((out / "regression.json").read_text())
+            write_text(out / "regression.json", json_rows(known | {"choice": by_choice}) + "\n")
+        return
     runs = two_processes(data, only)
     try:
         python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
@@ -203,6 +211,7 @@ def main(data: Path, only: str, out: Path | None, peer_: tuple[str, str] | None)
         "features": task(table, "1", "gradient").features.number,
         "majority": round(table.majority, 4),
         **ours,
+        "choice": by_choice,
         "diffprivlib": anchor,
         "runs": runs,
     }

@@ -6,7 +6,7 @@ are made here. A sample of the discrete Gaussian is a continuous one, rounded: s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from benchmarks.private_trees.tables import Table, folds
 from parties.alone.regression.losses import Logistic
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.arrays import Floats
+from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
@@ -82,6 +83,26 @@ def output(made: RegressJoint) -> Fit:
     return fit
 
 
+def choices(made: RegressJoint) -> Fit:
+    """Noisy choices of one weight after the other."""
+    method = made.method
+    assert isinstance(method, Coordinates)
+    ratio = float(np.exp(-1 / float(method.law.scale)))
+
+    def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
+        scores = [
+            method.own(RowStream(part.features, lambda part=part: iter((part,)), part.total)) for part in (left, right)
+        ]  # type: ignore[misc]
+        opened: list[tuple[int, ...]] = []
+        for step in range(method.steps):
+            weights, feature = method.weights(tuple(opened)), method.chosen(step)
+            exact = sum(score(weights, feature) for score in scores)
+            opened.append((int((exact + rng.geometric(1 - ratio, len(exact))).argmax()),))
+        return method.weights(tuple(opened))
+
+    return fit
+
+
 def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
     """The first party, by itself."""
 
@@ -109,8 +130,8 @@ _KEPT: dict[tuple[int, float], Floats] = {}  # of rows that a `Split` keeps
 class Split:
     """A table's folds, both parties' rows of each, as the job reads them."""
 
-    def __init__(self, table: Table) -> None:
-        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "gradient")
+    def __init__(self, table: Table, **more: Any) -> None:
+        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "gradient", **more)
         self.parts = []
         for held in range(FOLDS):
             known = np.random.default_rng([SEED, held]).permutation(np.flatnonzero(fold != held))
@@ -130,6 +151,22 @@ class Split:
                 right += int(asked.counts[asked.margins(weights) > 0].sum())
                 total += asked.total
         return round(right / total, 4)
+
+
+def chosen(table: Table, epsilons: Sequence[str]) -> dict[str, Any]:
+    """Choices of one weight after the other beside gradient descent: every column as categories, or as numbers."""
+    found: dict[str, Any] = {}
+    numeric = tuple(f"c{i}" for i in range(len(table.domains)))
+    for name, more in (("categories", {}), ("numbers", {"numeric": numeric})):
+        split = Split(table, **more)
+        found[name] = {
+            epsilon: {
+                "choice": split.accuracy(choices(task(table, epsilon, "choice", **more)), 1),
+                "gradient": split.accuracy(gradient(task(table, epsilon, "gradient", **more)), 1),
+            }
+            for epsilon in epsilons
+        }
+    return found
 
 
 def measure(table: Table, split: Split, epsilon: str) -> dict[str, Any]:

@@ -189,6 +189,7 @@ JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # as jobs set them up
     "gradient": regressions.gradient,
     "joint-output": regressions.joint_output,
     "joint-choice": regressions.joint_choice,
+    "joint-coordinates": regressions.joint_coordinates,
     "objective": regressions.objective,
     "output": regressions.output,
 }
@@ -220,7 +221,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release marginals": ("marginals",),
     "cluster": ("cluster-grid", "cluster-rounds"),
     "boost": ("gaussian",),
-    "regress joint": ("gradient", "joint-output", "joint-choice"),
+    "regress joint": ("gradient", "joint-output", "joint-choice", "joint-coordinates"),
     "synthesise": ("aim", "mst"),
     "publish joint-table": ("joint-table",),
 }

@@ -21,7 +21,7 @@ from parties.alone.regression.features import Features
 from parties.alone.regression.losses import Huber
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import GRID, left_epsilon, noises, sensitivity
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
@@ -29,6 +29,7 @@ from parties.checking.promise import Promise, concentrated
 from parties.checking.samples import Simulated, samples, simulated
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
@@ -138,6 +139,44 @@ def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
     assert isinstance(task.method, Choice)
     return task.method, [task.method.own(_rows(task, table))[:, 0] for table in tables]
+
+
+def joint_coordinates(promise: Promise) -> Mechanism:
+    """Return both weights, chosen one after the other: of some rows of one class, or one more."""
+    method, scores = choosing_twice(promise)
+    words = "two rows, or a third like them"
+    words = words if promise.adjacency == "add-remove" else "three rows alike, or one of them in the other class"
+    return Mechanism("joint-coordinates", words, float(promise.epsilon), 0.0, simulated(twice(scores, method.law)))
+
+
+def choosing_twice(promise: Promise) -> tuple[Coordinates, list[tuple[Numbers, Numbers]]]:
+    """Return how a job chooses two weights, and of either table the scores of the first and, by it, of the second."""
+    task = _task(promise, method="choice", delta=None, max_rows=3, steps=2)
+    alike, method = ((1, 1),) * 2, task.method
+    tables = (alike, (*alike, (1, 1))) if promise.adjacency == "add-remove" else ((*alike, (1, 0)), (*alike, (1, 1)))
+    assert isinstance(method, Coordinates)
+    scores = []
+    for table in tables:
+        rows = _rows(task, table)
+        score = method.own(RowStream(task.features, lambda rows=rows: iter((rows,)), len(table)))  # type: ignore[misc]
+        first = score(method.weights(()), method.chosen(0))
+        after = [score(method.weights(((index,),)), method.chosen(1)) for index in range(len(first))]
+        scores.append((first, np.array(after)))
+    return method, scores
+
+
+def twice(scores: Sequence[tuple[Numbers, Numbers]], law: Law) -> Simulated:
+    """Return what the row in which the tables differ says of two choices, for them or against them; scores are
+    int64[candidates] and int64[first choice, candidates] by table."""
+    first_says, second_says = (part[1] - part[0] for part in zip(*scores, strict=True))
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        first, after = scores[table]
+        winner = (first + samples(law, (copies, len(first)), rng)).argmax(axis=1)
+        second = (after[winner] + samples(law, (copies, len(first)), rng)).argmax(axis=1)
+        return 3 * (first_says[winner] + 1) + second_says[winner, second] + 1
+
+    return draw
 
 
 def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:

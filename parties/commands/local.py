@@ -33,13 +33,16 @@ def group() -> None:
 @click.option(
     "--total", type=float, metavar="EPSILON", help="What all answers of the person may spend: an account is kept."
 )
-def key_command(out: Path, total: float | None) -> None:
+@click.option(
+    "--total-delta", type=float, metavar="DELTA", help="Also of their deltas: answers of gauss have one. Default: none."
+)
+def key_command(out: Path, total: float | None, total_delta: float | None) -> None:
     """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
     from parties.alone.local import account, device
 
     if total is not None:
         files.ensure_absent(account.place(out))
-    holder = device.create(out, total)
+    holder = device.create(out, total, total_delta)
     if total is not None:
         account.create(out, holder)
     console.err.print(f"written: {out}" + ("" if total is None else f" and {account.place(out)}"))
@@ -58,6 +61,46 @@ def spent_command(key_file: Path, as_json: bool) -> None:
         console.print_json(document)
     else:
         console.out.print(account.text(document), end="")
+
+
+@group.command("plan", epilog="Example:  smc local plan --values 1000 --epsilon 1 --reports 100000")
+@click.option("--values", type=click.IntRange(2, 1 << 16), help="Which of so many categories is it?")
+@click.option("--texts", type=click.IntRange(1), help="Which text is it? So many candidates are looked for.")
+@click.option("--low", type=float, help="Which number is it? The least that there is.")
+@click.option("--high", type=float, help="The greatest number.")
+@click.option("--epsilon", type=float, required=True, help="The privacy of a person's answer.")
+@click.option("--delta", type=float, help="Of numbers also gauss, with this chance that epsilon does not hold.")
+@click.option("--reports", "count", type=click.IntRange(1, 1 << 40), required=True, help="How many people answer.")
+@json_option
+def plan_command(
+    values: int | None,
+    texts: int | None,
+    low: float | None,
+    high: float | None,
+    epsilon: float,
+    delta: float | None,
+    count: int,
+    as_json: bool,
+) -> None:
+    """Which mechanism to take, by its error with so many reports."""
+    from parties.alone.local import advice
+
+    if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
+        raise InputError("say what is asked: either --values, how many, or --texts, or --low and --high of a number")
+    if delta is not None and low is None:
+        raise InputError("--delta is for numbers (--low, --high): no other mechanism has one")
+    if values is not None:
+        kinds = advice.of_categories(values, epsilon)
+    elif low is not None and high is not None:
+        kinds = advice.of_numbers(low, high, epsilon, delta)
+    else:
+        kinds = advice.of_texts(epsilon)
+    document = advice.document(kinds, count, values or texts)
+    if as_json:
+        console.print_json(document)
+    else:
+        console.show(advice.table(document))
+        console.out.print(f"\n{advice.verdict(document)}")
 
 
 @group.command("report", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
@@ -101,7 +144,7 @@ def report_command(
         answered = _one(plan, mechanism, value or "", key)
         if key_file is not None and holder is not None and holder.total is not None:  # before anything leaves
             charged = account.charge(key_file, holder, plan, mechanism, same(mechanism, value or ""))
-            console.err.print(account.text(account.document(charged, holder)).splitlines()[0])
+            console.err.print(account.summary(account.document(charged, holder)))
         batches = iter([answered])
     else:
         batches = _many(plan, mechanism, data, table, column, person, key)

@@ -49,8 +49,8 @@ def check_command(
 
     By name only: fixed-local and local, noise of the local sensitivity, which are known to break it.
 
-    That nothing is found is no proof: from epsilon 0.25 on twice of it is found out, of joint-choice and smooth only
-    more than that; a few percent more, or less epsilon, only by more samples.
+    That nothing is found is no proof: from epsilon 0.25 on twice of it is found out, of joint-choice, joint-coordinates
+    and smooth only more than that; a few percent more, or less epsilon, only by more samples.
     Exit code 0 if all promises are kept, 1 if not.
     """
     promise = Promise.read(epsilon, delta, adjacency)

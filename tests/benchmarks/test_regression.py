@@ -61,6 +61,7 @@ def test_the_document_says_what_was_recorded() -> None:
 
     expected = {
         "jointly, gradient descent": [one["gradient"]["accuracy"] for one in by_epsilon],
+        "jointly, choice": [one["choice"] for one in FOUND["choice"]["categories"].values()],
         "jointly, output": [one["output"]["accuracy"] for one in by_epsilon],
         "alone on half of the rows, objective": best("alone, objective"),
         "alone on half of the rows, output": best("alone, output"),

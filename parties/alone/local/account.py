@@ -1,11 +1,13 @@
-"""What a person's answers have spent of a total epsilon: an account beside the device's key.
+"""What a person's answers have spent of a total epsilon and delta: an account beside the device's key.
 
 A person who answers many questions, or one question about values that change, gives away the sum. n reports on one
 value cost min(n epsilon, lasting): where the answer lasts as it stands, the first costs all and the others are its
 copies, from which nothing is learnt. Nor do n RAPPOR reports share more than n epsilon, though they share one lasting
-answer: for evidence t on a bit they tell g(t) = 2 atanh((1 - f) tanh(t / 2)) of the true one, which is odd and concave
-from 0 up, so g(t1 + t2) <= g(t1) + g(t2). Answers to different questions and on different values share no coin: costs
-add up, as exact decimals.
+answer: for evidence t on a bit they tell g(t) = 2 atanh((1 - f) tanh(t / 2)) of the true one, which is odd and
+concave from 0 up, so g(t1 + t2) <= g(t1) + g(t2). Answers to different questions and on different values share no
+coin: costs add up, as exact decimals. So do deltas: n answers, each (epsilon, delta), are (n epsilon, n delta)
+together (Dwork, Roth 2014, theorem 3.16); copies of one answer have its delta once, of answers drawn afresh each has
+one.
 
 A charge is on the disk before its answer leaves the device, so whatever ends the program in between, the account says
 rather too much. It names values by HMAC-SHA256 under the device's key, and is for its owner only. That a report is not
@@ -37,6 +39,7 @@ from parties.base.text import printable
 from smc.errors import InputError
 
 DIGITS = 6  # of an epsilon, behind the point, for people: what is spent is rounded up and what is left down
+DELTA_DIGITS = 12  # of a delta
 
 
 class Entry(Settings):
@@ -48,6 +51,12 @@ class Entry(Settings):
     epsilon: Annotated[Finite, Field(ge=0)] | None  # of a report; None: it has no bound
     lasting: Annotated[Finite, Field(ge=0)] | None  # of all reports; None: they have no bound
     reports: Count
+    delta: Annotated[Finite, Field(ge=0, lt=1)] = 0.0  # of a report
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """The delta of these reports, as an exact decimal."""
+        return exact(self.delta) * (self.reports if self.value is None else 1)
 
     @property
     def spent(self) -> Fraction:
@@ -66,6 +75,11 @@ class Account(Settings):
     def spent(self) -> Fraction:
         """The sum over all answers."""
         return sum((entry.spent for entry in self.entries), Fraction(0))
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """The sum of the deltas of all answers."""
+        return sum((entry.spent_delta for entry in self.entries), Fraction(0))
 
 
 def exact(value: float) -> Fraction:
@@ -127,15 +141,19 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
             epsilon=_finite(mechanism.epsilon),
             lasting=_finite(mechanism.lasting) if plan.memoise else None,
             reports=1,
+            delta=mechanism.delta,
         )
         charged = Account(device=account.device, entries=_added(account.entries, entry))
-        total = device.total or Fraction(0)
-        if charged.spent > max(total, account.spent):
-            asks, left = charged.spent - account.spent, total - account.spent
-            raise InputError(
-                f"{plan.question!r}: the answer would spend epsilon {_up(asks):.15g}, and {_down(left):.15g} of "
-                f"{float(total):.15g} is left: nothing is told"
-            )
+        spending = (
+            ("epsilon", device.total or Fraction(0), account.spent, charged.spent, DIGITS),
+            ("delta", device.total_delta, account.spent_delta, charged.spent_delta, DELTA_DIGITS),
+        )
+        for what, total, spent, with_it, digits in spending:
+            if with_it > max(total, spent):
+                raise InputError(
+                    f"{plan.question!r}: the answer would spend {what} {_up(with_it - spent, digits):.15g}, and "
+                    f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left: nothing is told"
+                )
         files.write_bytes(place(key_file), _text(charged), private=True)
         _settle(key_file.parent)
     return charged
@@ -153,18 +171,36 @@ def document(account: Account, device: Device) -> dict[str, Any]:
             "values": None if entries[0].value is None else len(entries),
             "reports": sum(entry.reports for entry in entries),
             "spent": _up(sum((entry.spent for entry in entries), Fraction(0))),
+            "delta": _up(sum((entry.spent_delta for entry in entries), Fraction(0)), DELTA_DIGITS),
         }
-    left = _down(total - account.spent)
-    return {"total": float(total), "spent": _up(account.spent), "left": left, "questions": list(rows.values())}
+    left, deltas = _down(total - account.spent), {}
+    if device.total_delta or account.spent_delta:
+        deltas = {
+            "total_delta": float(device.total_delta),
+            "spent_delta": _up(account.spent_delta, DELTA_DIGITS),
+            "left_delta": _down(device.total_delta - account.spent_delta, DELTA_DIGITS),
+        }
+    spent = {"total": float(total), "spent": _up(account.spent), "left": left}
+    return {**spent, **deltas, "questions": list(rows.values())}
 
 
 def text(report: dict[str, Any]) -> str:
     """Return the document for a terminal."""
-    lines = [f"epsilon: {report['spent']:.15g} of {report['total']:.15g} spent, {report['left']:.15g} left"]
+    lines = [summary(report)]
     for row in report["questions"]:
         about = "each drawn afresh" if row["values"] is None else f"different values: {row['values']}"
-        lines.append(f"{printable(row['question'])}: {row['spent']:.15g}, reports: {row['reports']}, {about}")
+        delta = f", delta {row['delta']:.15g}" if row["delta"] else ""
+        lines.append(f"{printable(row['question'])}: {row['spent']:.15g}{delta}, reports: {row['reports']}, {about}")
     return "\n".join(lines) + "\n"
+
+
+def summary(report: dict[str, Any]) -> str:
+    """Return what is spent and left, in a line."""
+    line = f"epsilon: {report['spent']:.15g} of {report['total']:.15g} spent, {report['left']:.15g} left"
+    if "total_delta" not in report:
+        return line
+    spent, total, left = (report[f"{word}_delta"] for word in ("spent", "total", "left"))
+    return f"{line}; delta: {spent:.15g} of {total:.15g} spent, {left:.15g} left"
 
 
 def _added(entries: tuple[Entry, ...], new: Entry) -> tuple[Entry, ...]:
@@ -207,9 +243,9 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _up(value: Fraction) -> float:
-    return math.ceil(value * 10**DIGITS) / 10**DIGITS
+def _up(value: Fraction, digits: int = DIGITS) -> float:
+    return math.ceil(value * 10**digits) / 10**digits
 
 
-def _down(value: Fraction) -> float:
-    return math.floor(value * 10**DIGITS) / 10**DIGITS
+def _down(value: Fraction, digits: int = DIGITS) -> float:
+    return math.floor(value * 10**digits) / 10**digits

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
-from parties.alone.local.estimation import binomial
+from parties.alone.local.estimation import absent, binomial
 from parties.alone.local.mechanism import Estimates, Names, Reports, Requested
 from parties.alone.local.outcomes import OneOutcome
 from parties.alone.local.packing import to_bytes
@@ -55,6 +55,12 @@ class DirectResponse(OneOutcome):
         """Of one report."""
         truth, other = self._chances
         return math.log(truth / other)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`."""
+        return absent(*self._chances)
 
     @property
     def width(self) -> int:

@@ -31,9 +31,11 @@ def document(
 
     `projected`: also the shares that can be and are nearest to these. `delta`: also what shuffled reports would tell.
 
-    `InputError` if they need not add up to 1, or if nobody spoke of one.
+    `InputError` if they need not add up to 1, or if nobody spoke of one; or if answers have a delta of their own.
     """
     intervals = estimates.intervals()
+    if delta is not None and mechanism.delta:
+        raise InputError(f"--shuffled is for answers without a delta of their own: those of {plan.mechanism} have one")
     if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
         raise InputError(f"--projected is for shares that add up to 1: those of {plan.mechanism} need not")
     if projected and not np.isfinite(estimates.values).all():
@@ -46,6 +48,7 @@ def document(
         "reports": reports,
         "epsilon": _finite(mechanism.epsilon),
         "lasting_epsilon": _finite(plan.lasting(mechanism)),
+        **({"delta": mechanism.delta, "lasting_delta": plan.lasting_delta(mechanism)} if mechanism.delta else {}),
         **({} if delta is None else {"shuffled": _shuffled(mechanism.epsilon, reports, delta)}),
         "unit": mechanism.unit,
         "estimates": [
@@ -127,14 +130,18 @@ def intervals_svg(report: dict[str, Any]) -> str:
 
 def _privacy(report: dict[str, Any]) -> str:
     each, ever = report["epsilon"], report["lasting_epsilon"]
-    each_bound = "no bound" if each is None else f"epsilon {each:.4g}"
-    lasts = "no bound" if ever is None else f"epsilon {ever:.4g}"
+    each_bound = "no bound" if each is None else f"epsilon {each:.4g}" + _but(report.get("delta"))
+    lasts = "no bound" if ever is None else f"epsilon {ever:.4g}" + _but(report.get("lasting_delta"))
     text = f"a report: {each_bound}; all reports of a person on one value: {lasts}"
     if "shuffled" in report:
         known = report["shuffled"]["epsilon"]
         bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
         text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {bound}, if {report['shuffled']['if']}"
     return text
+
+
+def _but(delta: float | None) -> str:
+    return f", delta {delta:.4g}" if delta else ""
 
 
 def _shuffled(epsilon: float, reports: int, delta: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A device's key, from which all lasting answers come, and the total epsilon of its person."""
+"""A device's key, from which all lasting answers come, and the total epsilon and delta of its person."""
 
 from __future__ import annotations
 
@@ -14,35 +14,49 @@ from smc.errors import InputError
 
 HEADER = "smc local key 1 "
 TOTAL = "total epsilon "  # a second line: a program that knows of no totals takes the key for none
+TOTAL_DELTA = "total delta "  # a third
 BYTES = 32
 
 
 @dataclass(frozen=True)
 class Device:
-    """A key, and what all answers of its person may spend; None: they are not counted."""
+    """A key, and the epsilon and delta that all answers of its person may spend; None: they are not counted."""
 
     key: bytes
     total: Fraction | None = None
+    total_delta: Fraction = Fraction(0)
 
 
-def create(path: Path, total: float | None = None) -> Device:
+def create(path: Path, total: float | None = None, delta: float | None = None) -> Device:
     """Write a new key for its owner only. A file that is there is never overwritten: its answers would be lost.
 
-    `InputError` for a total that is no positive number.
+    `InputError` for a total that is no positive number, and for a delta without epsilon or not below 1.
     """
     if total is not None and not (math.isfinite(total) and total > 0):
         raise InputError(f"--total must be a number above 0, not {total:g}")
+    if delta is not None and (total is None or not 0 < delta < 1):
+        raise InputError(
+            "--total-delta needs --total, the epsilon that it goes with"
+            if total is None
+            else f"--total-delta must be a number above 0 and below 1, not {delta:g}"
+        )
     key = secrets.token_hex(BYTES)
-    limit = "" if total is None else f"{TOTAL}{total!r}\n"
-    files.create_private(path, f"{HEADER}{key}\n{limit}".encode())
-    return Device(bytes.fromhex(key), None if total is None else Fraction(repr(total)))
+    limits = [("", key), (TOTAL, total), (TOTAL_DELTA, delta)]
+    lines = "".join(f"{word}{value}\n" for word, value in limits if value is not None)
+    files.create_private(path, f"{HEADER}{lines}".encode())
+    return _device(bytes.fromhex(key), None if total is None else repr(total), None if delta is None else repr(delta))
 
 
 def load(path: Path) -> Device:
     """Return what is in a key's file. `InputError` if others may read it, or if it is none."""
     text = files.decode(path, files.read_private(path)).strip()
-    number = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?"
-    match = re.fullmatch(f"{HEADER}([0-9a-fA-F]{{{2 * BYTES}}})(?:\r?\n{TOTAL}({number}))?", text)
+    number = r"([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
+    totals = f"(?:\r?\n{TOTAL}{number}(?:\r?\n{TOTAL_DELTA}{number})?)?"
+    match = re.fullmatch(f"{HEADER}([0-9a-fA-F]{{{2 * BYTES}}}){totals}", text)
     if not match:
         raise InputError(f"{path}: is no device's key (smc local key makes one)")
-    return Device(bytes.fromhex(match[1]), None if match[2] is None else Fraction(match[2]))
+    return _device(bytes.fromhex(match[1]), match[2], match[3])
+
+
+def _device(key: bytes, total: str | None, delta: str | None) -> Device:
+    return Device(key, None if total is None else Fraction(total), Fraction(delta or 0))

@@ -22,6 +22,11 @@ def on_simplex(shares: Floats) -> Floats:
     return np.maximum(shares - excess[np.flatnonzero(ordered > excess)[-1]], 0)
 
 
+def absent(truth: float, other: float) -> float:
+    """Return the variance, from one report, of the share of what nobody holds: said with probability `other` then."""
+    return other * (1 - other) / (truth - other) ** 2
+
+
 def binomial(
     names: tuple[str, ...],
     successes: NDArray[Any],

@@ -65,6 +65,18 @@ class HadamardResponse(OneOutcome):
         return math.log(self._truth * (2 * self.blocks - 1) / (ONE - self._truth))
 
     @property
+    def _scale(self) -> float:
+        """(e^eps + 2B - 1) / (e^eps - 1)."""
+        others = 2 * self.blocks - 1
+        return others / (self._truth / ONE * (others + 1) - 1)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`: of many categories of which none is frequent."""
+        return self._scale**2 / self.blocks
+
+    @property
     def width(self) -> int:
         """Bytes of a report."""
         return -(-(self.outcomes - 1).bit_length() // 8)
@@ -98,10 +110,7 @@ class HadamardResponse(OneOutcome):
             half *= 2
         block, row = self._places(np.arange(len(self.names)))
         by_block = sums.reshape(self.blocks, self.order)
-        others = 2 * self.blocks - 1
-        truth = self._truth / ONE
-        scale = others / (truth * (others + 1) - 1)  # (e^eps + 2B - 1) / (e^eps - 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             seen = by_block[block, row] / np.float64(total)  # the mean of +1, -1, and 0 in other blocks
             spread = np.sqrt((by_block[block, 0] / np.float64(total) - seen**2) / total)
-        return Estimates(self.names, scale * seen, scale * spread)
+        return Estimates(self.names, self._scale * seen, self._scale * spread)

@@ -5,6 +5,7 @@ A mechanism is one class, in a file of this folder or of another package (entry 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,6 +85,19 @@ class Mechanism(Declared, ABC):
     def lasting(self) -> float:
         """Of all reports on one value; that of one report if the report is memoised as it stands."""
         return self.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The chance that `epsilon` does not hold, and `lasting` neither; 0 but for noise of Gauss's law."""
+        return 0.0
+
+    @property
+    def variance(self) -> float:
+        """Of an estimate from one report: of the share of what nobody holds, or of a mean at its worst; NaN: unknown.
+
+        From n reports it is an n-th of that.
+        """
+        return math.nan
 
     @property
     @abstractmethod

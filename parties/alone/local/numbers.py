@@ -26,7 +26,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
-from parties.alone.local.estimation import binomial
+from parties.alone.local.estimation import absent, binomial
 from parties.alone.local.mechanism import (
     Estimates,
     High,
@@ -74,6 +74,12 @@ class OneBitMean(Mechanism):
     def epsilon(self) -> float:
         """Of one report."""
         return math.log((ONE - self._least) / self._least)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`: in the middle, where either bit is as likely."""
+        return ((self.high - self.low) / 2 / (1 - 2 * self._least / ONE)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report numbers, float64[rows]: one byte, 0 or 1."""
@@ -138,6 +144,12 @@ class BitHistogram(Mechanism):
     def epsilon(self) -> float:
         """Of one report."""
         return self._changed * math.log((ONE - self._flip) / self._flip)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`: of a bucket `told` of `buckets` reports speak."""
+        return absent(1 - self._flip / ONE, self._flip / ONE) * self.buckets / self.per_report
 
     @property
     def width(self) -> int:

@@ -1,7 +1,7 @@
 """How a question is answered, `local.toml`: devices and collectors have the same file, and it is public.
 
     question = "home page"
-    mechanism = "rappor"     # direct, unary, subset, hadamard; mean, piecewise, histogram; rappor, sketch
+    mechanism = "rappor"     # smc local plan tells which is best
     bits = 128
     hashes = 2
     cohorts = 8
@@ -10,7 +10,8 @@
     q = 0.75
 
     direct, unary, subset, hadamard   values, epsilon; unary: optimised = false for the symmetric form
-    mean, piecewise, histogram        low, high, epsilon; piecewise: steps; histogram: buckets, told
+    mean, histogram                   low, high, epsilon; histogram: buckets, told
+    piecewise, laplace, gauss         low, high, epsilon, steps; gauss: delta
     rappor                            as above
     sketch                            rows, bits, epsilon
 
@@ -61,6 +62,10 @@ class LocalPlan(Settings):
         """Return the privacy of all reports that a person ever sends on one value."""
         each = math.inf if self.reports is None else self.reports * mechanism.epsilon
         return min(mechanism.lasting, each) if self.memoise else each
+
+    def lasting_delta(self, mechanism: Mechanism) -> float:
+        """Return the chance that `lasting` does not hold."""
+        return mechanism.delta * (1 if self.memoise else self.reports or 1)
 
     def digest(self) -> str:
         """Return what marks the reports made by this plan, 16 hexadecimal digits."""

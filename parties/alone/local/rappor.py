@@ -26,6 +26,7 @@ from typing_extensions import override
 
 from parties.alone.local import rappor_decoding
 from parties.alone.local.coins import ONE, Coins, below, falls, threshold
+from parties.alone.local.estimation import absent
 from parties.alone.local.grouped import GROUP_BYTES, GroupedBits
 from parties.alone.local.hashing import all_places, digests_of, places
 from parties.alone.local.mechanism import Estimates, Reports, Size
@@ -74,6 +75,13 @@ class Rappor(GroupedBits):
         if_unset, if_set = self._sent
         sure = min(if_unset, 1 - if_set) <= 0
         return math.inf if sure else self.hashes * math.log(if_set * (1 - if_unset) / (if_unset * (1 - if_set)))
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`: of a text by itself, whose bits nobody else sets."""
+        if_unset, if_set = self._sent
+        return absent(if_set, if_unset) / self.hashes
 
     @property
     def lasting(self) -> float:

@@ -25,6 +25,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
+from parties.alone.local.estimation import absent
 from parties.alone.local.grouped import GROUP_BYTES, GroupedBits
 from parties.alone.local.hashing import all_places, digests_of, places
 from parties.alone.local.mechanism import Estimates, Reports, Requested, Size
@@ -54,6 +55,13 @@ class CountMeanSketch(GroupedBits):
     def epsilon(self) -> float:
         """Of one report: another text changes two bits."""
         return 2 * math.log((ONE - self._flip) / self._flip)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`: flips, and other texts that meet it, none of them frequent."""
+        meets = (1 - 1 / self.bits) / self.bits
+        return (absent(1 - self._flip / ONE, self._flip / ONE) + meets) * (self.bits / (self.bits - 1)) ** 2
 
     def report(self, values: Any, coins: Coins) -> Reports:
         """Report texts, one a row."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, WORD_BITS, Coins, falls
-from parties.alone.local.estimation import binomial
+from parties.alone.local.estimation import absent, binomial
 from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
 from parties.alone.local.packing import known, pack, unpack
 
@@ -50,6 +50,18 @@ class SubsetSelection(Mechanism):
     def epsilon(self) -> float:
         """Of one report."""
         return math.log(self._truth * (len(self.names) - self.size) / ((ONE - self._truth) * self.size))
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        """That a set has one's own category, and each other one."""
+        truth = self._truth / ONE
+        return truth, (truth * (self.size - 1) + (1 - truth) * self.size) / (len(self.names) - 1)
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`."""
+        return absent(*self._chances)
 
     @property
     def width(self) -> int:
@@ -88,6 +100,4 @@ class SubsetSelection(Mechanism):
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the share of each category."""
         del candidates
-        truth, others = self._truth / ONE, len(self.names) - 1
-        other = (truth * (self.size - 1) + (1 - truth) * self.size) / others
-        return binomial(self.names, tally[:-1], np.full(len(self.names), tally[-1]), truth, other)
+        return binomial(self.names, tally[:-1], np.full(len(self.names), tally[-1]), *self._chances)

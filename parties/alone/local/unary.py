@@ -20,7 +20,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
-from parties.alone.local.estimation import binomial
+from parties.alone.local.estimation import absent, binomial
 from parties.alone.local.mechanism import Estimates, Mechanism, Names, Reports, Requested
 from parties.alone.local.packing import pack, unpack
 
@@ -48,6 +48,12 @@ class UnaryEncoding(Mechanism):
         """Of one report."""
         if_set, if_unset = self._thresholds
         return math.log(if_set * (ONE - if_unset) / ((ONE - if_set) * if_unset))
+
+    @property
+    @override
+    def variance(self) -> float:
+        """See `Mechanism.variance`."""
+        return absent(*(each / ONE for each in self._thresholds))
 
     @property
     def width(self) -> int:

@@ -53,6 +53,11 @@ class Features:
         """Their number."""
         return sum(column.size for column in self.columns) + 1
 
+    @property
+    def is_one_number(self) -> bool:
+        """Whether there is one column, of numbers."""
+        return len(self.columns) == 1 and self.columns[0].numbers is not None
+
     @cached_property
     def unit(self) -> int:
         """F."""

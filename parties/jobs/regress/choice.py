@@ -15,7 +15,6 @@ from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Method, OnRound, Opened
 from parties.jobs.spending import Loss, PureLoss
-from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric
@@ -66,9 +65,9 @@ class Choice(Method):
 
     @override
     def check(self) -> None:
-        columns = self.features.columns
-        if len(columns) != 1 or columns[0].numbers is None:
-            raise InputError("columns: a choice among weights is for one column, of numbers: name it in numeric, too")
+        from protocols.release.choice import check_width
+
+        check_width(self.width, self.law)
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:

@@ -14,7 +14,7 @@ from parties.alone.regression.features import Features
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
-from parties.jobs.regress.methods import METHODS
+from parties.jobs.regress.methods import method_of
 from parties.jobs.regress.reading import (
     OwnMoments,
     classes_of,
@@ -134,8 +134,8 @@ class RegressJoint(BySchema):
     @cached_property
     def method(self) -> Method:
         """The method that finds it."""
-        target = () if self.classifies else target_of(self.schema, self.target)
-        return METHODS[self.settings.method](self.settings, self.features, *target)
+        target = None if self.classifies else target_of(self.schema, self.target)
+        return method_of(self.settings, self.features, target)
 
     # What is said of it.
 
@@ -170,7 +170,9 @@ class RegressJoint(BySchema):
             "gradient": f"{self.method.steps} sums of the gradients of all rows and the number of rows, each number "
             "with noise that neither knows: the weights follow from them",
             "output": "its weights, with noise that neither knows",
-            "choice": "its weight, chosen with noise that neither knows",
+            "choice": "its weight, chosen with noise that neither knows"
+            if self.method.steps == 1
+            else f"its weights, in {self.method.steps:,} choices of one with noise that neither knows",
             **dict.fromkeys(
                 SQUARES,
                 f"{self.method.numbers:,} sums of products of two of a row's numbers, each with noise that neither "
@@ -289,9 +291,9 @@ class RegressJoint(BySchema):
         """See `Kind.document`: the content of a model file."""
         settings = self.settings
         about: Document = {"method": settings.method}
-        if self.classifies:
+        if self.classifies and self.method.minimises:
             about["loss"] = settings.loss
-        if self.classifies and settings.loss == "huber":
+        if self.classifies and self.method.minimises and settings.loss == "huber":
             about["huber"] = settings.huber
         about |= {} if settings.regularisation is None else {"lambda": settings.regularisation}
         about |= {"epsilon": settings.epsilon, "adjacency": settings.adjacency}

@@ -36,6 +36,7 @@ class Method(ABC):
     present: tuple[bool, ...] | None = None  # which values of the target are numbers
 
     steps = 1
+    minimises = True  # a loss, with lambda
     streamed = False  # whether rows are read in pieces; else all distinct ones are in memory
     what = "number with noise"  # is opened
     words = "adding noise"

@@ -1,17 +1,27 @@
-"""Which ways there are to find a linear classifier, or least squares, by their names in the settings."""
+"""Which ways there are to find a linear classifier, or least squares, by the settings."""
 
 from __future__ import annotations
 
+from parties.alone.regression.features import Column, Features
 from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.output import Output
-from parties.jobs.regress.settings import SQUARES
+from parties.jobs.regress.settings import SQUARES, RegressSettings
 from parties.jobs.regress.squares import Squares
 
-METHODS: dict[str, type[Method]] = {
+_METHODS: dict[str, type[Method]] = {
     "gradient": Gradient,
     "output": Output,
     "choice": Choice,
     **dict.fromkeys(SQUARES, Squares),
 }
+
+
+def method_of(settings: RegressSettings, features: Features, target: tuple[Column, tuple[bool, ...]] | None) -> Method:
+    """Return the method of these settings, all of them given; a choice in steps is of several weights."""
+    kind = _METHODS[settings.method]
+    if kind is Choice and settings.steps is not None:
+        kind = Coordinates
+    return kind(settings, features, *(target or ()))

@@ -101,6 +101,8 @@ def about(document: Document) -> list[str]:
     lines[0] += f", lambda {document['lambda']:g}" if "lambda" in document else ""
     if "steps" in document:
         lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
+    if "choices" in document:
+        lines[0] += f", {document['choices']} choices among {document['points']} weights"
     if "law" in document:
         of = "each moment" if "rmse" in document else "the weight of each category"
         of = "each sum of gradients" if "steps" in document else of

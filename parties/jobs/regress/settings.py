@@ -47,7 +47,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     method: Method = public(
         "gradient",
         "Method",
-        "Noisy gradient descent; noise on the mean of two own minimisers; a noisy choice among weights of one column; "
+        "Noisy gradient descent; noise on the mean of two own minimisers; noisy choices of weights; "
         "of a target of numbers, from noisy second moments",
     )
     loss: LossName = public("logistic", "Loss", "What a wrong score costs")
@@ -65,7 +65,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     )
     adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
-        None, "Steps", "Of gradient descent: epsilon is divided among them", none="by public numbers"
+        None, "Steps", "Of gradient descent, or choices: epsilon is divided among them", none="by public numbers"
     )
     rate: Annotated[float, Field(strict=True, gt=0, le=1000, allow_inf_nan=False)] | None = public(
         None, "Rate", "Length of a step, times the gradient", none="2 over the loss's greatest second derivative"
@@ -106,10 +106,15 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
             raise InputError(f"{key}: must be at least {bound:g}, not {value:g}: {why}")
     more: dict[str, Any] = {}
     if settings.method == "choice":
-        for name in ("delta", "steps", "rate", "clip"):
+        for name in ("delta", "rate", "clip"):
             if getattr(settings, name) is not None:
                 raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
-        return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
+        if settings.steps is None and features.is_one_number:
+            return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
+        if settings.regularisation is not None or settings.loss != "logistic":
+            name = "lambda" if settings.regularisation is not None else "loss"
+            raise InputError(f"{name}: has no meaning for choices of one weight after the other: leave it out")
+        return settings.model_copy(update={"steps": settings.steps or features.number})
     if settings.method in SQUARES:
         for name in ("steps", "rate", "clip", "least_rows"):
             if getattr(settings, name) is not None:

@@ -81,6 +81,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
         {"method": "output", "loss": "huber", "huber": 0.01, "lambda": 1e-5, **NOISY},
         {"method": "output", "least_rows": 1, **NOISY},
         {"method": "choice", "columns": ["hours"], "numeric": ["hours"], **NOISY},
+        {"method": "choice", "columns": ["wind", "hours"], "numeric": ["hours"], "steps": 2, **NOISY},
     ],
     "variance": [{"column": "hours", "above": 1.25}],
     "release marginals": [{"sets": "rain,play; wind", **NOISY}],

@@ -89,8 +89,10 @@ def test_what_is_broken_says_so_when_it_is_asked_for(
 def test_ours_are_all_there() -> None:
     assert MECHANISMS.names() == (
         "direct",
+        "gauss",
         "hadamard",
         "histogram",
+        "laplace",
         "mean",
         "piecewise",
         "rappor",

@@ -183,6 +183,8 @@ def test_a_total_for_all_answers(
         ((*words, "Padua", "--out", "one.key.account"), "would be overwritten"),
         (("key", "--total", "0", "--out", "two.key"), "--total must be a number above 0"),
         (("key", "--total", "nan", "--out", "two.key"), "--total must be a number above 0"),
+        (("key", "--total-delta", "1e-6", "--out", "two.key"), "--total-delta needs --total"),
+        (("key", "--total", "1", "--total-delta", "1", "--out", "two.key"), "above 0 and below 1"),
         (("spent", "--key", "device.key"), "the key has no total"),
     ):
         code, out, told = smc(capsys, *refused)
@@ -190,6 +192,50 @@ def test_a_total_for_all_answers(
         assert message in told
     assert Path("one.key.account").read_bytes() == before
     assert not Path("two.key").exists()
+
+
+def test_answers_with_a_delta(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("gauss.toml").write_text(
+        'question = "age"\nmechanism = "gauss"\nlow = 0\nhigh = 100\nepsilon = 4.0\ndelta = 1e-6\n'
+    )
+    assert smc(capsys, "key", "--total", "8", "--total-delta", "1e-6", "--out", "one.key")[0] == 0
+    words = ("report", "--plan", "gauss.toml", "--key", "one.key", "--value")
+    first, again = smc(capsys, *words, "40"), smc(capsys, *words, "40")
+    assert first == again
+    assert first[2].startswith("epsilon: 4 of 8 spent, 4 left; delta: 9.99")
+    code, _, told = smc(capsys, *words, "41")
+    assert (code, "would spend delta" in told) == (2, True)
+    report(capsys, "gauss.toml", "age", "g.txt")
+    decode = ("decode", "--plan", "gauss.toml", "--reports", "g.txt")
+    code, out, _ = smc(capsys, *decode, "--json")
+    shown = json.loads(out)
+    row = shown["estimates"][0]
+    assert abs(row["value"] - pd.read_csv("rows.csv")["age"].mean()) < 5 * row["deviation"]
+    assert shown["delta"] == shown["lasting_delta"] <= 1e-6
+    assert "a report: epsilon 4, delta 9.99" in smc(capsys, *decode)[1]
+    code, _, told = smc(capsys, *decode, "--shuffled", "1e-6")
+    assert (code, "for answers without a delta of their own" in told) == (2, True)
+
+
+def test_advice_before_a_plan(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = smc(capsys, "plan", "--values", "1000", "--epsilon", "1", "--reports", "100000", "--json")
+    assert (code, json.loads(out)["mechanisms"][0]["mechanism"]) == (0, "subset")
+    code, out, _ = smc(capsys, "plan", "--low", "0", "--high", "1", "--epsilon", "1", "--reports", "100")
+    assert (code, "mean has the least error" in out) == (0, True)
+    for words, message in (
+        (("--epsilon", "1"), "either --values"),
+        (("--values", "3", "--low", "0", "--high", "1", "--epsilon", "1"), "either --values"),
+        (("--low", "0", "--epsilon", "1"), "either --values"),
+        (("--texts", "30", "--epsilon", "1", "--delta", "0.1"), "--delta is for numbers"),
+        (("--values", "3", "--epsilon", "99"), "epsilon must be <= 15"),
+        (("--texts", "3", "--epsilon", "nan"), "epsilon must be a"),
+        (("--low", "nan", "--high", "1", "--epsilon", "1"), "low must be a"),
+        (("--low", "1", "--high", "1", "--epsilon", "1"), "low must be below high"),
+        (("--low", "0", "--high", "1", "--epsilon", "1", "--delta", "1"), "delta must be <= 0.01"),
+    ):
+        code, out, told = smc(capsys, "plan", *words, "--reports", "100")
+        assert (code, out, len(told.splitlines())) == (2, "", 1)
+        assert message in told
 
 
 def test_a_charge_is_written_before_its_answer(

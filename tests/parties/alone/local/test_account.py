@@ -196,3 +196,57 @@ def test_what_is_shown_is_never_too_good(place: Path) -> None:
     assert mechanism.epsilon < 1  # by the coins
     assert (shown["spent"], shown["left"]) == (1.0, 1.0)
     assert shown["spent"] >= Fraction(repr(mechanism.epsilon)) >= 2 - Fraction(repr(shown["left"])) - Fraction(1, 10**6)
+
+
+VISITS = {"question": "visits", "mechanism": "gauss", "low": 0, "high": 30, "epsilon": 1.0, "delta": 1e-6}
+
+
+def test_deltas_add_up_and_have_a_total_of_their_own(place: Path) -> None:
+    """Copies of one answer have its delta once, each other answer once more; above either total nothing is told."""
+    made = device.create(KEY, 10.0, 2.5e-6)
+    account.create(KEY, made)
+    assert device.load(KEY) == made
+    plan, mechanism = planned(VISITS)
+    each = Fraction(repr(mechanism.delta))
+    assert 0 < each <= Fraction("1e-6")
+    charged = [account.charge(KEY, made, plan, mechanism, value) for value in ("12.0", "12.0", "13.0")]
+    assert [one.spent_delta for one in charged] == [each, each, 2 * each]
+    assert [one.spent for one in charged] == [1, 1, 2]
+    before = account.place(KEY).read_bytes()
+    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 5\.\d*e-07 of 2\.5e-06 is left"):
+        account.charge(KEY, made, plan, mechanism, "14.0")
+    assert account.place(KEY).read_bytes() == before
+    assert account.charge(KEY, made, *planned(TOWN), "Padua").spent_delta == 2 * each  # which has none
+    shown = account.document(account.load(KEY, made), made)
+    assert (
+        shown["spent_delta"]
+        >= 2 * each
+        >= Fraction("2.5e-6") - Fraction(repr(shown["left_delta"])) - Fraction(1, 10**12)
+    )
+    assert "; delta: " in account.summary(shown)
+
+
+def test_answers_drawn_afresh_have_a_delta_each(place: Path) -> None:
+    made = device.create(KEY, 10.0, 2.5e-6)
+    account.create(KEY, made)
+    plan, mechanism = planned(VISITS, memoise=False, reports=3)
+    assert plan.lasting_delta(mechanism) == 3 * mechanism.delta
+    for count in (1, 2):
+        charged = account.charge(KEY, made, plan, mechanism, "12.0")
+        assert charged.spent_delta == count * Fraction(repr(mechanism.delta))
+    with pytest.raises(InputError, match="would spend delta"):
+        account.charge(KEY, made, plan, mechanism, "12.0")
+
+
+def test_a_total_without_a_delta_has_none(place: Path) -> None:
+    """Neither a key of before totals of delta, nor an account of before: its entries have none."""
+    made, (plan, mechanism) = holder(2.0), planned(VISITS)
+    with pytest.raises(InputError, match=r"would spend delta 9\.9\d*e-07, and 0 of 0 is left"):
+        account.charge(KEY, made, plan, mechanism, "12.0")
+    account.charge(KEY, made, *planned(TOWN), "Padua")
+    path = account.place(KEY)
+    content = json.loads(path.read_text())
+    assert content["entries"][0].pop("delta") == 0
+    path.write_text(json.dumps(content))
+    assert account.load(KEY, made).spent_delta == 0
+    assert "total_delta" not in account.document(account.load(KEY, made), made)

@@ -40,7 +40,8 @@ from tests.support.questions import Known, known_noise
 OWN = (random_rows(11), random_rows(12))
 OUTPUT = {"method": "output", "least_rows": 40}
 CHOICE = {"method": "choice", "columns": ("age",)}
-METHODS: list[dict[str, Any]] = [{"steps": 5}, OUTPUT, CHOICE]
+CHOICES = {"method": "choice", "steps": 3}
+METHODS: list[dict[str, Any]] = [{"steps": 5}, OUTPUT, CHOICE, CHOICES]
 
 
 def task(schema: Schema = SCHEMA, **fields: Any) -> RegressJoint:
@@ -173,9 +174,9 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
     """Over all steps, by OpenDP's conversion: no more, and not much less; and the noise is that of the spending."""
     made = task(**fields, epsilon=epsilon, adjacency=adjacency)
     (spent,) = made.spends
-    assert (spent.adjacency, spent.times) == (adjacency, made.method.steps)
+    assert (spent.adjacency, spent.times) == (adjacency, 1 if fields is CHOICES else made.method.steps)
     loss = composed(made.spends, spent.adjacency)
-    if fields is CHOICE:
+    if fields in (CHOICE, CHOICES):
         assert (loss.epsilon, loss.rho) == (Fraction(str(epsilon)), 0)
         return
     assert made.settings.delta is not None
@@ -192,7 +193,7 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
 
 
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw")], ids=str)
-@pytest.mark.parametrize("fields", [{"steps": 2}, OUTPUT, CHOICE], ids=str)
+@pytest.mark.parametrize("fields", [{"steps": 2}, OUTPUT, CHOICE, CHOICES], ids=str)
 def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profile) -> None:
     made = task(**fields)
     assert made.is_countable
@@ -202,7 +203,7 @@ def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profi
     for party in (0, 1):
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
-    opened = {"steps": 2 * 6, "method": 5}.get(next(iter(fields)), 1) if fields is not CHOICE else 1
+    opened = {"gradient": 2 * 6, "output": 5, "choice": fields.get("steps", 1)}[made.settings.method]
     assert sum(made.opened(found).values()) == opened
     assert sum(made.opened(found, 0).values()) == opened // made.method.steps
     assert sum(made.opened(()).values()) == 0
@@ -220,7 +221,8 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     assert document == made.document(state)
     text, picture = made.text(document, 0), made.picture(document)
     assert text.endswith("is good\n")
-    for said in ("intercept", "epsilon 1", f"lambda {document['lambda']:g}", "age, each 1 more"):
+    by = "3 choices among 33 weights" if fields is CHOICES else f"lambda {document['lambda']:g}"
+    for said in ("intercept", "epsilon 1", by, "age, each 1 more"):
         assert said in text
     assert "What speaks for end = bad" in picture
     assert {"steps": "town = north"}.get(next(iter(fields)), "age") in picture

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from parties.jobs.release.choose import Choose
+from parties.jobs.release.top import Top
 from parties.tables.schema import Schema
 from smc.errors import InputError
 from tests.support.questions import counts, state_of
@@ -56,6 +57,36 @@ def test_the_price_that_three_buyers_pay() -> None:
     assert (own * chances).sum() >= (own * exponential).sum()  # permute-and-flip is never worse
     assert state_of(task_of(**PRICES, exact=True), [rows_of(["1", "1"]), rows_of(["3.01"])]) == [1]
     assert task_of(**PRICES, exact=True).document([1])["numbers"][0]["first"] == ["3.01"]
+
+
+def test_an_election_of_two_polling_stations() -> None:
+    """Notes: input votes, output who wins, P(o) ~ e^(epsilon u(x, o) / (2 Delta u)), Delta u = 1.
+
+    Of 45, 40 and 15 votes the first is named with 0.777 so at epsilon 0.5, and with 0.969 by the law here.
+    """
+    schema = Schema({"vote": ("Ada", "Bert", "Cleo"), "station": ("north", "south")}, "station")
+    votes = {"Ada": (20, 25), "Bert": (30, 10), "Cleo": (5, 10)}
+    stations = [
+        [{"vote": name, "station": "north"} for name, cast in votes.items() for _ in range(cast[party])]
+        for party in (0, 1)
+    ]
+    scores = {"column": "vote", "scores": "; ".join(f"{name}: {name}=1" for name in votes)}
+    as_votes = Choose.canonical(Choose.Settings.model_validate({"epsilon": 0.5, "max_rows": 100, **scores}), schema)
+    first = Top.canonical(
+        Top.Settings.model_validate({"column": "vote", "first": 1, "epsilon": 0.5, "max_rows": 100}), schema
+    )
+    for task in (as_votes, first):  # the same election, by either question
+        totals = sum(task.own_rows(counts(task, rows)) for rows in stations)
+        assert totals.tolist() == [45, 40, 15]
+        (noise,) = task.query.mechanisms
+        assert noise.scale == 2  # rows: one vote is worth that many for a factor of e
+        chances = law_of([45, 40, 15], math.exp(-1 / float(noise.scale)))
+        notes = np.exp(0.5 * totals / 2)
+        notes /= notes.sum()
+        assert (notes[0], chances[0]) == pytest.approx((0.777, 0.969), abs=5e-4)
+        assert totals @ chances > totals @ notes
+    told = Choose.canonical(Choose.Settings.model_validate({"exact": True, "max_rows": 100, **scores}), schema)
+    assert told.document(state_of(told, stations))["numbers"][0]["first"] == ["Ada"]
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])

@@ -1,0 +1,103 @@
+"""The mean of numbers with noise of Gauss's law, discrete, on a public grid: (epsilon, delta).
+
+    P(z) ~ e^(-z^2 / (2 sigma^2)), z in steps
+
+cut where it is below 2^-40 of its middle, the rest of its tails evenly on all places (`noise`). The delta of a sigma
+is not bounded but computed, from the weights as whole numbers, and rounded up: the sum over places of what the weight
+of the first point has above e^eps times that of the last. sigma is the least multiple of n / 2^16 whose delta is no
+greater than the one asked for; on finer and finer grids it is that of the analytic Gaussian mechanism (Balle, Wang,
+ICML 2018). Discrete law: Canonne, Kamath, Steinke, NeurIPS 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.alone.local.noise import MOST_PLACES, TAIL_BITS, WHOLE, NoisyMean, Weights, kernel, scaled, spread_out
+from parties.base.settings import Finite
+
+PARTS = 1 << 16  # of the range: sigma is a multiple of one
+
+
+@dataclass(frozen=True)
+class GaussMean(NoisyMean):
+    """The mean of numbers between public bounds, each with discrete Gaussian noise, on a grid of `steps`."""
+
+    requested_delta: Annotated[
+        Finite, Field(alias="delta", ge=1e-12, le=0.01, description="the chance that epsilon does not hold")
+    ] = field(kw_only=True)
+    name: ClassVar[str] = "gauss"
+
+    @cached_property
+    def parts(self) -> int:
+        """Sigma in parts of the range."""
+        return least_parts(self.steps, self.requested_epsilon, self.requested_delta)
+
+    @property
+    @override
+    def reach(self) -> int:
+        return reach_of(self.steps, self.parts)
+
+    @cached_property
+    @override
+    def law(self) -> tuple[Weights, int]:
+        return law_of(self.steps, self.parts)
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report, but for `delta`."""
+        return self.requested_epsilon
+
+    @cached_property
+    @override
+    def delta(self) -> float:
+        return delta_of(self.weights, self.requested_epsilon)
+
+
+def reach_of(steps: int, parts: int) -> int:
+    """Return R: beyond it Gauss's law of a sigma of so many parts is below 2^-40 of its middle."""
+    return math.ceil(math.sqrt(2 * TAIL_BITS * math.log(2)) * steps * parts / PARTS)
+
+
+def law_of(steps: int, parts: int) -> tuple[Weights, int]:
+    """Return k and b of Gauss's law with a sigma of so many parts."""
+    shape = np.exp(-((np.arange(reach_of(steps, parts) + 2) * PARTS / (steps * parts)) ** 2) / 2)
+    return kernel(np.ceil(scaled(shape, steps) * shape).astype(np.uint64), steps)
+
+
+def delta_of(weights: Weights, epsilon: float) -> float:
+    """Return the delta of a law, given by the weights of the first point, at an epsilon: never too small."""
+    grown = int(Fraction(math.exp(epsilon) * (1 - 2.0**-44)) * WHOLE)  # below the exact e^eps
+    first = weights.tolist()
+    more = sum(max(0, one_weight * WHOLE - other * grown) for one_weight, other in zip(first, first[::-1], strict=True))
+    return math.nextafter(more / WHOLE**2, 1) if more else 0.0
+
+
+@lru_cache(maxsize=64)
+def least_parts(steps: int, epsilon: float, delta: float) -> int:
+    """Return the least sigma, in parts of the range, whose delta is no greater, or one of too many places."""
+
+    def about(parts: int) -> float:
+        first = spread_out(law_of(steps, parts), steps).astype(np.float64)
+        return float(np.maximum(first - math.exp(epsilon) * first[::-1], 0).sum()) / WHOLE
+
+    enough = 1 << 10
+    while about(enough) > delta:
+        enough *= 2
+        if steps + 2 * reach_of(steps, enough) > 2 * MOST_PLACES:
+            return enough  # `check` refuses it
+    least = enough // 2 if enough > 1 << 10 else 0
+    while enough - least > 1:
+        middle = (least + enough) // 2
+        least, enough = (middle, enough) if about(middle) > delta else (least, middle)
+    while delta_of(spread_out(law_of(steps, enough), steps), epsilon) > delta:
+        enough += 1
+    return enough

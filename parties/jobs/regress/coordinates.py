@@ -1,0 +1,124 @@
+"""Noisy choices of one weight after the other, each from a public grid: the exponential mechanism in many dimensions.
+
+A grid of all weights together has too many points to be scored. So both begin with weights 0, and in each step choose
+one of them anew, the others being as they are, which both know: the intercept first, then the features in their
+order, and again from the beginning. A candidate's score is the number of rows that it classifies rightly. One row
+changes each score by 1 at most, one more lowers none; epsilon is divided evenly among the steps, which see the same
+rows one after the other (sequential composition). Only the chosen weights are opened. Sources: McSherry, Talwar, FOCS
+2007 (the mechanism); `protocols.release.choice` (its form here, and the proof).
+
+What a score counts does not see by how much a row is right, so it finds less than gradient descent where most columns
+are categories, and has neither a loss nor a lambda.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from parties.alone.regression.rows import RowStream
+from parties.base.arrays import Floats, Numbers
+from parties.jobs.kind import Document
+from parties.jobs.regress.method import Method, OnRound, Opened
+from parties.jobs.spending import Loss, PureLoss
+
+if TYPE_CHECKING:
+    from protocols.release.geometric import OneSidedGeometric
+    from smc.engines import Engine
+
+REACH = 16  # of the grid on either side: what counts is how weights stand to each other
+GRID = np.array([0, *(side * size for size in range(1, REACH + 1) for side in (1, -1))], dtype=np.float64)
+
+
+class Coordinates(Method):
+    """One weight of all in each step, the likelier the more rows are then right."""
+
+    streamed = True
+    minimises = False
+    what = "choice"
+    words = "choosing"
+
+    @property
+    def steps(self) -> int:  # type: ignore[override]
+        """How many weights are chosen, one after the other."""
+        assert self.settings.steps is not None
+        return self.settings.steps
+
+    @property
+    @override
+    def numbers(self) -> int:
+        """See `Method.numbers`: the index of a weight."""
+        return 1
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return (PureLoss("choices of weights by noisy max", self.epsilon, adjacency=self.settings.adjacency),)
+
+    @cached_property
+    def law(self) -> OneSidedGeometric:
+        """The noise on each score; as exact as all steps together need it."""
+        from protocols.release.choice import choice_law
+
+        moved = self.steps * self.settings.together
+        return choice_law(self.epsilon, moved, not self.replaced, self.steps * len(GRID))
+
+    @property
+    def width(self) -> int:
+        """Bits of a party's score."""
+        return self.settings.max_rows.bit_length()
+
+    @override
+    def check(self) -> None:
+        from protocols.release.choice import check_width
+
+        check_width(self.width, self.law)
+
+    def chosen(self, step: int) -> int:
+        """Return which feature's weight a step chooses."""
+        return (step - 1) % self.features.number
+
+    @override
+    def own(self, rows: RowStream | None) -> Any:
+        """See `Method.own`: how many rows each candidate of a feature has right, at some weights, int64[candidates]."""
+        if rows is None:
+            return lambda weights, feature: np.zeros(len(GRID), dtype=np.int64)
+
+        def scores(weights: Floats, feature: int) -> Numbers:
+            alone = np.zeros(len(weights))
+            alone[feature] = 1
+            right = np.zeros(len(GRID), dtype=np.int64)
+            for piece in rows.pieces():
+                others, unit = piece.margins(weights * (1 - alone)), piece.margins(alone)
+                at_zero = piece.signs < 0  # a sum of 0 says the first class
+                for place, weight in enumerate(GRID):  # whole numbers, so margins are exact
+                    margins = others + weight * unit
+                    right[place] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
+            return right
+
+        return scores
+
+    @override
+    def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
+        from protocols.release.choice import noisy_choice
+
+        opened = tuple(start)
+        while len(opened) < self.steps:
+            on_step(len(opened), opened)
+            scores = data(self.weights(opened), self.chosen(len(opened)))
+            opened = (*opened, (int(noisy_choice(engine, scores[:, None], self.width, self.law)[0]),))
+        return opened
+
+    @override
+    def weights(self, opened: Opened) -> Floats:
+        weights = np.zeros(self.features.number)
+        for step, (index,) in enumerate(opened):
+            weights[self.chosen(step)] = GRID[index]
+        return weights
+
+    @override
+    def fields(self, opened: Opened) -> Document:
+        return {"points": len(GRID), "choices": self.steps}
