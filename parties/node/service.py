@@ -12,6 +12,7 @@ from typing import Protocol
 
 from parties.base import files
 from parties.base.address import Address, parse_address
+from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
 from parties.link.listening import Port, RefusedError, Take
@@ -26,7 +27,6 @@ from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
-from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.operator_service import Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
