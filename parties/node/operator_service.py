@@ -223,7 +223,8 @@ class OperatorService(Operator):
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             inputs = Inputs(record.party)
         price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
-        view = views.job_view(record, state, inputs, progress, self._predict, price, exposure)
+        approvals = self._ledger.approvals
+        view = views.job_view(record, state, inputs, progress, self._predict, price, exposure, approvals)
         if progress is None and record.ours.proposal.task.reads_table:
             self._views.put(record, state, view)
         return view
