@@ -32,7 +32,7 @@ from parties.link.identity import (
     short_fingerprint,
 )
 from parties.link.settings import LinkSettings
-from smc.errors import InputError, LinkError
+from smc.errors import InputError, LinkError, SmcError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
