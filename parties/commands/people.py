@@ -42,7 +42,10 @@ def _changing(command: Command) -> Command:
 def add_command(
     name: str, roles: str | None, unix: str | None, password_file: Path | None, config_file: Path | None, as_json: bool
 ) -> None:
-    """Give a person an account; or another role or Unix user to one who has one, the password as it is."""
+    """Give a person an account, or other roles.
+
+    Whoever has an account keeps its password, and what is not given.
+    """
     if NAME.fullmatch(name) is None:
         raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, a letter first")
     wanted = None if roles is None else tuple(role.strip() for role in roles.split(","))
@@ -68,7 +71,10 @@ def add_command(
 @_PASSWORD
 @_changing
 def password_command(name: str, password_file: Path | None, config_file: Path | None, as_json: bool) -> None:
-    """Give a person another password; sessions on the page that were begun with the old one end."""
+    """Give a person another password.
+
+    Sessions on the page that were begun with the old one end.
+    """
     _known(_accounts(config_file).all(), name)
     salt, digest = protected(_password(password_file))
     _change(
@@ -83,7 +89,10 @@ def password_command(name: str, password_file: Path | None, config_file: Path | 
 @_NAME
 @_changing
 def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
-    """Take a person's account away; its sessions on the page end at once."""
+    """Take a person's account away.
+
+    Its sessions on the page end at once.
+    """
     _change(config_file, name, lambda _: ("removed", None), as_json)
 
 
