@@ -1208,7 +1208,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("            if name in before:", "            if name in before[1:]:"),
             ("len(record.people) < self.approvals", "len(record.people) + 1 < self.approvals"),
-            ('("approved", "us") else "operator"', '("approved", "us") else f"operator {acting.get()}"'),
+            ('("approved", "us") else "operator"', '("approved", "us") else f"operator {acting.get()}".strip()'),
         ],
     ),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -115,13 +116,16 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
 def _change(config_file: Path | None, name: str, change: Callable[[Account | None], Changed], as_json: bool) -> None:
     """Change one account, together with its entry in the audit log; the node may be running.
 
-    `InputError` if a person is to be changed who has no account, or if others may administer, and this Unix user's
-    person may not.
+    `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
+    Unix user's person may not.
     """
     from parties.node.settings import load
 
     path = _party_file(config_file)
-    accounts, me = Accounts(state_directory(path)), unix_user()
+    state = state_directory(path)
+    accounts, me = Accounts(state), unix_user()
+    if state.exists() and state.stat().st_uid != os.geteuid():
+        raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
     file = load(path)
     with log_of(file) as (connection, log), connection:
         connection.execute("BEGIN IMMEDIATE")  # one command at a time

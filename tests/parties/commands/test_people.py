@@ -117,6 +117,16 @@ def test_where_others_administer_their_role_is_needed(smc: Smc, tmp_path: Path) 
     assert (tmp_path / "state" / "operators.json").read_text() == before
 
 
+def test_another_unix_user_leaves_no_file_that_the_node_cannot_read(
+    smc: Smc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added(smc, "anna", "--role approve")
+    monkeypatch.setattr("os.geteuid", lambda: 54321)
+    code, _, err = added(smc, "bert", "--role see")
+    assert (code, "belongs to another Unix user" in err) == (2, True)
+    assert list(Accounts(tmp_path / "state").all()) == ["anna"]
+
+
 @contextmanager
 def served(state: Path, pair: Pair) -> Iterator[Page]:
     free: Any = dict.fromkeys(("web", "metrics", "health"), "127.0.0.1:0")

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from parties.link.identity import Identity
+from parties.node.events import Events
 from parties.node.policy.rules import Rule
 from parties.node.records.kinds import Fields
+from parties.node.service import Node
+from parties.node.settings import load
 from parties.operator.interface import Operator
 from parties.operator.people import ROLES, UNNAMED, Person, as_person
 from smc.errors import InputError
@@ -233,6 +236,35 @@ def test_failed_log_ins_are_few_entries(pair: Pair) -> None:
     assert (log[0].fields["what"], log[0].fields["times"]) == ("log-in failed", 30)
     assert log[1].fields == {"person": "anna", "why": "wrong password"}
     assert ledger.verify().ok
+
+
+def test_a_node_records_what_its_page_says_of_log_ins(
+    tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Frontend:
+        def start(self, operator: Operator, events: Events, failed: Any) -> dict[str, str]:
+            failed("anna", "wrong password")
+            self.entry = operator.audit(1)[0]
+            return {}
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    monkeypatch.setattr("parties.node.service.warm", lambda on_compiled: None)
+    alice, bob = identities["alice"], identities["bob"]
+    (tmp_path / "party.toml").write_text(
+        f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"\n'
+        f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n[node]\nhealth = "127.0.0.1:0"\n'
+    )
+    frontend = Frontend()
+    node = Node(load(tmp_path / "party.toml"), frontend)
+    try:
+        node.start()
+    finally:
+        node.stop(seconds=0)
+    assert frontend.entry.kind == "log-in failed"
+    assert frontend.entry.fields == {"person": "anna", "why": "wrong password"}
 
 
 @settings(max_examples=5, deadline=None)
