@@ -46,6 +46,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
     "forget": ("parties.commands.forget:forget", "What was learnt from a table, and results withdrawn."),
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
+    "operator": ("parties.commands.people:group", "People with names: who may do what at this node."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),

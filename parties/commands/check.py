@@ -32,7 +32,7 @@ from parties.link.identity import (
     short_fingerprint,
 )
 from parties.link.settings import LinkSettings
-from smc.errors import InputError, SmcError
+from smc.errors import InputError, LinkError, SmcError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
@@ -196,10 +196,10 @@ def _taken(text: str) -> str | None:
 
 
 def _running(path: Path) -> NodeView | None:
-    """Return our running node; None if none runs."""
+    """Return our running node; None if none runs. `InputError` if it does not tell this Unix user."""
     from parties.operator.client import NodeClient
 
-    with suppress(SmcError):
+    with suppress(LinkError):
         return NodeClient.from_config(path).node()
     return None
 

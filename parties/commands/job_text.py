@@ -44,7 +44,8 @@ def title(job: JobView) -> str:
 def standing(job: JobView) -> str:
     """Return where a job stands, in a few words, and why."""
     if job.state == "waiting":
-        return "waiting for our consent" if job.waits_for_us else "waiting for the peer's consent"
+        so_far = f" ({shown(job.ours.by)})" if job.people else ""  # of how many
+        return f"waiting for our consent{so_far}" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
         return f"running, {shown(job.progress.doing)}"
     by = ""

@@ -52,7 +52,11 @@ def node(config_file: Path | None, log_level: LogLevel) -> None:
     try:
         if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
             way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
-            console.err.print(f"{way}; operator's page: {page.login_link()}")
+            try:
+                link = page.login_link()
+            except InputError:  # this Unix user has no name among those who have
+                link = where["web"]
+            console.err.print(f"{way}; operator's page: {link}")
         threading.Event().wait()
     except KeyboardInterrupt:  # SIGTERM too
         try:

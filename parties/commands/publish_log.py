@@ -15,6 +15,9 @@ from parties.commands.options import FILE, Command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    import sqlite3
+
+    from parties.node.records import AuditLog
     from parties.node.settings import NodeFile
     from parties.sources import PlaceSettings
 
@@ -73,27 +76,35 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
             raise InputError("--purpose is for the record: give --config party.toml, too")
         yield PublicationLog(lambda _: None, lambda _: "")
         return
-    from parties.base.settings import required
     from parties.base.text import instead, quoted
-    from parties.link.identity import load_identity
-    from parties.node.records import AuditLog, database
     from parties.node.settings import load
 
     file = load(config_file)
     if table and table not in file.tables:
         raise InputError(f"{config_file}: there is no table {quoted(table)}{instead(table, file.tables)}")
-    link = file.link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    place = file.node.state / database.FILE_NAME
-    with database.usable(place), closing(database.connect(place)) as connection:
-        log = AuditLog(connection, identity)
-        log.head()
+    with log_of(file) as (connection, log):
 
         def append(fields: dict[str, Any]) -> None:
             with connection:
                 log.append("published", None, {"what": what, "purpose": purpose or "", **fields})
 
         yield PublicationLog(append, lambda where: _name(file, where))
+
+
+@contextmanager
+def log_of(file: NodeFile) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
+    """Open a node's audit log to be written to, beside the node, if that is running. `InputError` if it cannot be."""
+    from parties.base.settings import required
+    from parties.link.identity import load_identity
+    from parties.node.records import AuditLog, database
+
+    link = file.link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    place = file.node.state / database.FILE_NAME
+    with database.usable(place), closing(database.connect(place)) as connection:
+        log = AuditLog(connection, identity)
+        log.head()
+        yield connection, log
 
 
 def _name(file: NodeFile, where: PlaceSettings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from parties.base import files
 from parties.base.address import parse_address
@@ -12,7 +12,9 @@ from parties.base.settings import at_key
 from parties.node.events import Events
 from parties.node.notify import Notifier, NotifySettings
 from parties.node.settings import NodeSettings
+from parties.operator.accounts import Accounts, unix_user
 from parties.operator.interface import Operator
+from parties.operator.people import Person
 from parties.sources.settings import TableSettings
 from parties.web.api import routes
 from parties.web.app import make_app
@@ -35,14 +37,17 @@ class Page:
         self._notify = notify or NotifySettings()
         self._notifier: Notifier | None = None
         self._access = settings.state / "api.json"
-        self._logins = Logins()
+        self._accounts = Accounts(settings.state)
+        self._logins = Logins(accounts=self._accounts)
         self._server: WebServer | None = None
         self._metrics: WebServer | None = None
 
-    def start(self, operator: Operator, events: Events) -> dict[str, str]:
+    def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
         """Begin to serve; return the URLs of the page and of the figures."""
         key = secrets.token_urlsafe(32)
-        app = make_app(operator, self._logins, routes(operator, key, self.login_link), self._tables)
+        self._logins.failed = failed
+        api = routes(operator, key, self.login_link, self._on_terminal)
+        app = make_app(operator, self._logins, api, self._tables)
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
         with at_key("node.web"):
             self._server.start()
@@ -58,8 +63,12 @@ class Page:
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
-        """Return a fresh link, good for one login."""
-        return self._logins.link(self._url)
+        """Return a fresh link, good for one login of this Unix user's person. `NotAllowedError` if there is none."""
+        return self._logins.link(self._url, self._on_terminal())
+
+    def _on_terminal(self) -> Person:
+        """Return as whom commands act: nobody but this process's Unix user can read the key that they need."""
+        return self._accounts.on_terminal(unix_user())
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""

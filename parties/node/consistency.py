@@ -24,6 +24,7 @@ class _Logged:
     def __init__(self) -> None:
         self.proposed: Fields | None = None
         self.verdicts = {"us": "waiting", "peer": "waiting"}
+        self.people: list[str] = []
         self.end = ""  # ours
         self.withdrawn: dict[str, Fields | None] = {"us": None, "peer": None}
         self.finished: Fields | None = None
@@ -37,8 +38,14 @@ class _Logged:
         match entry.kind:
             case "proposed":
                 self.proposed = fields
+                self._add_person(fields)
+            case "approved":
+                self._add_person(fields)
             case "decided":
                 self.verdicts[fields["party"]] = fields["verdict"]
+                if (fields["party"], fields["verdict"], fields["by"]) == ("us", "refused", "operator"):
+                    self.people.clear()  # one person's word
+                self._add_person(fields)
             case "opened":
                 self.opened[fields["depth"]] = fields["opened"]
             case "spent":
@@ -53,6 +60,10 @@ class _Logged:
                 self.end = "cancelled"
             case "failed" if fields["error"] != PEER_FAILED:
                 self.end = "failed"
+
+    def _add_person(self, fields: Fields) -> None:
+        if (name := fields.get("person")) and name not in self.people:
+            self.people.append(name)
 
 
 def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], public: Public) -> str | None:
@@ -86,6 +97,8 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
     for party, verdict in (("us", record.ours.verdict), ("peer", theirs)):
         if logged.verdicts[party] != verdict:
             yield f"the verdict ({party})"
+    if list(record.people) != logged.people:
+        yield "who of us stands behind it"
     if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
         yield "its end"
     if _charged(record) != [

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from parties.base.rate import Rate
 from parties.link.handshake import make_hello
 from parties.link.listening import Take
 from parties.link.opening import Link, link_over, open_link, outbox_for
@@ -23,7 +24,6 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from parties.node.heads import RolledBackError
-from parties.node.limits import Rate
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session

@@ -50,6 +50,7 @@ class Gate:
 
     def __init__(self, file: NodeFile, offers: Offers) -> None:
         self._file, self._offers = file, offers
+        self.approvals = file.node.approvals  # so many people of ours must approve what no rule does
 
     def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
         """Return our verdict on a job with this peer before the operator is asked.

@@ -26,6 +26,7 @@ from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
+from parties.operator.people import acting
 
 
 class Journal:
@@ -93,7 +94,11 @@ class Journal:
 
     def proposed(self, record: Record, who: Who, address: str | None) -> None:
         """Record a new job, and what has been said of it."""
-        self._log.append("proposed", record.id, {**_whom(who), "address": address, **self._public(record)})
+        self._log.append(
+            "proposed",
+            record.id,
+            {**_whom(who), "address": address, **_person(record.proposed_by), **self._public(record)},
+        )
         self.heard(record, None)
         self.verdict(record.id, "us", record.ours, record.reason)
 
@@ -127,8 +132,13 @@ class Journal:
     def verdict(self, identifier: str, party: Side, statement: Statement, reason: str = "") -> None:
         """Record that a party has consented or declined."""
         if statement.verdict != "waiting":
-            fields = {"party": party, "verdict": statement.verdict, "by": statement.by}
+            fields = {"party": party, "verdict": statement.verdict, "by": statement.by, **_person(party)}
             self._log.append("decided", identifier, {**fields, "reason": reason or statement.why})
+
+    def approved(self, record: Record, needed: int) -> None:
+        """Record that one more of our people has approved a job, and more have to."""
+        given = len(record.people)
+        self._log.append("approved", record.id, {"person": record.people[-1], "given": given, "needed": needed})
 
     def started(self, record: Record, depth: int, profile: str, address: str | None) -> None:
         """Record that a session has begun, at this depth."""
@@ -192,7 +202,7 @@ class Journal:
         spent = outcome.added(record.spent, record.current)
         sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
         if statement.end == "cancelled":
-            self._log.append("cancelled", record.id, {"by": party, "why": statement.why, **sizes})
+            self._log.append("cancelled", record.id, {"by": party, "why": statement.why, **_person(party), **sizes})
         elif error is not None:
             self._log.append("failed", record.id, {**records.failure(error), **sizes})
         else:
@@ -207,7 +217,7 @@ class Journal:
         """Record that a party has withdrawn the job's result."""
         signer = fingerprint(who.identity.certificate if by == "us" else who.peer)
         fields = {"by": by, "signer": signer, "digest": record.ours.proposal.digest, "word": word.model_dump()}
-        self._log.append("withdrawn", record.id, fields)
+        self._log.append("withdrawn", record.id, fields | _person(by))
 
     def signed(self, record: Record, who: Who) -> None:
         """Keep both signatures, once both are there."""
@@ -217,6 +227,11 @@ class Journal:
         ours, theirs = record.ours.signed, record.theirs.signed
         both = {"ours": ours.model_dump(), "theirs": theirs.model_dump()}
         self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(who.peer)})
+
+
+def _person(side: Side) -> dict[str, str]:
+    """Return the name of whoever of ours acts; the peer's people are not known here."""
+    return {"person": acting.get()} if side == "us" and acting.get() else {}
 
 
 def _whom(who: Who) -> dict[str, str]:

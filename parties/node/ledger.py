@@ -24,6 +24,7 @@ from parties.node.statement import Statement, takes_back
 from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
+from parties.operator.people import acting
 from smc.errors import InputError, ProtocolError
 
 
@@ -56,8 +57,10 @@ class Ledger(Runs):
             judgement = self._gate.judge(terms, who, "us", self._around(draft))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
-            ours = Statement(proposal=terms, verdict="approved", by=judgement.by, at=now())
-            record = draft.model_copy(update={"ours": ours})
+            record = draft.model_copy(update={"people": self._people(draft)})
+            if not self._lacks(record):
+                ours = Statement(proposal=terms, verdict="approved", by=judgement.by, at=now())
+                record = record.model_copy(update={"ours": ours})
             self._journal.proposed(record, who, self.addresses.get(record.peer))
             record = self._put(record)
             self._inputs.put(terms.id, typed)
@@ -104,11 +107,18 @@ class Ledger(Runs):
                 raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
-            decision = self._gate.allows_now(record.ours.proposal, self._who(record), self._around(record), "peer")
+            around, proposed_by = self._around(record), record.proposed_by
+            decision = self._gate.allows_now(record.ours.proposal, self._who(record), around, proposed_by)
             if verdict == "approved" and decision.is_past_consent:
                 raise InputError(f"this cannot be approved: {decision.reason}")
+            people = self._people(record if verdict == "approved" else None)
+            record = record.model_copy(update={"people": people})
+            if verdict == "approved" and self._lacks(record):
+                self._journal.approved(record, self.approvals)
+                return self._tell(self._put(record), say=False)
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
-            ours = record.ours.model_copy(update={"verdict": verdict, "by": "operator", "at": now(), "why": why[:500]})
+            by = "proposer" if (verdict, proposed_by) == ("approved", "us") else "operator"
+            ours = record.ours.model_copy(update={"verdict": verdict, "by": by, "at": now(), "why": why[:500]})
             self._journal.verdict(record.id, "us", ours)
             record = self._put(record.model_copy(update={"ours": ours, "reason": why}))
         return self._tell(record)
@@ -252,6 +262,25 @@ class Ledger(Runs):
         return self._put(record.model_copy(update=both))
 
     # How it is written.
+
+    def _people(self, record: Record | None) -> tuple[str, ...]:
+        """Return who stands behind a job, with the one who acts; None stands for a refusal, which is one person's.
+
+        `InputError` if that must be somebody else: each is counted once, and who proposed a job does not approve it.
+        """
+        name, before = acting.get(), () if record is None else record.people
+        if record is not None and self.approvals > 1:
+            if not name:
+                raise InputError(f"approvals = {self.approvals}: that is for people with names; smc operator add")
+            if name in before:
+                first = record.proposed_by == "us" and name == before[0]
+                done = "proposed" if first else "approved"
+                raise InputError(f"{name} has {done} job {record.id[:8]}: somebody else must approve it now")
+        return tuple(dict.fromkeys((*before, name) if name else before))
+
+    def _lacks(self, record: Record) -> bool:
+        """Return whether more of our people must approve a job before we consent."""
+        return self.approvals > 1 and len(record.people) < self.approvals
 
     def _needs(self, record: Record) -> bool:
         return self.state(record) not in ENDED and bool(self._missing(record))

@@ -12,6 +12,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from parties.base.rate import Rate
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
@@ -19,7 +20,6 @@ from parties.node import published, validity, views
 from parties.node.budget import shown
 from parties.node.control import Control
 from parties.node.ledger import Ledger
-from parties.node.limits import Rate
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
 from parties.node.records.register import registered
@@ -223,7 +223,8 @@ class OperatorService(Operator):
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             inputs = Inputs(record.party)
         price, exposure = self._ledger.accounts.price(record), self._ledger.accounts.exposure(record)
-        view = views.job_view(record, state, inputs, progress, self._predict, price, exposure)
+        approvals = self._ledger.approvals
+        view = views.job_view(record, state, inputs, progress, self._predict, price, exposure, approvals)
         if progress is None and record.ours.proposal.task.reads_table:
             self._views.put(record, state, view)
         return view

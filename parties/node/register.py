@@ -21,7 +21,7 @@ from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records.kinds import EntryKind, Repeated
 from parties.node.statement import End, Statement, state
-from parties.node.store import Record, Store
+from parties.node.store import Record, Store, is_held
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from smc.errors import InputError
 
@@ -109,14 +109,16 @@ class Register:
         return [
             record.id
             for record in jobs
-            if record.ours.unheard or not (record.ours.settled and _is_settled(record.theirs))
+            if not is_held(record) and (record.ours.unheard or not (record.ours.settled and _is_settled(record.theirs)))
         ]
 
     def statement(self, identifier: str) -> bytes:
         """Return what we have to say of a job, now; empty if that is nothing."""
         with self._lock:
             record = self._store.get(identifier)
-            return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
+            if record is None:
+                return self._refusals.take(identifier)
+            return b"" if is_held(record) else record.ours.to_bytes()
 
     def openings(self, identifier: str) -> Stored:
         """Return what sessions of a job have opened, or are about to open, of the step under way."""
@@ -188,13 +190,13 @@ class Register:
             self._journal.note(kind, fields)
 
     def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
-        """Record what a peer may cause as often as it likes: its repeats are one entry."""
+        """Record what others may cause as often as they like: repeats about a peer, or about none, are one entry."""
         with self._writing():
             self._note_folded(kind, peer, **fields)
 
     def _note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
         if self._folding.add((kind, peer), fields):
-            self._journal.note(kind, {"peer": peer, **fields})
+            self._journal.note(kind, {**({"peer": peer} if peer else {}), **fields})
 
     def note_repeats(self) -> None:
         """Record now what is counted of repeats."""
@@ -274,7 +276,7 @@ class Register:
         return self._put(record.model_copy(update={"ours": ours}))
 
     def _tell(self, record: Record, say: bool = True) -> Record:
-        if say and (speak := self._speakers.get(record.peer)) is not None:
+        if say and not is_held(record) and (speak := self._speakers.get(record.peer)) is not None:
             speak(record.id)
         self._changed(record.id)
         return record

@@ -45,6 +45,7 @@ class Runs(Register):
     ) -> None:
         super().__init__(connection, peers, speakers, changed)
         self._gate, self._offers, self._inputs = gate, offers, inputs
+        self.approvals = gate.approvals
         self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
         self.groups: dict[str, str] = {}  # of the key exchange with each peer

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from parties.base import files
 from parties.base.address import Address, parse_address
+from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
 from parties.link.listening import Port, RefusedError, Take
@@ -26,7 +27,6 @@ from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
-from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.operator_service import Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
@@ -52,8 +52,8 @@ SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are
 class WebFrontend(Protocol):
     """The node's page, API and figures. Whoever starts the node puts it together with it."""
 
-    def start(self, operator: Operator, events: Events) -> dict[str, str]:
-        """Begin to serve; return the URLs by what they are."""
+    def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
+        """Begin to serve; return the URLs by what they are. `failed` records a log-in: a person's name, and why."""
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
@@ -158,7 +158,7 @@ class Node:
                 )
             self._listens = self._port.address
         node = self._file.node
-        served = self._frontend.start(self._desk, self._events)
+        served = self._frontend.start(self._desk, self._events, self._log_in_failed)
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
         prints = [fingerprint(who.peer) for who in self._peers]
@@ -277,6 +277,11 @@ class Node:
 
     def _no_link(self, peer: str, why: str) -> None:
         self._events.log("not connected", peer=peer, why=why)
+
+    def _log_in_failed(self, person: str, why: str) -> None:
+        self._events.log("log-in failed", why=why)
+        with recorded():
+            self._ledger.note_folded("log-in failed", "", person=person, why=why)
 
     def _note_link(self, contact: Contact, connected: bool, address: str | None) -> None:
         name = contact.who.peer_name

@@ -72,7 +72,8 @@ LocalAddress = Annotated[Here, AfterValidator(_local)]
 class NodeSettings(Settings):
     """The table [node]. All ports that it opens are here; port 0 is any free one.
 
-    `listen` is where peers connect to (that of a single one may stand under [link] instead). `sessions` is how many run
+    `listen` is where peers connect to (that of a single one may stand under [link] instead). `approvals` is how many
+    people must approve what no rule does; who proposed a job is one of them. `sessions` is how many run
     at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
     to stop. `link` is what the connection to the peer is like: for predictions only.
     """
@@ -82,6 +83,7 @@ class NodeSettings(Settings):
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
+    approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"

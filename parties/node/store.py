@@ -66,6 +66,7 @@ class Record(BaseModel):
     bits: tuple[BitsCharge, ...] = ()  # of exact answers, by the steps that opened them
     version: str = ""
     repeats: str = ""  # the earlier job on the same versions of both tables, whose result this is too
+    people: tuple[str, ...] = ()  # ours by name: who has proposed and approved it, in order, or who has refused it
 
     @property
     def id(self) -> str:
@@ -87,6 +88,11 @@ class Record(BaseModel):
     def peer_waits(self) -> bool:
         """True if the peer has said that the job waits for something of its own."""
         return self.theirs is not None and self.theirs.waits != ""
+
+
+def is_held(record: Record) -> bool:
+    """Return whether more of our people must approve a job of ours: until then the peer hears nothing of it."""
+    return record.proposed_by == "us" and record.theirs is None and record.ours.verdict != "approved"
 
 
 def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]]:

@@ -24,8 +24,12 @@ def job_view(
     link: str,
     price: Price | None = None,
     exposure: Exposure | None = None,
+    approvals: int = 1,
 ) -> JobView:
-    """Return a job as this party sees it; `link` is the kind of link that the predicted cost is for."""
+    """Return a job as this party sees it; `link` is the kind of link that the predicted cost is for.
+
+    `approvals` is how many of our people must approve what no rule does.
+    """
     job, party = record.ours.proposal, record.party
     task = job.task
     why = statement.why(record.ours, record.theirs, record.peer)
@@ -56,13 +60,15 @@ def job_view(
         ],
         cost=None if ended_badly else _cost(task, inputs, party, link),
         digest=job.digest,
-        ours=_verdict(record.ours, record.reason),
+        ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
         theirs=_verdict(record.theirs, ""),
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
         exact=task.exact,
         withdrawn=_withdrawn(record),
+        people=list(record.people),
+        approvals=approvals,
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
@@ -133,6 +139,14 @@ def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
     if state not in ("refused", "cancelled", "failed"):
         return ""
     return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"
+
+
+def _by(record: Record, approvals: int) -> str:
+    """Return who decided for us, by name if that is known: the peer, which has our statement, is not told names."""
+    by, names = record.ours.by, ", ".join(record.people)
+    if record.ours.verdict == "waiting":
+        return f"{len(record.people)} of {approvals}: {names}" if names else ""
+    return f"{by} {names}" if names and by in ("operator", "proposer") else by
 
 
 def _verdict(side: Statement | None, reason: str) -> Verdict:

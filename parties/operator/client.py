@@ -198,7 +198,7 @@ def _checked(kind: type[Parsed], answer: httpx.Response, node: str, access: Path
     line = content.get("error") if isinstance(content, dict) else None
     if not isinstance(line, str):
         raise LinkError(f"what answers at {node.removeprefix('the node at ')} is not a node of smc")
-    if answer.status_code in (400, 413):
+    if answer.status_code in (400, 403, 413):
         raise InputError(printable(line))
     if answer.status_code == 503:
         raise NotRecordedError(printable(line))

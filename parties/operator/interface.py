@@ -5,8 +5,8 @@ The node implements `Operator`; `client` offers the same calls to another proces
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -18,10 +18,16 @@ State = Literal["waiting", "queued", "running", "interrupted", "done", "refused"
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
 MAX_PURPOSE = 400  # characters of what a job is for
+Role: TypeAlias = Literal["see", "propose", "approve", "administer", "audit"]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Verdict(View):
-    """One party's decision on a job: `by` is `operator`, `proposer` or `rule NAME`; `at` is ISO 8601, UTC."""
+    """One party's decision on a job; `at` is ISO 8601, UTC.
+
+    `by` is `operator`, `proposer` or `rule NAME`. Of ours names stand behind the first two, where people have names;
+    while more of them must approve, it says how many of how many have.
+    """
 
     verdict: Literal["waiting", "approved", "refused"]
     by: str = ""
@@ -107,6 +113,8 @@ class JobView(View):
     exposure: Exposure | None = None  # the bits of exact answers that it opens of our table; None if it opens none
     exact: bool = False  # it opens a joint number without noise: each party learns the other's
     withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn its result, when and why, a line each
+    people: list[str] = Field(default_factory=list)  # who of us has proposed or approved it, or refused it
+    approvals: int = 1  # so many people of ours must stand behind it before we consent
 
     @property
     def waits_for_us(self) -> bool:
@@ -220,58 +228,84 @@ class NotRecordedError(InputError):
     """A right request that the node cannot write down: a full disk, as a rule. Nothing has been done."""
 
 
+def needs(*roles: Role) -> Callable[[Method], Method]:
+    """Say of a call of `Operator` which role a person needs to make it: one of these."""
+
+    def named(method: Method) -> Method:
+        method.roles = roles  # type: ignore[attr-defined]
+        return method
+
+    return named
+
+
 class Operator(Protocol):
-    """The requests that a node answers.
+    """The requests that a node answers, each with the roles of those who may make it.
 
     An identifier may be any unambiguous beginning of at least four digits, or `latest`. `InputError`: there is no such
     job, what is given is wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down
     now. Calls come from several threads.
     """
 
+    @needs("see")
     def node(self) -> NodeView:
         """Return the node itself."""
 
+    @needs("see")
     def changes(self) -> str:
         """Return a text that is another one whenever a view of the node or of a job may have changed; none is made."""
 
+    @needs("see")
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
 
+    @needs("see")
     def job(self, identifier: str) -> JobView:
         """Return one job."""
 
+    @needs("propose")
     def submit(self, job: dict[str, Any]) -> JobView:
         """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
 
+    @needs("approve")
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
         """Consent to a job that waits for it, and give what it asks to be typed; never stored."""
 
+    @needs("approve")
     def refuse(self, identifier: str, why: str) -> JobView:
         """Decline a job; the proposer sees why."""
 
+    @needs("propose", "approve")
     def cancel(self, identifier: str, why: str = "") -> JobView:
         """End a job that has not ended: withdraw it, or stop it where it is."""
 
+    @needs("administer")
     def withdraw(self, identifier: str, why: str = "") -> JobView:
         """Withdraw the result of a job that is done, by a signed statement; the peer hears it."""
 
+    @needs("propose")
     def repeat(self, identifier: str) -> JobView:
         """Propose the same job anew, under the rules and the budget of now."""
 
+    @needs("see")
     def result(self, identifier: str) -> JobResult:
         """Return what a job that is done has brought."""
 
+    @needs("audit")
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
         """Return the last entries (before the given number), the newest first."""
 
+    @needs("audit")
     def verify(self) -> AuditState:
         """Check the whole audit log."""
 
+    @needs("see")
     def budget(self, group: int = 1) -> list[TableBudget]:
         """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
 
+    @needs("see")
     def simulate(self, job: dict[str, Any]) -> Simulation:
         """Return what a job, the content of a job file, would spend of our table; nothing is changed or told."""
 
+    @needs("audit")
     def register(self) -> Registered:
         """Return our entry for a public register of epsilons, signed."""

@@ -24,6 +24,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from parties.operator.interface import NotRecordedError, Operator, State
+from parties.operator.people import UNNAMED, NotAllowedError, Person, as_person
 from parties.web.body import bounded
 from smc.errors import InputError
 
@@ -38,10 +39,13 @@ Argument: TypeAlias = Callable[[Request, Fields], object]  # reads one of a call
 log = logging.getLogger(__name__)
 
 
-def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[BaseRoute]:
+def routes(
+    operator: Operator, key: str, login_url: Callable[[], str], who: Callable[[], Person] = lambda: UNNAMED
+) -> list[BaseRoute]:
     """Return the API of a node under /api, for those who know the key.
 
-    `login_url` makes a fresh one-time link to the node's page. It and the operator are called from several threads.
+    `login_url` makes a fresh one-time link to the node's page; `who` says as whom they act. Both and the operator are
+    called from several threads.
     """
 
     calls: list[tuple[str, str, int, Call, Sequence[Argument]]] = [
@@ -65,7 +69,7 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
     ]
     api = Starlette(
         routes=[
-            Route(path, _endpoint(operator, call, arguments, status), methods=[method])
+            Route(path, _endpoint(lambda: as_person(operator, who()), call, arguments, status), methods=[method])
             for method, path, status, call, arguments in calls
         ],
         middleware=[Middleware(_Guard, key=key)],
@@ -93,16 +97,20 @@ class _Guard:
         await app(scope, receive, send)
 
 
-def _endpoint(operator: Operator, call: Call, arguments: Sequence[Argument], status: int) -> Callable[[Request], Any]:
+def _endpoint(
+    operator: Callable[[], Operator], call: Call, arguments: Sequence[Argument], status: int
+) -> Callable[[Request], Any]:
     """Return a handler that makes the (blocking) call in a thread and tells what became of it."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
             fields = _object(body)
-            function = getattr(operator, call) if isinstance(call, str) else call
+            function = getattr(operator(), call) if isinstance(call, str) else call
             return _json(status, function(*[read(request, fields) for read in arguments]))
         except NotRecordedError as error:
             return _error(503, str(error))
+        except NotAllowedError as error:
+            return _error(403, str(error))
         except InputError as error:
             return _error(400, str(error))
         except Exception:  # the details are for the node's log, not for whoever asked

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -15,15 +16,16 @@ from starlette.staticfiles import StaticFiles
 
 from parties.models.trees import drawing
 from parties.operator.interface import NotRecordedError, Operator
+from parties.operator.people import NotAllowedError
 from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
-from parties.web.login import Logins
+from parties.web.login import Login, Logins
 from parties.web.news import News
 from parties.web.own_tables import OwnTables
 from parties.web.pages import Pages
 from parties.web.proposal import Proposals
 from parties.web.render import Renderer
-from parties.web.visits import Endpoint, Visit, cookie
+from parties.web.visits import Endpoint, Visit, cookie, form_of
 from parties.web.wizard import Wizard
 from smc.errors import InputError
 
@@ -38,19 +40,35 @@ def make_app(
     `tables` are those of this node, for their operator alone. `extra_routes` see to their own authentication; the
     checks of `Guard` hold for them as well.
     """
-    renderer = Renderer(operator)
+    renderer = Renderer(logins)
     own = tables or OwnTables()
-    pages, proposals, wizard = Pages(operator, renderer, own), Proposals(operator, renderer, own), Wizard(own, renderer)
+    pages, proposals, wizard = Pages(renderer, own), Proposals(renderer, own), Wizard(own, renderer)
 
     def route(path: str, page: Callable[[Visit], Response], method: str = "GET") -> Route:
-        return Route(path, Endpoint(logins, page, renderer.stranger), methods=[method])
+        return Route(path, Endpoint(operator, logins, page, renderer.stranger), methods=[method])
 
-    def log_in(request: Request) -> Response:
+    def by_link(request: Request) -> Response:
         if request.method == "HEAD":  # looks at the link, but must not use it up
             return Response()
         session = logins.sign_in(request.query_params.get("token", ""))
         if session is None:
             return renderer.stranger(request, "This link has been used, has expired, or is not from this node.")
+        return signed_in(request, session)
+
+    async def by_name(request: Request) -> Response:
+        form = await form_of(request)
+        return await run_in_threadpool(with_password, request, form.get("name", ""), form.get("password", ""))
+
+    def with_password(request: Request, name: str, password: str) -> Response:
+        try:
+            return signed_in(request, logins.log_in(name.strip(), password))
+        except InputError as error:
+            return renderer.stranger(request, f"{error}.".capitalize())
+
+    def signed_in(request: Request, session: Login) -> Response:
+        """Begin with a fresh cookie, whatever the browser had, and end the session of that one."""
+        if before := logins.session(request.cookies.get(cookie(request), "")):
+            logins.sign_out(before)
         response = RedirectResponse("/", 303)  # takes the token out of the address bar
         response.set_cookie(cookie(request), session.secret, path="/", httponly=True, samesite="strict")
         return response
@@ -65,6 +83,8 @@ def make_app(
     def failed(_: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return renderer.failed(error.status_code, error.detail)
+        if isinstance(error, NotAllowedError):
+            return renderer.failed(403, str(error))
         return renderer.failed(503 if isinstance(error, NotRecordedError) else 400, str(error))
 
     return Starlette(
@@ -85,7 +105,8 @@ def make_app(
             route("/jobs/{id}/withdraw", pages.withdraw, "POST"),
             route("/jobs/{id}/{file}", pages.download),
             Route(ENDLESS, News(operator, logins)),
-            Route("/login", log_in),
+            Route("/login", by_link),
+            Route("/login", by_name, methods=["POST"]),
             route("/logout", log_out, "POST"),
             Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is
             Route("/static/explore.js", explore),

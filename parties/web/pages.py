@@ -30,17 +30,17 @@ SEARCHED = 500  # entries at once
 class Pages:
     """Every page that shows what the node knows."""
 
-    def __init__(self, operator: Operator, renderer: Renderer, own: OwnTables) -> None:
-        self._operator, self._renderer, self._own = operator, renderer, own
+    def __init__(self, renderer: Renderer, own: OwnTables) -> None:
+        self._renderer, self._own = renderer, own
 
     def overview(
         self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
     ) -> Response:
         """Show jobs: those that wait for this party, go on by themselves, or have ended; or a choice."""
         choice = Choice.read(dict(visit.request.query_params)) if choice is None else choice
-        open_jobs = self._operator.jobs(MOST_OPEN, states=OPEN)
+        open_jobs = visit.operator.jobs(MOST_OPEN, states=OPEN)
         try:
-            listed = listing(self._operator, choice, open_jobs)
+            listed = listing(visit.operator, choice, open_jobs)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
         context: dict[str, object] = {
@@ -61,7 +61,7 @@ class Pages:
         brought, unread = None, ""
         if job.state == "done":
             try:
-                brought = results.brought(self._operator.result(job.id))
+                brought = results.brought(visit.operator.result(job.id))
             except InputError as error:
                 unread = str(error)
         news = "" if ended(job) else ENDLESS
@@ -71,12 +71,12 @@ class Pages:
     def approve(self, visit: Visit) -> Response:
         """Consent to a job; one that tells more than its table's usual is asked about once more."""
         view = self._job(visit)
-        if visit.form.get("sure") != view.digest and (more := more_than_usual(self._operator, view)):
+        if visit.form.get("sure") != view.digest and (more := more_than_usual(visit.operator, view)):
             return self._back(visit, more=[question(view), *more])
 
         def approve(job: str, why: str) -> JobView:
             del why
-            return self._operator.approve(job, _typed(self._operator.job(job), visit.form))
+            return visit.operator.approve(job, _typed(visit.operator.job(job), visit.form))
 
         return self._decide(visit, approve)
 
@@ -86,17 +86,17 @@ class Pages:
         def refuse(job: str, why: str) -> JobView:
             if not why:
                 raise InputError("say why you refuse: the proposer will read it")
-            return self._operator.refuse(job, why)
+            return visit.operator.refuse(job, why)
 
         return self._decide(visit, refuse)
 
     def cancel(self, visit: Visit) -> Response:
         """Withdraw a job, or stop it."""
-        return self._decide(visit, self._operator.cancel)
+        return self._decide(visit, visit.operator.cancel)
 
     def withdraw(self, visit: Visit) -> Response:
         """Withdraw a result by a signed word."""
-        return self._decide(visit, self._operator.withdraw)
+        return self._decide(visit, visit.operator.withdraw)
 
     def picture(self, visit: Visit) -> Response:
         """Show the picture of a result."""
@@ -111,34 +111,22 @@ class Pages:
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         choice = Choice.read(dict(visit.request.query_params))
-        entries = self._entries(choice.words.casefold().split(), before)
+        entries = _entries(visit.operator, choice.words.casefold().split(), before)
         older = entries[ENTRIES - 1].number if len(entries) > ENTRIES else None
         context: dict[str, object] = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
         context |= {"words": choice.words, "query": Choice(choice.words).query()}
-        return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
-
-    def _entries(self, words: list[str], before: int | None) -> list[AuditEntry]:
-        """Return a page of entries in which all words stand, and one more if there are older ones."""
-        entries: list[AuditEntry] = []
-        some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
-        while some and len(entries) <= ENTRIES:
-            for entry in some:
-                fields = " ".join(f"{name} {value}" for name, value in fields_in_words(entry))
-                text = f"{entry.kind} {entry.job or ''} {fields}".casefold()
-                entries += [entry] if all(word in text for word in words) else []
-            some = self._operator.audit(SEARCHED, some[-1].number) if words else []
-        return entries[: ENTRIES + 1]
+        return self._renderer.page(visit, "audit.html", {**context, "state": visit.operator.verify()})
 
     def budget(self, visit: Visit) -> Response:
         """Show what was spent of each table's privacy, and what is left."""
         now = datetime.now(UTC)
-        tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
+        tables = [(table, figures.budget(table, now)) for table in visit.operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def tables(self, visit: Visit) -> Response:
         """Show our own tables: columns, and what is left of their budgets."""
-        budgets = {budget.table: budget for budget in self._operator.budget()}
-        columns = self._operator.node().columns
+        budgets = {budget.table: budget for budget in visit.operator.budget()}
+        columns = visit.operator.node().columns
         tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
         return self._renderer.page(visit, "tables.html", {"tables": tables, "own": self._own})
 
@@ -176,21 +164,34 @@ class Pages:
         if not decided:
             return ""
         try:
-            return outcome(self._operator.job(decided))
+            return outcome(visit.operator.job(decided))
         except InputError:
             return ""
 
     def _job(self, visit: Visit) -> JobView:
         try:
-            return self._operator.job(visit.identifier)
+            return visit.operator.job(visit.identifier)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
 
     def _result(self, visit: Visit) -> JobResult:
         try:
-            return self._operator.result(visit.identifier)
+            return visit.operator.result(visit.identifier)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
+
+
+def _entries(operator: Operator, words: list[str], before: int | None) -> list[AuditEntry]:
+    """Return a page of entries in which all words stand, and one more if there are older ones."""
+    entries: list[AuditEntry] = []
+    some = operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
+    while some and len(entries) <= ENTRIES:
+        for entry in some:
+            fields = " ".join(f"{name} {value}" for name, value in fields_in_words(entry))
+            text = f"{entry.kind} {entry.job or ''} {fields}".casefold()
+            entries += [entry] if all(word in text for word in words) else []
+        some = operator.audit(SEARCHED, some[-1].number) if words else []
+    return entries[: ENTRIES + 1]
 
 
 def _from_overview(visit: Visit) -> bool:

@@ -38,18 +38,19 @@ LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with 
 class Proposals:
     """The form for a proposal, and what takes it."""
 
-    def __init__(self, operator: Operator, renderer: Renderer, own: OwnTables) -> None:
-        self._operator, self._renderer, self._own = operator, renderer, own
+    def __init__(self, renderer: Renderer, own: OwnTables) -> None:
+        self._renderer, self._own = renderer, own
 
     def form(self, visit: Visit) -> Response:
         """Show the questions that can be asked; of one an empty form, or one like the job that `like` names."""
+        visit.session.person.check("propose")
         query = visit.request.query_params
         like = query.get("like")
         if not like and "kind" not in query:
             return self._questions(visit)
         try:
             new = {name: query.get(name, "") for name in HEAD} | {"protocol": query.get("kind") or kinds.DEFAULT}
-            typed = _like(self._operator.job(like)) if like else new
+            typed = _like(visit.operator.job(like)) if like else new
             kinds.find(typed["protocol"])
             return self._show(visit, typed)
         except InputError as error:
@@ -62,28 +63,10 @@ class Proposals:
             visit.check()
             fields, wrong = _job(typed)
             if wrong:
-                raise InputError(_listed(self._further(fields, wrong)))
-            return RedirectResponse(f"/jobs/{self._operator.submit(fields).id}", 303)
+                raise InputError(_listed(_further(visit.operator, fields, wrong)))
+            return RedirectResponse(f"/jobs/{visit.operator.submit(fields).id}", 303)
         except InputError as error:
             return self._show(visit, typed, str(error))
-
-    def _further(self, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-        """Return all that is wrong: columns, and what the node says of the job without the fields known as wrong.
-
-        Nothing is proposed.
-        """
-        columns = self._operator.node().columns.get(fields.get("table", ""), [])
-        wrong = (_misnamed(fields, columns) if columns else {}) | wrong
-        while True:
-            rest = {name: value for name, value in fields.items() if name not in wrong}
-            try:
-                self._operator.simulate(rest)
-                return wrong
-            except InputError as error:
-                more = _by_field(str(error), rest)
-            if not more:
-                return wrong
-            wrong = wrong | more
 
     def _questions(self, visit: Visit) -> Response:
         """Show the questions; what is known already of the job goes with each."""
@@ -96,7 +79,7 @@ class Proposals:
             protocol = kinds.DEFAULT
         fields = _fields(protocol)
         values = {name: typed.get(name, "") for name in (*HEAD, *(field.key for field in fields))}
-        columns = self._operator.node().columns
+        columns = visit.operator.node().columns
         wrong = _wrong(problem, values)
         asked = sorted((field for field in fields if not field.is_engine), key=_urgency)
         more = [field for field in asked if not questions.is_first(field)]
@@ -126,6 +109,25 @@ class Proposals:
             "how_given": any(values[field.key] or field.key in wrong for field in fields if field.is_engine),
         }
         return self._renderer.page(visit, "propose.html", context, 400 if problem else 200)
+
+
+def _further(operator: Operator, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
+    """Return all that is wrong: columns, and what the node says of the job without the fields known as wrong.
+
+    Nothing is proposed.
+    """
+    columns = operator.node().columns.get(fields.get("table", ""), [])
+    wrong = (_misnamed(fields, columns) if columns else {}) | wrong
+    while True:
+        rest = {name: value for name, value in fields.items() if name not in wrong}
+        try:
+            operator.simulate(rest)
+            return wrong
+        except InputError as error:
+            more = _by_field(str(error), rest)
+        if not more:
+            return wrong
+        wrong = wrong | more
 
 
 def read_field(field: Parameter, text: str) -> Any:

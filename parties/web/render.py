@@ -12,7 +12,8 @@ from starlette.responses import HTMLResponse, Response
 
 from parties.base.templates import environment
 from parties.operator.cautions import cautions
-from parties.operator.interface import OPEN, Operator
+from parties.operator.interface import OPEN
+from parties.web.login import Logins
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 
@@ -36,17 +37,18 @@ def _templates() -> Environment:
 class Renderer:
     """A filler of templates. What comes from a job is escaped, whoever wrote it."""
 
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
+    def __init__(self, logins: Logins) -> None:
+        self._logins = logins
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """Fill a page for somebody who has signed in; `news` in the context is where our script hears of them."""
         known = context.get("open_jobs")
-        jobs = self._operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
+        jobs = visit.operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
         frame = {
-            "node": self._operator.node(),
+            "node": visit.operator.node(),
             "waiting": sum(job.needs_us for job in jobs),
             "form_token": visit.session.form_token,
+            "person": visit.session.person,
             "path": visit.request.url.path,
             "news": "",
         }
@@ -60,7 +62,8 @@ class Renderer:
         """
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
             return Response(headers={"Refresh": "0"}, media_type="text/html")
-        return self._answer("login.html", 401, {"problem": problem, "typed": request.method == "POST"})
+        lost = request.method == "POST" and request.url.path != "/login"
+        return self._answer("login.html", 401, {"problem": problem, "typed": lost, "by_name": self._logins.by_name})
 
     def failed(self, status: int, detail: str) -> Response:
         """Fill a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""

@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from parties.operator.interface import Operator
+from parties.operator.people import as_person
 from parties.web.body import bounded
 from parties.web.login import Login, Logins, is_from
 from smc.errors import InputError
@@ -21,11 +23,12 @@ TIMER = "x-live"  # the header of requests that no person made
 
 @dataclass(frozen=True)
 class Visit:
-    """One request in a session, with its form if it is a POST."""
+    """One request in a session, with its form if it is a POST; `operator` answers as the person whose it is may ask."""
 
     request: Request
     session: Login
     form: dict[str, str]
+    operator: Operator
 
     @property
     def identifier(self) -> str:
@@ -41,8 +44,14 @@ class Visit:
 class Endpoint:
     """A call of `page` (which may block) in a thread for those who have signed in, of `stranger` for all others."""
 
-    def __init__(self, logins: Logins, page: Callable[[Visit], Response], stranger: Callable[[Request], Response]):
-        self._logins, self._page, self._stranger = logins, page, stranger
+    def __init__(
+        self,
+        operator: Operator,
+        logins: Logins,
+        page: Callable[[Visit], Response],
+        stranger: Callable[[Request], Response],
+    ) -> None:
+        self._operator, self._logins, self._page, self._stranger = operator, logins, page, stranger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -52,8 +61,9 @@ class Endpoint:
         if session is None:
             answer = self._stranger(request)
         else:
-            form = await _form(request) if request.method == "POST" else {}
-            answer = await run_in_threadpool(self._page, Visit(request, session, form))
+            form = await form_of(request) if request.method == "POST" else {}
+            visit = Visit(request, session, form, as_person(self._operator, session.person))
+            answer = await run_in_threadpool(self._page, visit)
         await answer(scope, receive, send)
 
 
@@ -62,7 +72,7 @@ def cookie(request: Request) -> str:
     return f"smc-session-{request.scope['server'][1]}"
 
 
-async def _form(request: Request) -> dict[str, str]:
+async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a form."""
     too_much = f"The form has more than {MAX_FORM // 1024} KiB."
     body = await bounded(request, MAX_FORM, too_much, "The request broke off.")

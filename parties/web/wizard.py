@@ -27,10 +27,12 @@ class Wizard:
 
     def form(self, visit: Visit) -> Response:
         """Show what the table's columns hold and the proposal for each."""
+        visit.session.person.check("administer")
         return self._show(visit, visit.request.query_params.get("target", ""), {})
 
     def submit(self, visit: Visit) -> Response:
         """Show the proposal with what is overruled, send a file of it, or write both."""
+        visit.session.person.check("administer")
         form, name = visit.form, self._name(visit)
         target = form.get("target", "")
         try:

@@ -36,6 +36,8 @@ def state(job: JobView) -> str:
     """Return the state of a job in a few words."""
     if job.waits_for_input:
         return "waits for your input"
+    if job.waits_for_us and job.people:
+        return f"waits for consent: {job.ours.by}"
     if job.state == "waiting":
         whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
@@ -55,7 +57,8 @@ def outcome(job: JobView) -> str:
         return f"You refused {about}."
     if job.state == "done" and _withdrawn_by_us(job):
         return f"You withdrew the result of {about}."
-    return f"{'You approved ' if job.ours.by == 'operator' else ''}{about}: {state(job)}."
+    by_hand = job.ours.by.split()[:1] == ["operator"] or (job.ours.verdict == "waiting" and job.people)
+    return f"{'You approved ' if by_hand else ''}{about}: {state(job)}."
 
 
 def ended(job: JobView) -> bool:

@@ -381,7 +381,7 @@ class Browser(TestClient):
 
     @property
     def form_token(self) -> str:
-        return self.get("/propose").text.split('name="form_token" value="')[1].split('"')[0]
+        return self.get("/tables").text.split('name="form_token" value="')[1].split('"')[0]
 
     def send_form(self, path: str, **fields: str) -> Any:
         return self.post(path, data={"form_token": self.form_token, **fields})

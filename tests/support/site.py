@@ -24,7 +24,7 @@ class Site:
         self.server = WebServer(Address("127.0.0.1", 0), make_app(self.node, self.logins))
         self.server.start()
         self.origin = f"http://{self.server.address}"
-        self._chromium = chromium
+        self.chromium = chromium
         self._window = self._open({})
         self._others: list[Any] = []
         self.begin()
@@ -62,7 +62,7 @@ class Site:
         assert [url for url in self.requests if not url.startswith(self.origin)] == []
 
     def _open(self, options: dict[str, Any]) -> Any:
-        window = self._chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        window = self.chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         window.set_default_timeout(8000)
         return window
 

@@ -142,6 +142,8 @@ def _measures(evidence: Evidence) -> Iterator[str]:
         yield f"Rule “{rule.name}”: {rule.words()}."
     if not file.policy:
         yield "There are no rules: the operator decides on every job."
+    if (people := file.node.approvals) > 1:
+        yield f"{people} different people stand behind each job that no rule permits; who proposed it is one of them."
     for name, table in file.tables.items():
         if table.budget is not None:
             yield f"Privacy budget of table “{name}”: {table.budget.words}; a job that does not fit is refused."

@@ -24,10 +24,13 @@ EntryKind: TypeAlias = Literal[
     "connected",
     "disconnected",
     "turned away",
+    "log-in failed",
+    "operators",
     "repeated",
     "rolled back",
     "rollback accepted",
     "proposed",
+    "approved",
     "decided",
     "started",
     "committed",
@@ -44,7 +47,7 @@ EntryKind: TypeAlias = Literal[
 ]
 
 
-Repeated: TypeAlias = Literal["connected", "disconnected", "turned away"]
+Repeated: TypeAlias = Literal["connected", "disconnected", "turned away", "log-in failed"]
 
 
 def _cut(text: str) -> str:
@@ -114,6 +117,23 @@ class TurnedAway(Fields):
     why: Text
 
 
+class LogInFailed(Fields):
+    """Somebody did not get into the page: whose name was typed, if it is a person's."""
+
+    person: Text = ""
+    why: Text
+
+
+class Operators(Fields):
+    """An account of our people was changed: whose, what it may do now, and by whom, if that one has a name."""
+
+    what: Literal["added", "changed", "password", "removed"]
+    name: Text
+    roles: list[Text] = []
+    unix: Text = ""
+    person: Text = ""
+
+
 class RepeatedEvent(Fields):
     """An event too frequent to be recorded one by one: so many times between these moments; the last one's reason."""
 
@@ -158,6 +178,15 @@ class Proposed(Fields):
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
     exact: Text = ""  # what it means that a joint number is opened without noise, if one is
+    person: Text = ""  # of ours, by name; so below
+
+
+class Approved(Fields):
+    """One of our people approved the job, and others must, too: so many of so many have; who proposed it is one."""
+
+    person: Text
+    given: Size
+    needed: Size
 
 
 class Decided(Fields):
@@ -167,6 +196,7 @@ class Decided(Fields):
     verdict: Literal["approved", "refused"]
     by: Text
     reason: Text = ""
+    person: Text = ""
 
 
 class Started(Fields):
@@ -271,6 +301,7 @@ class Cancelled(Fields):
     why: Text = ""
     bytes_sent: Size = 0
     bytes_received: Size = 0
+    person: Text = ""
 
 
 class BothSigned(Fields):
@@ -288,6 +319,7 @@ class Withdrawn(Fields):
     signer: Fingerprint
     digest: Digest
     word: Withdrawal
+    person: Text = ""
 
 
 class Published(Fields):
@@ -309,10 +341,13 @@ FIELDS: dict[str, type[Fields]] = {
     "connected": Connected,
     "disconnected": Disconnected,
     "turned away": TurnedAway,
+    "log-in failed": LogInFailed,
+    "operators": Operators,
     "repeated": RepeatedEvent,
     "rolled back": RolledBack,
     "rollback accepted": RollbackAccepted,
     "proposed": Proposed,
+    "approved": Approved,
     "decided": Decided,
     "started": Started,
     "committed": BothCommitted,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parties.base.rate import Rate
 from parties.link.identity import Identity
 from parties.node import limits, register, runs
 from parties.node.policy.rules import Rule
@@ -173,7 +174,7 @@ def test_a_proposal_that_was_withdrawn_before_we_heard_of_it_is_recorded(pair: P
 
 def test_a_rate_has_a_burst_and_then_a_pace() -> None:
     now = [0.0]
-    rate = limits.Rate(3, 2, lambda: now[0])
+    rate = Rate(3, 2, lambda: now[0])
     assert [rate.allows() for _ in range(5)] == [True] * 3 + [False] * 2
     now[0] += 0.5
     assert [rate.allows() for _ in range(2)] == [True, False]

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from parties.base.address import Address
+from parties.link.identity import Identity
 from parties.operator.interface import Verdict
+from parties.web.app import make_app
+from parties.web.login import Logins
+from parties.web.server import WebServer
 from tests.support.fake_node import wide_tree
+from tests.support.ledgers import paired
+from tests.support.people import desk, password, people, quick
 from tests.support.site import Site, drawn, texts, until
 
 pytestmark = pytest.mark.slow
@@ -295,3 +302,45 @@ def test_what_tells_more_than_usual_is_asked_about_where_one_is(site: Site) -> N
     assert page.evaluate("document.activeElement.innerText") == "Approve all the same"
     page.keyboard.press("Enter")
     page.locator("#said", has_text="You approved").wait_for()
+
+
+def test_four_eyes(
+    shared_site: Site, tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people sign in by name at a node with a real ledger, and a job runs when both have approved it."""
+    quick(monkeypatch)
+    known = people(tmp_path, anna="approve", bert="approve")
+    with paired(tmp_path, identities) as pair:
+        alice, bob = pair.parties
+        bob.ledger.approvals = 2
+        job = alice.ledger.propose({"table": "days", "plain": True}).id
+        pair.deliver()
+        server = WebServer(Address("127.0.0.1", 0), make_app(desk(bob), Logins(accounts=known)))
+        server.start()
+        windows = [shared_site.chromium.new_context() for _ in range(2)]
+        try:
+            for page, name in zip([window.new_page() for window in windows], ("anna", "bert"), strict=True):
+                page.set_default_timeout(8000)
+                page.goto(f"http://{server.address}/jobs/{job}")
+                page.fill("#name", name)
+                page.fill("#password", password(name))
+                page.click("button:has-text('Sign in')")
+                assert page.locator("#person").inner_text() == name
+                page.goto(f"http://{server.address}/jobs/{job}")
+            anna, bert = (window.pages[0] for window in windows)
+            anna.click("#consent button:has-text('Approve')")
+            until(lambda: "1 of 2: anna" in anna.locator("#consent table").inner_text())
+            assert "Somebody else must approve it now" in anna.locator("#consent").inner_text()
+            assert anna.locator("#consent button:has-text('Approve')").count() == 0
+            assert bob.state(job) == "waiting"
+            bert.reload()
+            assert "1 of 2: anna" in bert.locator("#consent table").inner_text()
+            bert.click("#consent button:has-text('Approve')")
+            until(lambda: "operator anna, bert" in bert.locator("#consent table").inner_text())
+            assert "You approved" in bert.locator("#said").inner_text()
+            pair.deliver()
+            assert alice.state(job) == "queued"
+        finally:
+            for window in windows:
+                window.close()
+            server.stop()

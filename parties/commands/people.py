@@ -1,0 +1,189 @@
+"""`smc operator`: people with names at a node: their accounts, roles and passwords."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from parties.base import console, files
+from parties.base.text import quoted
+from parties.commands.options import FILE, Command, find_party_file, json_option, node_config, typed_line
+from parties.commands.publish_log import log_of
+from parties.operator.accounts import NAME, Account, Accounts, protected, unix_user
+from parties.operator.interface import Role
+from parties.party_file import state_directory
+from smc.errors import InputError
+
+_NAME = click.argument("name")
+_PASSWORD = click.option(
+    "--password-file", type=FILE, help="Its first line is the password; - is standard input  [asked twice]"
+)
+Changed = tuple[str, Account | None]  # what was done, and the account as it is now
+
+
+@click.group("operator", epilog="Example:  smc operator list")
+def group() -> None:
+    """Give people names, roles and passwords; without any, whoever can read the node's state may do all."""
+
+
+def _changing(command: Command) -> Command:
+    return node_config(json_option(command))
+
+
+@group.command("add", epilog="Example:  smc operator add anna --role propose,approve --config party.toml")
+@_NAME
+@click.option("--role", "roles", metavar="ROLE,...", help=f"Of {', '.join(get_args(Role))}; see comes with each.")
+@click.option("--unix", metavar="USER", help="Commands of this Unix user, the node's own, are this person's.")
+@_PASSWORD
+@_changing
+def add_command(
+    name: str, roles: str | None, unix: str | None, password_file: Path | None, config_file: Path | None, as_json: bool
+) -> None:
+    """Give a person an account, or other roles.
+
+    Whoever has an account keeps its password, and what is not given.
+    """
+    if NAME.fullmatch(name) is None:
+        raise InputError(f"{quoted(name)}: a name has up to 32 of a-z, 0-9, . _ -, a letter first")
+    wanted = None if roles is None else tuple(role.strip() for role in roles.split(","))
+    if unknown := [role for role in wanted or () if role not in get_args(Role)]:
+        raise InputError(f"--role: there is no role {quoted(unknown[0])}; there are {', '.join(get_args(Role))}")
+    is_new = name not in _accounts(config_file).all()
+    if is_new and wanted is None:
+        raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
+    hashed = protected(_password(password_file)) if is_new or password_file is not None else None
+
+    def added(before: Account | None) -> Changed:
+        known = {} if before is None else before.model_dump()
+        known |= {} if wanted is None else {"roles": wanted}
+        known |= {} if unix is None else {"unix": unix}
+        known |= {} if hashed is None else dict(zip(("salt", "hash"), hashed, strict=True))
+        return "added" if before is None else "changed", Account.model_validate(known)
+
+    _change(config_file, name, added, as_json)
+
+
+@group.command("password", epilog="Example:  smc operator password anna --config party.toml")
+@_NAME
+@_PASSWORD
+@_changing
+def password_command(name: str, password_file: Path | None, config_file: Path | None, as_json: bool) -> None:
+    """Give a person another password.
+
+    Sessions on the page that were begun with the old one end.
+    """
+    _known(_accounts(config_file).all(), name)
+    salt, digest = protected(_password(password_file))
+    _change(
+        config_file,
+        name,
+        lambda before: ("password", before and before.model_copy(update={"salt": salt, "hash": digest})),
+        as_json,
+    )
+
+
+@group.command("remove", epilog="Example:  smc operator remove anna --config party.toml")
+@_NAME
+@_changing
+def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
+    """Take a person's account away.
+
+    Its sessions on the page end at once.
+    """
+    _change(config_file, name, lambda _: ("removed", None), as_json)
+
+
+@group.command("list", epilog="Example:  smc operator list --config party.toml")
+@_changing
+def list_command(config_file: Path | None, as_json: bool) -> None:
+    """List who has an account, with roles and Unix user."""
+    accounts = _accounts(config_file).all()
+    if as_json:
+        console.print_json([_shown(name, account) for name, account in accounts.items()])
+    elif accounts:
+        table = console.columns(("name", "roles", "Unix user"), ())
+        for name, account in accounts.items():
+            table.add_row(name, ", ".join(account.roles), account.unix)
+        console.show(table)
+    else:
+        console.err.print("nobody has a name: whoever can read the node's state directory decides, as operator")
+
+
+def _change(config_file: Path | None, name: str, change: Callable[[Account | None], Changed], as_json: bool) -> None:
+    """Change one account, together with its entry in the audit log; the node may be running.
+
+    `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
+    Unix user's person may not.
+    """
+    from parties.node.settings import load
+
+    path = _party_file(config_file)
+    state = state_directory(path)
+    accounts, me = Accounts(state), unix_user()
+    if state.exists() and state.stat().st_uid != os.geteuid():
+        raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
+    file = load(path)
+    with log_of(file) as (connection, log), connection:
+        connection.execute("BEGIN IMMEDIATE")  # one command at a time
+        known = dict(accounts.all())
+        person = accounts.of_unix(me)
+        if person is not None and any("administer" in account.roles for account in known.values()):
+            person.check("administer")
+        what, account = change(known.get(name))
+        if what != "added":
+            _known(known, name)
+        if account is None:
+            roles, unix = list(known.pop(name).roles), ""
+        else:
+            known[name] = account
+            roles, unix = list(account.roles), account.unix
+        entry = {"what": what, "name": name, "roles": roles, "unix": unix, "person": person.name if person else ""}
+        log.append("operators", None, entry)
+        accounts.write(known)
+    if as_json:
+        console.print_json({"what": what, **entry})
+    else:
+        console.out.print(f"{name}: {what}; roles {', '.join(roles)}" if account is not None else f"{name}: {what}")
+    able = sum("approve" in account.roles for account in known.values())
+    if known and able < file.node.approvals:
+        console.err.print(
+            f"approvals = {file.node.approvals} in {path}: what a peer proposes waits, for {able} may approve"
+        )
+    if not known:
+        console.err.print("nobody has a name any more: whoever can read the node's state directory decides")
+
+
+def _accounts(config_file: Path | None) -> Accounts:
+    return Accounts(state_directory(_party_file(config_file)))
+
+
+def _party_file(config_file: Path | None) -> Path:
+    path = find_party_file(config_file)
+    if path is None:
+        raise InputError("whose node? give --config party.toml: there is none here")
+    return path
+
+
+def _known(accounts: dict[str, Account], name: str) -> None:
+    if name not in accounts:
+        raise InputError(f"there is no operator {quoted(name)}; smc operator list shows who there is")
+
+
+def _shown(name: str, account: Account) -> dict[str, object]:
+    return {"name": name, "roles": list(account.roles), "unix": account.unix}
+
+
+def _password(path: Path | None) -> str:
+    """Return a new password: from a file's first line, or typed twice at the terminal, where it is not shown."""
+    if path is not None and str(path) != "-":
+        return files.read_bytes(path).decode(errors="replace").partition("\n")[0].rstrip("\r")
+    if path is not None:
+        return typed_line("the password")
+    if not console.is_asked():
+        raise InputError("there is no terminal to ask for the password: give --password-file, - for standard input")
+    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return password

@@ -1,0 +1,152 @@
+"""The accounts of people with names, in the node's state directory: `operators.json`, for its owner alone.
+
+As long as there is none, nobody has a name: whoever has the key of `api.json`, or a link made with it, may do all.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import secrets
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from cryptography.exceptions import InvalidKey, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from parties.base import files
+from parties.base.text import quoted
+from parties.operator.interface import Role
+from parties.operator.people import ROLES, UNNAMED, NotAllowedError, Person
+from smc.errors import InputError
+
+FILE_NAME = "operators.json"
+SHORTEST, LONGEST = 12, 1024  # characters of a password
+MEMORY, ITERATIONS, LANES = 19 * 1024, 2, 1  # KiB, passes, lanes: Argon2id as OWASP's cheat sheet on passwords says
+
+NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
+
+
+class Account(BaseModel):
+    """One person's account; `hash` is Argon2id of the password with `salt`, in hexadecimal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    unix: str = ""  # the Unix user whose commands are this person's
+    salt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+    def person(self, name: str) -> Person:
+        """Return whose it is, with the roles of now."""
+        return Person(name, frozenset(self.roles), self.salt)
+
+
+_FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], Account])
+
+
+class Accounts:
+    """The accounts in a state directory as they are now, whoever changes them; none without a directory.
+
+    Every call may raise `InputError`: the file is there and cannot be read. Then nobody gets in.
+    """
+
+    def __init__(self, state: Path | None = None) -> None:
+        self._path = None if state is None else state / FILE_NAME
+        self._seen: tuple[object, dict[str, Account]] = (None, {})
+
+    def all(self) -> dict[str, Account]:
+        """Return all accounts, by name."""
+        if self._path is None or not self._path.exists():
+            return {}
+        try:
+            state = self._path.stat()
+            stamp = state.st_ino, state.st_mtime_ns, state.st_size
+            if self._seen[0] != stamp:
+                self._seen = stamp, _FILE.validate_json(files.read_bytes(self._path))
+        except (OSError, ValidationError):
+            raise InputError(f"{self._path} cannot be read: it is not what smc operator writes") from None
+        return self._seen[1]
+
+    def write(self, accounts: dict[str, Account]) -> None:
+        """Replace all accounts, in one step. `InputError` if that cannot be, or two have the same Unix user."""
+        assert self._path is not None
+        users = [account.unix for account in accounts.values() if account.unix]
+        if twice := [user for user in users if users.count(user) > 1]:
+            raise InputError(f"--unix: the Unix user {quoted(twice[0])} is another operator's already")
+        files.write_bytes(self._path, _FILE.dump_json(accounts, indent=2) + b"\n", private=True)
+
+    def now(self, person: Person) -> Person | None:
+        """Return a person with the roles of now; None if the account has gone, or the password has changed."""
+        accounts = self.all()
+        if not accounts and person == UNNAMED:
+            return UNNAMED
+        account = accounts.get(person.name)
+        return account.person(person.name) if account is not None and account.salt == person.stamp else None
+
+    def of_unix(self, user: str) -> Person | None:
+        """Return the person whose Unix user this is, if there is one."""
+        return next((account.person(name) for name, account in self.all().items() if account.unix == user), None)
+
+    def on_terminal(self, user: str) -> Person:
+        """Return as whom a Unix user's commands act. `NotAllowedError` if others have accounts, and this user none."""
+        if not self.all():
+            return UNNAMED
+        if (person := self.of_unix(user)) is None:
+            raise NotAllowedError(
+                f"the operators of this node have names, and none of them is the Unix user {user}: "
+                f"smc operator add NAME --unix {user}, or sign in on the page"
+            )
+        return person
+
+    def signed_in(self, name: str, password: str) -> Person | None:
+        """Return the person of this name and password, None if there is none: either takes one computation."""
+        account = self.all().get(name)
+        is_right = verified(password, account or _nobody())
+        return account.person(name) if account is not None and is_right else None
+
+
+def unix_user() -> str:
+    """Return the name of the Unix user whose process this is; the number, if it has none."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def protected(password: str) -> tuple[str, str]:
+    """Return a fresh salt and the hash of a new password. `InputError` if it is too short."""
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise InputError(f"a password must have from {SHORTEST} to {LONGEST:,} characters")
+    salt = secrets.token_bytes(16)
+    try:
+        return salt.hex(), _argon2id(salt).derive(_bytes(password)).hex()
+    except UnsupportedAlgorithm:
+        raise InputError("passwords need Argon2id, which this machine's OpenSSL (below 3.2) does not have") from None
+
+
+def verified(password: str, account: Account) -> bool:
+    """Return whether this is an account's password, in a time that does not depend on where it differs."""
+    try:
+        _argon2id(bytes.fromhex(account.salt)).verify(_bytes(password), bytes.fromhex(account.hash))
+    except InvalidKey:
+        return False
+    return True
+
+
+@cache
+def _nobody() -> Account:
+    """Return an account that is nobody's, for names that are not known."""
+    return Account(roles=ROLES, salt=secrets.token_hex(16), hash=secrets.token_hex(32))
+
+
+def _argon2id(salt: bytes) -> Argon2id:
+    return Argon2id(salt=salt, length=32, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY)
+
+
+def _bytes(password: str) -> bytes:
+    return unicodedata.normalize("NFC", password).encode(errors="replace")
