@@ -70,17 +70,22 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("members = observed.inside[half:]", "members = observed.inside[:half]"),
             ("- np.log(variance) / 2", "- np.log(variance)"),
-            ("return 2 / (1 + math.exp(-epsilon))", "return 1 + math.tanh(epsilon)"),
+            ("return (2 + 2 * delta * math.exp(-epsilon))", "return (2 + 2 * delta)"),
+            ("random.random((models, len(labels))) < 0.5", "random.random((models, 1)) < np.ones(len(labels)) / 2"),
             ("there = observed.inside == side", "there = observed.inside"),
             ("order = np.argsort(-exposure", "order = np.argsort(exposure"),
         ],
     ),
     (
-        "parties/alone/attacks/models.py",
-        ("tests/parties/alone/attacks/test_models.py",),
+        "parties/checking/shadows.py",
+        ("tests/parties/checking/test_shadows.py",),
         [
-            ("leaf_epsilon=epsilon / (levels + 1)", "leaf_epsilon=epsilon / (levels + 2)"),
-            ("Rules(k=self.k, against=", "Rules(k=2, against="),
+            ('{"k": k, "against": "public"}', '{"k": 2, "against": "public"}'),
+            ('else {"epsilon": self.epsilon}', 'else {"epsilon": 16.0}'),
+            ('{**shape, "epsilon": self.epsilon}', '{**shape, "epsilon": 16.0}'),
+            ('{"epsilon": self.epsilon or MOST_EPSILON', '{"epsilon": MOST_EPSILON'),
+            ("table[session.party :: 2]", "table[:: 2]"),
+            ("matching / (matching + 1)", "matching / matching"),
         ],
     ),
     (

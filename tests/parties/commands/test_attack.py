@@ -110,6 +110,13 @@ def test_shadows_of_trees_and_weights(capsys: pytest.CaptureFixture[str]) -> Non
     exact = said(*words, "--k", "1", capsys=capsys)
     noisy = said(*words, "--epsilon", "0.5", capsys=capsys)
     weights = said(*words, "--model", "weights", capsys=capsys)
+    votes = said(*words[:-1], "8", "--model", "forest", "--k", "1", "--trees", "3", capsys=capsys)
+    bayes = said(*words, "--model", "naive-bayes", capsys=capsys)
+    made_by = ("--model", "synthetic", "--select", "mst", "--epsilon", "0.5")
+    made = said(*words[:-1], "8", *made_by, capsys=capsys)
+    assert (votes["model"], votes["exposed"]["rows"]) == ("forest", 1)
+    assert bayes["most_exposed"][0]["row"] == 61
+    assert (made["delta"], made["allowed"]) == (1e-5, pytest.approx(1.2449263748))
     assert exact["most_exposed"][0] == {"row": 61, "members_found": 1, "others_found": 1, "sum": 2}
     assert exact["exposed"]["rows"] == 1
     assert noisy["allowed"] == pytest.approx(1.2449186624)
@@ -152,8 +159,13 @@ def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
         ("infer --published noisy.csv --known empty.csv --columns age --sensitive disease", "there are no rows"),
         ("infer --published noisy.csv --known people.csv --columns age --sensitive ill", "lacks the column 'ill'"),
         ("reconstruct --table a*b people.csv", "this is no table of a and b"),
-        ("shadows --data rows.csv --schema schema.toml --model weights --epsilon 1", "are of trees"),
+        (
+            "shadows --data rows.csv --schema schema.toml --model weights --epsilon 1",
+            "--epsilon is of tree or forest or naive-bayes or",
+        ),
         ("shadows --data rows.csv --schema schema.toml --k 5 --epsilon 1", "--k is of exact trees"),
+        ("shadows --data rows.csv --schema schema.toml --trees 5", "--trees is of forest"),
+        ("shadows --data rows.csv --schema schema.toml --model synthetic --epsilon 17", "epsilon: "),
         ("shadows --data empty.csv --schema schema.toml", "at least two rows"),
         ("membership --members rows.csv --others fresh.csv", "give either --model or --synthetic"),
         ("membership --members rows.csv --others fresh.csv --model t.json --columns a", "--columns is for --synthetic"),
