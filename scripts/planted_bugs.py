@@ -65,6 +65,15 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/publish/models/risks.py",
+        ("tests/parties/alone/publish/models/test_risks.py",),
+        [
+            ("np.log((table + 1) / (whole + len(table)))", "np.log(table + 1)"),
+            ("scores = np.log(whole + 1) + sum(", "scores = sum("),
+            ("column[there] for column in labels", "column for column in labels"),
+        ],
+    ),
+    (
         "parties/alone/attacks/membership.py",
         ("tests/parties/alone/attacks/test_membership.py",),
         [
