@@ -136,8 +136,9 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    history = history_of(history_file, row_column)
-    check_outputs(outputs | {"--history": history_file}, [plan_file, *_inputs(plan)], config_file)
+    history = history_of(history_file, row_column, plan.history)
+    history_path = None if history is None else history.path
+    check_outputs(outputs | {"--history": history_path}, [plan_file, *_inputs(plan)], config_file)
     choose(plan, config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))

@@ -32,10 +32,10 @@ def protect_command(
     """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
     from parties.alone.publish.protecting import protecting
     from parties.alone.publish.reading import rows_of
-    from parties.alone.publish.settings import read
+    from parties.alone.publish.settings import unrecorded
     from parties.base.settings import at_key
 
-    plan = read(plan_file)
+    plan = unrecorded(plan_file)
     with at_key(str(plan_file)):
         protecting.methods_of(plan)
     check_outputs({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file)

@@ -214,3 +214,30 @@ def test_classes_of_equal_rows_that_are_divided(tmp_path: Path, monkeypatch: pyt
     assert smc(*chosen, "--algorithm", "mondrian") == 0
     assert smc(*chosen, "--algorithm", "flash") == 2
     assert "of 3 publications together" in capsys.readouterr().err
+
+
+HISTORY = '[history]\nfile = "history.json"\nrow = "name"\n'
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_can_require_a_history(capsys: Any) -> None:
+    """No publication by the plan, or by its recoding, goes past it; and none in a way that has no classes."""
+    Path("zip.toml").write_text(PLAN.format(zip="quasi-identifier", age="identifier") + HISTORY)
+    Path("age.toml").write_text(PLAN.format(zip="identifier", age="quasi-identifier") + HISTORY)
+    assert smc("anonymise", "--plan", "zip.toml", "--out", "out.csv", "--recoding", "zip.json") == 0
+    assert len(json.loads(Path("history.json").read_text())["versions"]) == 1
+    assert smc("anonymise", "--plan", "age.toml", "--out", "new.csv") == 2
+    assert "of 2 publications together (reached: 1" in capsys.readouterr().err
+    later = ["apply", "--recoding", "zip.json", "--data", "people.csv", "--out", "new.csv"]
+    for known in ([], ["--history", "history.json", "--row", "age"]):
+        assert smc(*later, *known) == 2
+        shown = capsys.readouterr().err
+        assert "give --history, the file of its plan, and --row name" in shown
+        assert shown.count("\n") == 1
+    assert smc("anonymise", "--plan", "zip.toml", "--out", "new.csv", "--history", "b.json", "--row", "name") == 2
+    assert "the plan puts publications down in " in capsys.readouterr().err
+    for command in ("mask", "protect"):
+        assert smc(command, "--plan", "zip.toml", "--out", "new.csv") == 2
+        assert "zip.toml: history: only what smc publish anonymise and apply write" in capsys.readouterr().err
+    assert not Path("new.csv").exists()
+    assert smc(*later, "--history", "history.json", "--row", "name") == 0
