@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
+from parties.commands.publish_invariant import invariant_command
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, history_options, report_options
@@ -43,6 +44,7 @@ group.add_command(protect_command)
 group.add_command(table_command)
 group.add_command(tables_command)
 group.add_command(open_command)
+group.add_command(invariant_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")

@@ -49,6 +49,7 @@ source = "register.csv"
 [history]                        # every publication is held against those before, and put down here; none without it
 file = "patients.history"
 row = "patient"                  # the column that says whose row each is
+m = 3                            # for `smc publish invariant`: the sensitive values that each row could always have
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ class HistoryPlan(Settings):
 
     file: LocalPath
     row: Name
+    m: Annotated[int, Field(strict=True, ge=2)] | None = None
 
 
 class PublishPlan(PlaceSettings):

@@ -18,7 +18,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -48,12 +48,16 @@ HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # a sensitiv
 
 @dataclass(frozen=True)
 class Version:
-    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column."""
+    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column.
+
+    `signatures`: of one that is m-invariant, the sensitive values of each class, counterfeit ones too.
+    """
 
     at: str
     rows: list[str]
     classes: list[int]
     sensitive: dict[str, list[str]]
+    signatures: list[list[str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class _Version(BaseModel):
     rows: list[str]
     classes: list[int]
     sensitive: dict[str, list[str]]
+    signatures: list[list[str]] = []
 
     @model_validator(mode="after")
     def _fits(self) -> _Version:
@@ -90,6 +95,8 @@ class _Version(BaseModel):
             raise ValueError("must have a class and a value of each sensitive column for each row")
         if len(set(self.rows)) < len(self.rows) or min(self.classes, default=0) < 0:
             raise ValueError("must have each row once, in a class from 0 on")
+        if self.signatures and max(self.classes, default=0) >= len(self.signatures):
+            raise ValueError("must have a signature for each class")
         return self
 
 
@@ -133,12 +140,31 @@ def published(
     """
     version = version_of(history, rows, cells, partition)
     verdicts = required(history, version, models, hierarchy_of) if history.versions else []
+    with put_down(history, version):
+        yield verdicts
+
+
+@contextmanager
+def put_down(history: History, version: Version) -> Iterator[None]:
+    """Add a publication to the history, unless what is inside, which writes the rows, fails."""
     history.write(version)
     try:
-        yield verdicts
+        yield
     except BaseException:
         history.write() if history.versions else history.path.unlink()
         raise
+
+
+def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
+    """Return whose each row is, of a table whose last column says so. `InputError` if one says nothing, or two the
+    same."""
+    where = f"{place}, column {quoted(history.column)}"
+    names = [table.values[-1][code] for code in table.codes[-1]]
+    if MISSING in names:
+        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
+    if len(set(names)) < len(names) or (table.counts > 1).any():
+        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
+    return names
 
 
 def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partition) -> Version:
@@ -146,19 +172,13 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
 
     `InputError` if a row says nothing there, if two say the same, or if equal rows are divided between classes.
     """
-    column = history.column
-    where = f"{rows.engine.place}, column {quoted(column)}"
     if len(np.unique(partition.cells)) < len(partition.cells):
         raise InputError(
             "equal rows are in different classes, so nobody can say whose is where: take another algorithm"
         )
     hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
-    table = texts(rows, [*(h.column for h in hierarchies), column])
-    names = [table.values[-1][code] for code in table.codes[-1]]
-    if MISSING in names:
-        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
-    if len(set(names)) < len(names) or (table.counts > 1).any():
-        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
+    table = texts(rows, [*(h.column for h in hierarchies), history.column])
+    names = rows_by_name(history, table, rows.engine.place)
     codes = recode(Texts(table.values[:-1], table.codes[:-1], table.counts), hierarchies)
     places = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(h.index) for h in hierarchies]).find(codes)
     class_of_cell = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
@@ -169,8 +189,12 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
         h.column: [h.values[code] for code in codes[len(cells.hierarchies) + i, shown_rows]]
         for i, h in enumerate(cells.sensitive_hierarchies)
     }
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    return Version(at, [history.name(names[place]) for place in shown_rows], classes[shown_rows].tolist(), sensitive)
+    return Version(now(), [history.name(names[place]) for place in shown_rows], classes[shown_rows].tolist(), sensitive)
+
+
+def now() -> str:
+    """Return when a publication is made."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def grouped(versions: Sequence[Version]) -> tuple[list[str], Counts, int]:
