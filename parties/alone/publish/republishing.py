@@ -108,9 +108,7 @@ def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
     earlier: dict[str, Signature] = {}
     for version in history.versions:
         if not version.signatures:
-            raise InputError(
-                f"{history.path}: a publication there is not m-invariant: begin a history of its own"
-            )
+            raise InputError(f"{history.path}: a publication there is not m-invariant: begin a history of its own")
         for row, place in zip(version.rows, version.classes, strict=True):
             earlier[row] = tuple(version.signatures[place])
     if least := min((len(known) for known in earlier.values() if len(known) < m), default=0):
