@@ -94,6 +94,17 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/attacks/protected.py",
+        ("tests/parties/alone/attacks/test_protected.py",),
+        [
+            ("published.origins[links.best] == people", "links.best == people"),
+            (
+                "[published.columns[name], source.columns[name][people]]",
+                "[published.columns[name], published.columns[name][people]]",
+            ),
+        ],
+    ),
+    (
         "parties/alone/attacks/membership.py",
         ("tests/parties/alone/attacks/test_membership.py",),
         [
