@@ -141,6 +141,27 @@ def test_members_of_synthetic_rows_and_of_a_tree(capsys: pytest.CaptureFixture[s
     assert (document["members"], document["others"]) == (40, 20)
 
 
+def test_models_that_know_their_rows_and_one_that_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree and naive Bayes with a value for each person, of classes by coins; and one that says the same of all."""
+    rng = random.Random(5)
+    members = [[f"p{i}", rng.choice("ny")] for i in range(60)]
+    write("members.csv", [["a", "c"], *members])
+    write("others.csv", [["a", "c"], *([person, rng.choice("ny")] for person, _ in members)])
+    branches = {person: {"class": label} for person, label in members}
+    tree = {"schema_digest": "0" * 64, "target": "c", "tolerance": 0.001}
+    Path("tree.json").write_text(json.dumps({**tree, "tree": {"attribute": "a", "branches": branches}}))
+    counts = {person: [int(label == "n"), int(label == "y")] for person, label in members}
+    Path("bayes.json").write_text(json.dumps({"target": "c", "classes": {"n": 30, "y": 30}, "columns": {"a": counts}}))
+    even = {"target": "c", "classes": {"n": 31, "y": 30}, "columns": {"a": {person: [1, 1] for person, _ in members}}}
+    Path("even.json").write_text(json.dumps(even))
+    words = ("--members", "members.csv", "--others", "others.csv")
+    sums = [said("membership", "--model", f"{name}.json", *words, capsys=capsys)["sum"] for name in ("tree", "bayes")]
+    assert min(sums) > 1.35
+    assert said("membership", "--model", "even.json", *words, capsys=capsys)["sum"] < 1.2
+    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(60, 120))])
+    assert said("membership", "--synthetic", "made.csv", *words, capsys=capsys)["sum"] < 1.2
+
+
 def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--rate", "0.07", "--share", "0.04", "--worth", "10000", "--cost", "100"]
     assert run(["attack", "presence", *words, "--cost-of-absence", "200"]) == 0
