@@ -121,6 +121,7 @@ def anonymise_command(
     escape_formulas: bool,
     history_file: Path | None,
     row_column: str | None,
+    person_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -138,7 +139,7 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    history = history_of(history_file, row_column, plan.history)
+    history = history_of(history_file, row_column, person_column, plan.history)
     history_path = None if history is None else history.path
     check_outputs(outputs | {"--history": history_path}, [plan_file, *_inputs(plan)], config_file)
     choose(plan, config_file)
@@ -207,6 +208,7 @@ def apply_command(
     escape_formulas: bool,
     history_file: Path | None,
     row_column: str | None,
+    person_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -217,7 +219,7 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    history = history_of(history_file, row_column)
+    history = history_of(history_file, row_column, person_column)
     check_outputs(
         outputs | {"--history": history_file},
         [recoding_file, *paths(data), *(paths(public) if public else [])],

@@ -42,7 +42,7 @@ def invariant_command(
     plan = read(plan_file)
     if plan.history is None:
         raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
-    history = history_of(None, None, plan.history)
+    history = history_of(None, None, planned=plan.history)
     assert history is not None
     outputs = {"--out": out, "--history": history.path, **telling.outputs}
     check_outputs(outputs, [plan_file, *paths(plan.source)], config_file)

@@ -90,6 +90,8 @@ def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
     """Return m, the quasi-identifiers and the sensitive column."""
     if plan.history is None or plan.history.m is None:
         raise InputError("history: m-invariance takes [history], with file, row and m")
+    if plan.history.person is not None:
+        raise InputError("history: m-invariance is of people with one row each: leave out person")
     if plan.models or plan.methods:
         raise InputError("models: m-invariance is a model of its own: leave out others, and methods")
     quasi, sensitive, others = plan.named("quasi-identifier"), plan.named("sensitive"), plan.named("other")

@@ -48,7 +48,8 @@ source = "register.csv"
 
 [history]                        # every publication is held against those before, and put down here; none without it
 file = "patients.history"
-row = "patient"                  # the column that says whose row each is
+row = "visit"                    # the column that tells rows apart
+person = "patient"               # whose row each is, if a person has several; left out: each is of another
 m = 3                            # for `smc publish invariant`: the sensitive values that each row could always have
 """
 
@@ -127,6 +128,7 @@ class HistoryPlan(Settings):
 
     file: LocalPath
     row: Name
+    person: Name | None = None
     m: Annotated[int, Field(strict=True, ge=2)] | None = None
 
 
