@@ -61,6 +61,16 @@ def test_whoever_learns_nothing_is_right_by_chance() -> None:
         attack(Shadows(inside[:7], rng.random((7, 50))), None)
 
 
+def test_the_most_exposed_rows_are_those_that_are_told() -> None:
+    rng = np.random.default_rng(8)
+    inside = rng.random((40, 200)) < 0.5
+    sure = np.where(np.isin(np.arange(200), (17, 150)), inside, 0.5)
+    document = attack(Shadows(inside, sure.astype(np.float64)), None)
+    assert {row["row"] for row in document["most_exposed"][:2]} == {18, 151}
+    assert document["exposed"] == {"rows": 2, "members_found": 1, "others_found": 1, "sum": 2}
+    assert document["all"]["sum"] == pytest.approx(1.01, abs=0.02)
+
+
 def test_the_most_that_epsilon_allows() -> None:
     assert allowed(0) == 1
     assert allowed(math.log(3)) == pytest.approx(1.5)
