@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity bench-derived bench-forests bench-trees bench-boosting bench-pruning bench-recoding docs
+	bench-synthesis bench-synthesis-errors bench-sensitivity bench-derived bench-forests bench-trees bench-boosting bench-pruning bench-recoding docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -109,6 +109,9 @@ bench-derived: $(STAMP)
 
 bench-synthesis: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
+
+bench-synthesis-errors: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis.errors --out benchmarks/results
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

@@ -57,13 +57,13 @@ GENERATORS: dict[str, Generator] = {"graphical": Graphical(), "relaxed": Relaxed
 Row = dict[str, Any]
 
 
-def released(rows: Codes, domains: tuple[int, ...], how: str) -> tuple[list[Measurement], int]:
+def released(rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RHO) -> tuple[list[Measurement], int]:
     """What the joint protocol opens, and the seed that follows from it; every other row is party 1's."""
     columns = range(len(domains))
     sets = [one for many in range(1, 3 if how == "MST" else 4) for one in combinations(columns, many)]
     if how == "AIM":
         sets = [one for one in sets if prod(domains[column] for column in one) <= MODEL_CELLS]
-    work = Workload(domains, tuple(sets), -(-len(rows) // 2), RHO)
+    work = Workload(domains, tuple(sets), -(-len(rows) // 2), rho)
 
     def program(session: Session) -> State:
         own = [_counts(rows[session.party :: 2], domains, one) for one in sets]
@@ -85,14 +85,19 @@ def _counts(rows: Codes, domains: tuple[int, ...], columns: tuple[int, ...]) -> 
 
 def learnt(name: str, fold: int, synthetic: Codes, train: Codes, test: Codes, domains: tuple[int, ...]) -> Row:
     """One line of the results: accuracy on unseen rows, the class last, and the error of marginals of three columns."""
-    names = {str(i): size for i, size in enumerate(domains)}
-    errors = marginal_errors(names, *({n: rows[:, int(n)] for n in names} for rows in (train, synthetic)))
     found: Row = {"rows from": name, "fold": fold, "rows": len(synthetic)}
-    found["error"] = round(float(np.mean([distance for _, distance in errors])), 4)
+    found["error"] = round(error(train, synthetic, domains), 4)
     for model, learner in {"majority": majority, **LEARNERS}.items():
         predict = learner(domains[:-1], domains[-1], synthetic[:, :-1], synthetic[:, -1])
         found[model] = round(float((predict(test[:, :-1]) == test[:, -1]).mean()), 4)
     return found
+
+
+def error(rows: Codes, synthetic: Codes, domains: tuple[int, ...]) -> float:
+    """How far marginals of three columns are apart in the mean, total variation distance."""
+    names = {str(i): size for i, size in enumerate(domains)}
+    errors = marginal_errors(names, *({n: table[:, int(n)] for n in names} for table in (rows, synthetic)))
+    return float(np.mean([distance for _, distance in errors]))
 
 
 def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: str) -> Iterator[Row]:
@@ -102,7 +107,7 @@ def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: st
     chosen = time.perf_counter() - start
     for name, generator in GENERATORS.items():
         start = time.perf_counter()
-        made = _made(generator, domains, measured, len(train), seed)
+        made = generated(generator, domains, measured, len(train), seed)
         row = learnt(f"{how}, {name}", fold, made, train, test, domains)
         yield row | {
             "measured": len(measured),
@@ -111,7 +116,10 @@ def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: st
         }
 
 
-def _made(generator: Generator, domains: tuple[int, ...], measured: list[Measurement], many: int, seed: int) -> Codes:
+def generated(
+    generator: Generator, domains: tuple[int, ...], measured: list[Measurement], many: int, seed: int
+) -> Codes:
+    """Rows int64[many, columns] of what was measured."""
     made = generator.generate({str(i): size for i, size in enumerate(domains)}, measured, many, seed)
     return np.column_stack([made[str(i)] for i in range(len(domains))])
 
@@ -130,7 +138,7 @@ def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold
         counts = content["counts"][start : start + prod(shape)].reshape(shape)[(slice(-1),) * len(shape)]
         start += prod(shape)
         measured.append(Measurement(tuple(columns), counts.astype(np.int64), sigma))
-    made = _made(Graphical(), domains, measured, len(train), SEED)
+    made = generated(Graphical(), domains, measured, len(train), SEED)
     yield learnt(f"OpenDP {how}, our generator", fold, made, train, test, domains) | about
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,18 @@ from parties.commands.rows import CONFIG, chosen
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.alone.attacks.membership import Learn
     from parties.tables.delimited import Columns
+
+OF = {  # the models that an option is for
+    "--epsilon": ("tree", "forest", "naive-bayes", "synthetic"),
+    "--k": ("tree", "forest"),
+    "--max-depth": ("tree", "forest"),
+    "--trees": ("forest",),
+    "--select": ("synthetic",),
+}
+MODELS = ("tree", "forest", "naive-bayes", "weights", "synthetic")
+TREES = 20
 
 
 @click.command(
@@ -26,10 +37,12 @@ if TYPE_CHECKING:
 @click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
 @click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
 @click.option("--target", metavar="COLUMN", help="The class column  [as in the schema]")
-@click.option("--model", type=click.Choice(["tree", "weights"]), default="tree", help="What is learnt  [tree]")
-@click.option("--epsilon", type=Between(0, min_open=True), help="Of a tree with noise, as of smc id3 --epsilon")
-@click.option("--k", type=click.IntRange(1), help="Of an exact tree: the fewest rows of a leaf  [5]")
-@click.option("--max-depth", type=click.IntRange(0), help="Of a tree  [with noise chosen, exact: no bound]")
+@click.option("--model", type=click.Choice(MODELS), default="tree", help="What is learnt  [tree]")
+@click.option("--epsilon", type=Between(0, min_open=True), help="Of noise, as of the command that makes it  [no noise]")
+@click.option("--k", type=click.IntRange(1), help="Of exact trees: the fewest rows of a leaf  [5]")
+@click.option("--max-depth", type=click.IntRange(0), help="Of trees  [chosen; with --k 1 no bound]")
+@click.option("--trees", type=click.IntRange(2, 1000), help="Of a forest  [20]")
+@click.option("--select", type=click.Choice(["aim", "mst"]), help="Of synthetic rows, as of smc synthesise  [aim]")
 @click.option("--models", type=click.IntRange(8, 10_000), default=64, help="How many are learnt  [64]")
 @CONFIG
 @json_option
@@ -41,38 +54,50 @@ def shadows_command(
     epsilon: float | None,
     k: int | None,
     max_depth: int | None,
+    trees: int | None,
+    select: str | None,
     models: int,
     config_file: Path | None,
     as_json: bool,
 ) -> None:
     """Could a model tell who is in it?
 
-    Many are learnt from halves of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon allows p
-    + q up to 2 e^epsilon / (1 + e^epsilon) for every row; a guess by chance is 1.
+    Many are learnt, each from a half of own rows, and tell of others (Carlini et al. 2022). A promise of epsilon
+    allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row; a guess by chance is 1.
     """
     from parties.alone.attacks import membership
-    from parties.alone.attacks.models import Shape
     from parties.alone.comparing.reading import coded
+    from parties.checking.shadows import Learning
 
-    if model == "weights" and (epsilon is not None or k is not None or max_depth is not None):
-        raise InputError("--epsilon, --k and --max-depth are of trees: leave them out, or leave out --model weights")
+    values = {"--epsilon": epsilon, "--k": k, "--max-depth": max_depth, "--trees": trees, "--select": select}
+    for option, value in values.items():
+        if value is not None and model not in OF[option]:
+            raise InputError(f"{option} is of {' or '.join(OF[option])}: leave it out, or say another --model")
     if epsilon is not None and k is not None:
         raise InputError("--k is of exact trees: leave it out, or leave out --epsilon")
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
-        shape = Shape(table.domains, table.classes, max_depth, 5 if k is None else k, epsilon)
-        learn = shape.tree() if model == "tree" else shape.weights()
         if len(table.labels) < 2:
             raise InputError(f"{data}: the attack takes at least two rows")
+        learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
+        delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
+        makers: dict[str, Callable[[], Learn]] = {
+            "tree": lambda: learning.tree(k or 5, max_depth),
+            "forest": lambda: learning.tree(k or 5, max_depth, trees or TREES),
+            "naive-bayes": learning.bayes,
+            "weights": learning.weights,
+            "synthetic": lambda: learning.synthetic(select or "aim"),
+        }
         observed = membership.shadows(
-            learn,
+            makers[model](),
             table.rows,
             table.labels,
             models,
             np.random.default_rng(SEED),
             lambda done, total: status.share("learning models", done, total),
         )
-    report = {"model": model, "epsilon": epsilon, **membership.attack(observed, epsilon)}
+    promised = {"epsilon": epsilon, **({"delta": delta} if delta else {})}
+    report = {"model": model, **promised, **membership.attack(observed, epsilon, delta)}
     text = [("rows, models", f"{report['rows']:,}, {models:,}"), ("p + q of all rows", _sum(report["all"]))]
     text += [(f"p + q of the {report['exposed']['rows']:,} most exposed", _sum(report["exposed"]))]
     text += [("by chance", "1")]

@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
+from parties.commands.publish_invariant import invariant_command
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, history_options, report_options
@@ -43,6 +44,7 @@ group.add_command(protect_command)
 group.add_command(table_command)
 group.add_command(tables_command)
 group.add_command(open_command)
+group.add_command(invariant_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan --data patients.csv --out publish.toml")
@@ -119,6 +121,7 @@ def anonymise_command(
     escape_formulas: bool,
     history_file: Path | None,
     row_column: str | None,
+    person_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -136,8 +139,9 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    history = history_of(history_file, row_column)
-    check_outputs(outputs | {"--history": history_file}, [plan_file, *_inputs(plan)], config_file)
+    history = history_of(history_file, row_column, person_column, plan.history)
+    history_path = None if history is None else history.path
+    check_outputs(outputs | {"--history": history_path}, [plan_file, *_inputs(plan)], config_file)
     choose(plan, config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))
@@ -204,6 +208,7 @@ def apply_command(
     escape_formulas: bool,
     history_file: Path | None,
     row_column: str | None,
+    person_column: str | None,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -214,7 +219,7 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    history = history_of(history_file, row_column)
+    history = history_of(history_file, row_column, person_column)
     check_outputs(
         outputs | {"--history": history_file},
         [recoding_file, *paths(data), *(paths(public) if public else [])],

@@ -27,10 +27,10 @@ def add_to(group: click.Group) -> None:
 def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | None, purpose: str | None) -> None:
     """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
     from parties.alone.publish.pseudonyms import write
-    from parties.alone.publish.settings import read
+    from parties.alone.publish.settings import unrecorded
     from parties.sources import open_rows
 
-    plan = read(plan_file)
+    plan = unrecorded(plan_file)
     check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
     choose(plan, config_file)
     with recording(config_file, "mask", purpose) as log, console.progress("masking"):
@@ -52,11 +52,11 @@ def view(plan_file: Path, name: str, role: str | None, out: Path | None, config_
 
     With --config it shows no row that a table of party.toml there leaves out by `where` or consent.
     """
-    from parties.alone.publish.settings import read
+    from parties.alone.publish.settings import unrecorded
     from parties.alone.publish.views import view as statement
     from parties.sources import open_rows
 
-    plan = read(plan_file)
+    plan = unrecorded(plan_file)
     check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
     choose(plan, config_file)
     with open_rows(plan) as rows:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
+from parties.base.text import quoted
 from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.alone.publish.settings import HistoryPlan
     from parties.alone.publish.versions import History
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
@@ -22,29 +24,47 @@ ESCAPE = click.option(
     "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
 )
 _HISTORY = click.option(
-    "--history", "history_file", type=FILE, help="What was published before: a private file, made if there is none."
+    "--history", "history_file", type=FILE, help="What was published before: a private file  [the plan's; or none]"
 )
 _ROW = click.option(
     "--row", "row_column", metavar="COLUMN", help="With --history: the column that says whose row each is."
+)
+_PERSON = click.option(
+    "--person", "person_column", metavar="COLUMN", help="If people have several rows: whose; --row tells rows apart."
 )
 _REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
 _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 
 
 def history_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --history and --row."""
-    return _HISTORY(_ROW(command))
+    """Add --history, --row and --person."""
+    return _HISTORY(_ROW(_PERSON(command)))
 
 
-def history_of(history_file: Path | None, row_column: str | None) -> History | None:
-    """Return the history that is to be added to, if any. `InputError` if it is none, or one of the two is missing."""
+def history_of(
+    history_file: Path | None,
+    row_column: str | None,
+    person_column: str | None = None,
+    planned: HistoryPlan | None = None,
+) -> History | None:
+    """Return the history that is to be added to, if any, the plan's if it has one.
+
+    `InputError` if it is none, if one of the two is missing, or if the plan has another.
+    """
     from parties.alone.publish.versions import load
 
+    if planned is not None:
+        wanted = (history_file or planned.file, row_column or planned.row, person_column or planned.person)
+        if (wanted[0].absolute(), *wanted[1:]) != (planned.file.absolute(), planned.row, planned.person):
+            raise InputError(
+                f"--history: the plan puts publications down in {planned.file}, by {quoted(planned.row)}: leave it out"
+            )
+        history_file, row_column, person_column = planned.file, planned.row, planned.person
     if history_file is None or row_column is None:
-        if history_file is not None or row_column is not None:
+        if history_file is not None or row_column is not None or person_column is not None:
             raise InputError("give both --history, a file, and --row, the column that says whose row each is")
         return None
-    return load(history_file, row_column)
+    return load(history_file, row_column, person_column)
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,14 @@ def protect_command(
     as_json: bool,
 ) -> None:
     """Swap, average, blur, sample or hide values by the plan's methods, and write the rows. Identifiers are dropped."""
+    from parties.alone.attacks.protected import attacks
     from parties.alone.publish.protecting import protecting
     from parties.alone.publish.reading import rows_of
-    from parties.alone.publish.settings import read
+    from parties.alone.publish.settings import unrecorded
+    from parties.base.randomness import private
     from parties.base.settings import at_key
 
-    plan = read(plan_file)
+    plan = unrecorded(plan_file)
     with at_key(str(plan_file)):
         protecting.methods_of(plan)
     check_outputs({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file)
@@ -45,6 +47,8 @@ def protect_command(
             source = protecting.read(opened, plan)
         status.doing("protecting")
         rows, report = protecting.protect(source, plan)
+        status.doing("attacking")
+        report["attacks"] = attacks(source, rows, plan.named("sensitive"), private())
         protecting.write(rows, out, escape_formulas)
         log.published(plan, list(rows.columns), [method.method for method in plan.methods], out)
     if report_file is not None:

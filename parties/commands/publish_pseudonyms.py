@@ -67,10 +67,10 @@ def pseudonyms(
     """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
     from parties.alone.publish.keys.keyring import opened, read_master
     from parties.alone.publish.pseudonyms import Pseudonyms, write
-    from parties.alone.publish.settings import read
+    from parties.alone.publish.settings import unrecorded
     from parties.sources import open_rows
 
-    plan = read(plan_file)
+    plan = unrecorded(plan_file)
     check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)], config_file)
     choose(plan, config_file)
     if not any(column.pseudonym for column in plan.columns.values()):

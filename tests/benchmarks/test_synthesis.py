@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.synthesis import __main__ as synthesis
+from benchmarks.synthesis.errors import FLOOR, WAYS, draw
+from tests.support.places import ROOT
 
 DOMAINS = (3, 2, 2)
 
@@ -46,3 +49,24 @@ def test_a_peers_file(tmp_path: Path) -> None:
     assert found[1]["error"] > 0.2
     assert found[2]["error"] < 0.05
     assert found[2]["tree (ID3)"] == pytest.approx(0.9, abs=0.03)
+
+
+def test_more_epsilon_is_less_error_down_to_what_chance_does() -> None:
+    """The kept figures, and the picture that is drawn of them."""
+    found = json.loads((ROOT / "benchmarks/results/synthesis_errors.json").read_text())["rows"]
+    (floor,) = [row["error"] for row in found if row["rows from"] == FLOOR]
+    for way in WAYS:
+        errors = [
+            row["error"] for row in sorted(found, key=lambda row: row.get("epsilon", 0)) if row["rows from"] == way
+        ]
+        assert len(errors) == 5
+        assert errors[0] > errors[1] > errors[2] > max(errors[3:])
+        assert min(errors) > floor
+    picture = draw(found)
+    assert all(name in picture for name in (*WAYS, FLOOR, "epsilon, at delta 1e-9"))
+
+
+def test_the_error_is_half_the_difference_of_shares() -> None:
+    one, other = np.array([[0, 0, 0], [1, 1, 1]]), np.array([[0, 0, 0], [0, 0, 0]])
+    assert synthesis.error(one, one, (2, 2, 2)) == 0
+    assert synthesis.error(one, other, (2, 2, 2)) == 0.5

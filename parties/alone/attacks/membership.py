@@ -1,15 +1,15 @@
 """Was a row among those that a model was learnt from? Shadow models answer; a promise of epsilon is held against it.
 
-Every model is learnt from a random half of the rows; so each row is in about half of the models. The attack is the
-likelihood ratio of N. Carlini et al., "Membership inference attacks from first principles" (S&P 2022): of the first
-half of the models the attacker keeps, for each row, the mean and variance of how sure the models were of its true
-class, with the row and without; a model of the other half is taken to have had the row if that is the likelier of the
-two normal laws. Where a model tells classes only, sure is right (1) or wrong (0).
+Every model is learnt from some of the rows: each is among them by a coin of its own, so that with a row and without it
+are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from first
+principles" (S&P 2022): of the first half of the models the attacker keeps, for each row, the mean and variance of how
+sure the models were of its true class, with the row and without; a model of the other half is taken to have had the row
+if that is the likelier of the two normal laws. Where a model tells classes only, sure is right (1) or wrong (0).
 
-p is the share of members taken for members, q of others taken for others. With epsilon-differential privacy
-p + q <= 2 e^epsilon / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015), 1 being a guess. Rows
-are not equally exposed: those that the first half of the models tells apart best are judged by themselves, on the
-other half, so that nothing is chosen by what it is judged by.
+p is the share of members taken for members, q of others taken for others. With (epsilon, delta)-differential privacy
+p + q <= (2 e^epsilon + 2 delta) / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015), 1 being a
+guess. Rows are not equally exposed: those that the first half of the models tells apart best are judged by themselves,
+on the other half, so that nothing is chosen by what it is judged by.
 """
 
 from __future__ import annotations
@@ -50,17 +50,16 @@ def shadows(
     random: np.random.Generator,
     on_progress: OnProgress = lambda done, total: None,
 ) -> Shadows:
-    """Learn models from halves of rows int64[rows, columns] and their classes int64[rows]."""
-    inside = np.zeros((models, len(labels)), dtype=bool)
+    """Learn models from some of the rows int64[rows, columns] and their classes int64[rows], each by a coin."""
+    inside = random.random((models, len(labels))) < 0.5
     sure = np.zeros((models, len(labels)))
     for model in range(models):
         on_progress(model, models)
-        inside[model] = random.permutation(np.arange(len(labels)) % 2 == 0)
         sure[model] = learn(rows[inside[model]], labels[inside[model]])(rows, labels)
     return Shadows(inside, sure)
 
 
-def attack(observed: Shadows, epsilon: float | None) -> dict[str, Any]:
+def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict[str, Any]:
     """Return the success of the attack, ready for JSON, beside the most that epsilon permits.
 
     ValueError for fewer models than `LEAST_MODELS`.
@@ -86,7 +85,7 @@ def attack(observed: Shadows, epsilon: float | None) -> dict[str, Any]:
         ],
     }
     if epsilon is not None:
-        document["allowed"] = allowed(epsilon)
+        document["allowed"] = allowed(epsilon, delta)
     return document
 
 
@@ -108,9 +107,9 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
     return {"members_found": p, "others_found": q, "sum": p + q}
 
 
-def allowed(epsilon: float) -> float:
+def allowed(epsilon: float, delta: float = 0.0) -> float:
     """Return the most that p + q can be."""
-    return 2 / (1 + math.exp(-epsilon))
+    return (2 + 2 * delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 
 def _law(observed: Shadows, side: bool) -> tuple[Floats, Floats]:

@@ -63,6 +63,7 @@ def classifier(grown: Tree) -> Predict:
             node, places = waiting.pop()
             if isinstance(node, Split):
                 values = others[places, node.attribute]
+                values = values >= node.edge if node.edge else values
                 waiting += [(child, places[values == value]) for value, child in enumerate(node.children)]
             elif isinstance(node, Leaf):
                 labels[places] = node.label

@@ -32,8 +32,13 @@ def apply(
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
     nothing written, if that is more than a share of `most`, which the recoding says if nothing else does, if presence
     has no `public` table of all who could be in this one, or if it does not bear that they are left out. Models of both
-    parties' rows are not checked; the report names them. The publication is added to the `history`, see `published`.
+    parties' rows are not checked; the report names them. The publication is added to the `history`, see `published`;
+    `InputError` without one by the recoding's column, if it has one.
     """
+    if (row := recoding.history) is not None and (history is None or history.column != row):
+        raise InputError(
+            f"every publication of this recoding is put down: give --history, the file of its plan, and --row {row}"
+        )
     models = recoding.made()
     if public is None and any(model.needs_public for model in models):
         words = ", ".join(model.words for model in models if model.needs_public)

@@ -45,6 +45,12 @@ p = 5
 
 [public]                         # for presence: a table of all who could be in this one
 source = "register.csv"
+
+[history]                        # every publication is held against those before, and put down here; none without it
+file = "patients.history"
+row = "visit"                    # the column that tells rows apart
+person = "patient"               # whose row each is, if a person has several; left out: each is of another
+m = 3                            # for `smc publish invariant`: the sensitive values that each row could always have
 """
 
 from __future__ import annotations
@@ -59,7 +65,7 @@ from parties.alone.publish.masks import Mask
 from parties.alone.publish.models.model import MODELS, PrivacyModel
 from parties.alone.publish.rules import Rule
 from parties.base import files
-from parties.base.settings import Settings, at_key, explained
+from parties.base.settings import LocalPath, Settings, at_key, explained
 from parties.base.text import quoted
 from parties.sources import PlaceSettings
 from parties.sources.settings import Name
@@ -117,6 +123,15 @@ class MethodPlan(Settings):
     method: str
 
 
+class HistoryPlan(Settings):
+    """Where publications are put down, and the column that says whose row each is."""
+
+    file: LocalPath
+    row: Name
+    person: Name | None = None
+    m: Annotated[int, Field(strict=True, ge=2)] | None = None
+
+
 class PublishPlan(PlaceSettings):
     """The plan of a table. Make it with `load`, which checks what no field can say alone."""
 
@@ -129,6 +144,7 @@ class PublishPlan(PlaceSettings):
     methods: tuple[MethodPlan, ...] = ()
     subject: Name | None = None
     public: PlaceSettings | None = None
+    history: HistoryPlan | None = None
 
     def named(self, role: Role) -> list[str]:
         """Return the columns that have a role."""
@@ -173,3 +189,14 @@ def read(path: Path) -> PublishPlan:
         return PublishPlan.model_validate(content, context={"directory": path.parent})
     except ValidationError as error:
         raise InputError(f"{path}: {explained(error, PublishPlan)}") from None
+
+
+def unrecorded(path: Path) -> PublishPlan:
+    """Read a plan of rows that have no classes. `InputError` as of `read`, and if publications are to be put down."""
+    plan = read(path)
+    if plan.history is not None:
+        raise InputError(
+            f"{path}: history: only what smc publish anonymise and apply write is put down there: rows that are to be "
+            "published in another way need a plan without it"
+        )
+    return plan

@@ -18,7 +18,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -48,22 +48,32 @@ HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # a sensitiv
 
 @dataclass(frozen=True)
 class Version:
-    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column."""
+    """A publication: its rows by the hash of whose each is, its class, and its value of each sensitive column.
+
+    `signatures`: of one that is m-invariant, the sensitive values of each class, counterfeit ones too. `persons`: whose
+    each row is, a hash too, if a person may have several.
+    """
 
     at: str
     rows: list[str]
     classes: list[int]
     sensitive: dict[str, list[str]]
+    signatures: list[list[str]] = field(default_factory=list)
+    persons: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class History:
-    """The publications of one table, the oldest first; `column` says whose row each is."""
+    """The publications of one table, the oldest first; `column` says whose row each is.
+
+    If a person may have several rows, `column` tells rows apart, and `person` says whose they are.
+    """
 
     path: Path
     column: str
     salt: str
     versions: tuple[Version, ...] = ()
+    person: str | None = None
 
     def name(self, value: str) -> str:
         """Return the hash that stands for whose a row is."""
@@ -83,13 +93,18 @@ class _Version(BaseModel):
     rows: list[str]
     classes: list[int]
     sensitive: dict[str, list[str]]
+    signatures: list[list[str]] = []
+    persons: list[str] = []
 
     @model_validator(mode="after")
     def _fits(self) -> _Version:
-        if {len(self.classes), *map(len, self.sensitive.values())} != {len(self.rows)}:
+        persons = [self.persons] if self.persons else []
+        if {len(self.classes), *map(len, [*self.sensitive.values(), *persons])} != {len(self.rows)}:
             raise ValueError("must have a class and a value of each sensitive column for each row")
         if len(set(self.rows)) < len(self.rows) or min(self.classes, default=0) < 0:
             raise ValueError("must have each row once, in a class from 0 on")
+        if self.signatures and max(self.classes, default=0) >= len(self.signatures):
+            raise ValueError("must have a signature for each class")
         return self
 
 
@@ -101,10 +116,13 @@ class _File(BaseModel):
     versions: list[_Version]
 
 
-def load(path: Path, column: str) -> History:
-    """Read a history; an empty one if there is no file yet. `InputError` if it is none, or if others may read it."""
+def load(path: Path, column: str, person: str | None = None) -> History:
+    """Read a history; an empty one if there is no file yet. `InputError` if it is none, or if others may read it.
+
+    Also if it was begun with persons, and there is no column of them now, or the other way round.
+    """
     if not path.exists():
-        return History(path, column, secrets.token_hex(16))
+        return History(path, column, secrets.token_hex(16), person=person)
     files.ensure_private(path)
     content = files.read_json(path)
     what = f"{path}: not a history that smc publish wrote"
@@ -114,7 +132,11 @@ def load(path: Path, column: str) -> History:
         file = _File.model_validate(content)
     except ValidationError as error:
         raise InputError(f"{what}: {explained(error, _File)}") from None
-    return History(path, column, file.salt, tuple(Version(**dict(version)) for version in file.versions))
+    if any(bool(version.persons) != (person is not None) for version in file.versions if version.rows):
+        raise InputError(
+            f"{path}: was begun {'without' if person else 'with'} --person, whose row each is: do so again"
+        )
+    return History(path, column, file.salt, tuple(Version(**dict(version)) for version in file.versions), person)
 
 
 @contextmanager
@@ -132,13 +154,32 @@ def published(
     `InputError`, and nothing added, if a model does not hold of all together, and as of `version_of`.
     """
     version = version_of(history, rows, cells, partition)
-    verdicts = required(history, version, models, hierarchy_of) if history.versions else []
+    verdicts = required(history, version, models, hierarchy_of) if history.versions or version.persons else []
+    with put_down(history, version):
+        yield verdicts
+
+
+@contextmanager
+def put_down(history: History, version: Version) -> Iterator[None]:
+    """Add a publication to the history, unless what is inside, which writes the rows, fails."""
     history.write(version)
     try:
-        yield verdicts
+        yield
     except BaseException:
         history.write() if history.versions else history.path.unlink()
         raise
+
+
+def rows_by_name(history: History, table: Texts, place: str) -> list[str]:
+    """Return whose each row is, of a table whose last column says so. `InputError` if one says nothing, or two the
+    same."""
+    where = f"{place}, column {quoted(history.column)}"
+    names = [table.values[-1][code] for code in table.codes[-1]]
+    if MISSING in names:
+        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
+    if len(set(names)) < len(names) or (table.counts > 1).any():
+        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
+    return names
 
 
 def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partition) -> Version:
@@ -146,20 +187,19 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
 
     `InputError` if a row says nothing there, if two say the same, or if equal rows are divided between classes.
     """
-    column = history.column
-    where = f"{rows.engine.place}, column {quoted(column)}"
     if len(np.unique(partition.cells)) < len(partition.cells):
         raise InputError(
             "equal rows are in different classes, so nobody can say whose is where: take another algorithm"
         )
     hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
-    table = texts(rows, [*(h.column for h in hierarchies), column])
-    names = [table.values[-1][code] for code in table.codes[-1]]
-    if MISSING in names:
-        raise InputError(f"{where}: a row has nothing there, and a history must know whose each is")
-    if len(set(names)) < len(names) or (table.counts > 1).any():
-        raise InputError(f"{where}: two rows say the same, and a history must know each by it")
-    codes = recode(Texts(table.values[:-1], table.codes[:-1], table.counts), hierarchies)
+    extra = [history.column] if history.person is None else [history.person, history.column]
+    table = texts(rows, [*(h.column for h in hierarchies), *extra])
+    names = rows_by_name(history, table, rows.engine.place)
+    people = None if history.person is None else [table.values[-2][code] for code in table.codes[-2]]
+    if people is not None and MISSING in people:
+        raise InputError(f"{rows.engine.place}, column {quoted(str(history.person))}: a row does not say whose it is")
+    known = slice(len(hierarchies))
+    codes = recode(Texts(table.values[known], table.codes[known], table.counts), hierarchies)
     places = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(h.index) for h in hierarchies]).find(codes)
     class_of_cell = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
     class_of_cell[partition.cells] = partition.classes
@@ -169,8 +209,14 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
         h.column: [h.values[code] for code in codes[len(cells.hierarchies) + i, shown_rows]]
         for i, h in enumerate(cells.sensitive_hierarchies)
     }
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    return Version(at, [history.name(names[place]) for place in shown_rows], classes[shown_rows].tolist(), sensitive)
+    persons = [] if people is None else [history.name(people[place]) for place in shown_rows]
+    hashes = [history.name(names[place]) for place in shown_rows]
+    return Version(now(), hashes, classes[shown_rows].tolist(), sensitive, persons=persons)
+
+
+def now() -> str:
+    """Return when a publication is made."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def grouped(versions: Sequence[Version]) -> tuple[list[str], Counts, int]:
@@ -205,6 +251,8 @@ def together(
         for version in versions
     ]
     verdicts = []
+    together_words = f", of {len(versions)} publications together" if len(versions) > 1 else ""
+    by_person = ", by person" if any(version.persons for version in versions) else ""
     for model in models:
         held = [
             classes
@@ -217,7 +265,7 @@ def together(
         reached = [model.reached(classes) for classes in held]
         verdicts.append(
             {
-                "model": f"{model.words}, of {len(versions)} publications together",
+                "model": f"{model.words}{together_words}{by_person}",
                 "holds": bool(fits.all()),
                 "reached": min(reached) if model.larger else max(reached),
                 "rows_below": int((~fits)[numbers].sum()),
@@ -229,7 +277,10 @@ def together(
 def _classes(
     version: Version, model_columns: Set[str], numbers: Counts, count: int, hierarchy_of: HierarchyOf
 ) -> Classes:
-    """Return the groups as classes of a publication's own rows, whose groups these are."""
+    """Return the groups as classes of a publication's own rows, whose groups these are.
+
+    A person's rows in a group count once, and once for each value that they have.
+    """
     sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
     hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]
     codes = np.zeros((len(hierarchies), len(version.rows)), dtype=np.int32)
@@ -237,7 +288,22 @@ def _classes(
         codes[i] = [h.code(value) for value in values]
     each = np.ones(len(version.rows), dtype=np.int64)
     cells = Cells((), tuple(hierarchies), np.zeros((0, len(version.rows)), dtype=np.int32), codes, each)
-    return counted(cells, layout_of(cells), numbers, count)
+    classes = counted(cells, layout_of(cells), numbers, count)
+    if version.persons:
+        persons = np.unique(np.array(version.persons), return_inverse=True)[1]
+        classes.counts[:, 0] = _distinct(numbers, persons, count)
+        for h, of_column in zip(hierarchies, codes, strict=True):
+            place = classes.layout.place(h.column).start
+            for code in range(len(h.values)):
+                have = of_column == code
+                classes.counts[:, place + code] = _distinct(numbers[have], persons[have], count)
+    return classes
+
+
+def _distinct(numbers: Counts, persons: Counts, count: int) -> Counts:
+    """Return how many different persons each group has, int64[count]."""
+    pairs = np.unique(np.stack([numbers, persons]), axis=1)
+    return np.bincount(pairs[0], minlength=count).astype(np.int64)
 
 
 def required(

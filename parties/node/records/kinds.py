@@ -325,7 +325,7 @@ class Withdrawn(Fields):
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
-    what: Literal["anonymise", "apply", "pseudonyms", "mask", "protect", "table", "forget"]
+    what: Literal["anonymise", "apply", "invariant", "pseudonyms", "mask", "protect", "table", "forget"]
     table: Text  # by our name in party.toml, or else where its rows are
     purpose: Text = ""
     columns: list[Text] = []  # those that are told, recoded or not

@@ -110,6 +110,13 @@ def test_shadows_of_trees_and_weights(capsys: pytest.CaptureFixture[str]) -> Non
     exact = said(*words, "--k", "1", capsys=capsys)
     noisy = said(*words, "--epsilon", "0.5", capsys=capsys)
     weights = said(*words, "--model", "weights", capsys=capsys)
+    votes = said(*words[:-1], "8", "--model", "forest", "--k", "1", "--trees", "3", capsys=capsys)
+    bayes = said(*words, "--model", "naive-bayes", capsys=capsys)
+    made_by = ("--model", "synthetic", "--select", "mst", "--epsilon", "0.5")
+    made = said(*words[:-1], "8", *made_by, capsys=capsys)
+    assert (votes["model"], votes["exposed"]["rows"]) == ("forest", 1)
+    assert bayes["most_exposed"][0]["row"] == 61
+    assert (made["delta"], made["allowed"]) == (1e-5, pytest.approx(1.2449263748))
     assert exact["most_exposed"][0] == {"row": 61, "members_found": 1, "others_found": 1, "sum": 2}
     assert exact["exposed"]["rows"] == 1
     assert noisy["allowed"] == pytest.approx(1.2449186624)
@@ -134,6 +141,27 @@ def test_members_of_synthetic_rows_and_of_a_tree(capsys: pytest.CaptureFixture[s
     assert (document["members"], document["others"]) == (40, 20)
 
 
+def test_models_that_know_their_rows_and_one_that_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree and naive Bayes with a value for each person, of classes by coins; and one that says the same of all."""
+    rng = random.Random(5)
+    members = [[f"p{i}", rng.choice("ny")] for i in range(60)]
+    write("members.csv", [["a", "c"], *members])
+    write("others.csv", [["a", "c"], *([person, rng.choice("ny")] for person, _ in members)])
+    branches = {person: {"class": label} for person, label in members}
+    tree = {"schema_digest": "0" * 64, "target": "c", "tolerance": 0.001}
+    Path("tree.json").write_text(json.dumps({**tree, "tree": {"attribute": "a", "branches": branches}}))
+    counts = {person: [int(label == "n"), int(label == "y")] for person, label in members}
+    Path("bayes.json").write_text(json.dumps({"target": "c", "classes": {"n": 30, "y": 30}, "columns": {"a": counts}}))
+    even = {"target": "c", "classes": {"n": 31, "y": 30}, "columns": {"a": {person: [1, 1] for person, _ in members}}}
+    Path("even.json").write_text(json.dumps(even))
+    words = ("--members", "members.csv", "--others", "others.csv")
+    sums = [said("membership", "--model", f"{name}.json", *words, capsys=capsys)["sum"] for name in ("tree", "bayes")]
+    assert min(sums) > 1.35
+    assert said("membership", "--model", "even.json", *words, capsys=capsys)["sum"] < 1.2
+    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(60, 120))])
+    assert said("membership", "--synthetic", "made.csv", *words, capsys=capsys)["sum"] < 1.2
+
+
 def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--rate", "0.07", "--share", "0.04", "--worth", "10000", "--cost", "100"]
     assert run(["attack", "presence", *words, "--cost-of-absence", "200"]) == 0
@@ -152,8 +180,13 @@ def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
         ("infer --published noisy.csv --known empty.csv --columns age --sensitive disease", "there are no rows"),
         ("infer --published noisy.csv --known people.csv --columns age --sensitive ill", "lacks the column 'ill'"),
         ("reconstruct --table a*b people.csv", "this is no table of a and b"),
-        ("shadows --data rows.csv --schema schema.toml --model weights --epsilon 1", "are of trees"),
+        (
+            "shadows --data rows.csv --schema schema.toml --model weights --epsilon 1",
+            "--epsilon is of tree or forest or naive-bayes or",
+        ),
         ("shadows --data rows.csv --schema schema.toml --k 5 --epsilon 1", "--k is of exact trees"),
+        ("shadows --data rows.csv --schema schema.toml --trees 5", "--trees is of forest"),
+        ("shadows --data rows.csv --schema schema.toml --model synthetic --epsilon 17", "epsilon: "),
         ("shadows --data empty.csv --schema schema.toml", "at least two rows"),
         ("membership --members rows.csv --others fresh.csv", "give either --model or --synthetic"),
         ("membership --members rows.csv --others fresh.csv --model t.json --columns a", "--columns is for --synthetic"),

@@ -215,6 +215,10 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
         'name = { role = "identifier", pseudonym = "deterministic" }\nage = { role = "quasi-identifier" }\n'
         'outcome = { role = "sensitive" }\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
     )
+    Path("growing.toml").write_text(
+        'source = "patients.csv"\n[columns]\nname = { role = "identifier" }\nage = { role = "sensitive" }\n'
+        'outcome = { role = "quasi-identifier" }\n[history]\nfile = "p.history"\nrow = "name"\nm = 2\n'
+    )
     keys, plan = ["--master", "m.key", "--keys", "k.db"], ["--plan", "publish.toml"]
     config = ["--config", "party.toml", "--purpose", "DrugEffect"]
     about = ["--config", "party.toml", "--table", "patients"]
@@ -236,10 +240,11 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
             "--purpose",
             "gossip",
         ],
+        ["invariant", "--plan", "growing.toml", "--out", "grown.csv", *config],
         ["forget", *keys, "--subject", "n7", *about],
     ):
         assert cli.run(["publish", *words]) == 0, words
-    assert [entry.kind for entry in alice.log][before:] == ["published"] * 4
+    assert [entry.kind for entry in alice.log][before:] == ["published"] * 5
     alice.start()  # the node goes on after what the commands wrote
     assert alice.log.verify().ok
     assert "n7" not in "".join(str(entry.fields) for entry in alice.log)
@@ -250,6 +255,7 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
         ("anonymise", "patients", True, ["age", "outcome"]),
         ("pseudonyms", "patients", True, ["name", "age", "outcome"]),
         ("table", "patients", False, ["age"]),
+        ("invariant", "patients", True, ["class", "outcome", "age", "counterfeits"]),
     ]
     protected = [one["protected_by"] for one in record["publications"]]
     assert protected[:2] == [["5-anonymity"], ["name: deterministic pseudonyms"]]

@@ -3,12 +3,14 @@
 Linkage: who finds the class of somebody that is surely in the table names the right row with probability 1 / |class|
 (the prosecutor), who links all rows expects to be right in classes / rows of them (the marketer). Homogeneity: all rows
 of a class have one sensitive value. Inference: how often the most frequent value is right, of the table and of each
-class. Skewness: a value is more frequent in a class than in the table. Similarity: the
-values of a class lie in one subtree of the sensitive hierarchy. Membership: how sure it is that somebody is there.
+class, and how often naive Bayes learnt from what the classes say, which knows no class as such and speaks of people who
+are not there, too. Skewness: a value is more frequent in a class than in the table. Similarity: the values of a class
+lie in one subtree of the sensitive hierarchy. Membership: how sure it is that somebody is there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,20 @@ import numpy as np
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.closeness import variational
 from parties.alone.publish.models.model import shares
+from parties.base.arrays import Codes, Counts
+
+_PART = 1 << 22  # scores of classes and values that are held at a time
 
 
-def risks(classes: Classes) -> dict[str, Any]:
-    """Return the figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows."""
-    present = Classes(classes.counts[classes.sizes > 0], classes.layout)
+def risks(classes: Classes, labels: Sequence[Codes]) -> dict[str, Any]:
+    """Return the figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows.
+
+    `labels` int64[classes], for each quasi-identifier, number what the classes say in it; of classes without rows at
+    the end they need not.
+    """
+    there = np.flatnonzero(classes.sizes > 0)
+    present = Classes(classes.counts[there], classes.layout)
+    present_labels = [column[there] for column in labels]
     sizes = present.sizes
     rows = int(sizes.sum())
     figures: dict[str, Any] = {
@@ -30,7 +41,7 @@ def risks(classes: Classes) -> dict[str, Any]:
             "marketer": len(sizes) / rows,
             "unique_rows": int((sizes == 1).sum()),
         },
-        "sensitive": {h.column: _sensitive(present, h.column) for h in present.layout.sensitive},
+        "sensitive": {h.column: _sensitive(present, h.column, present_labels) for h in present.layout.sensitive},
     }
     if classes.layout.public:
         presence = classes.sizes / np.maximum(classes.public, 1)
@@ -38,7 +49,7 @@ def risks(classes: Classes) -> dict[str, Any]:
     return figures
 
 
-def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
+def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[str, Any]:
     """Return the attacks on one sensitive column."""
     rows = classes.histogram(column)
     sizes, whole = classes.sizes, rows.sum(axis=0)
@@ -51,7 +62,11 @@ def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
             "classes": int((np.count_nonzero(rows, axis=1) == 1).sum()),
             "rows_share": float(sizes[np.count_nonzero(rows, axis=1) == 1].sum() / total),
         },
-        "inference": {"without": float(whole.max() / total), "with": float(rows.max(axis=1).sum() / total)},
+        "inference": {
+            "without": float(whole.max() / total),
+            "with": float(rows.max(axis=1).sum() / total),
+            "naive_bayes": float(_guessed_by_bayes(rows, labels) / total),
+        },
         "skewness": {"highest_lift": float(lift.max()), "farthest": float(variational(p, q).max())},
     }
     similar = {}
@@ -66,3 +81,22 @@ def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
     if similar:
         figures["similarity"] = similar
     return figures
+
+
+def _guessed_by_bayes(rows: Counts, labels: Sequence[Codes]) -> int:
+    """Return how many rows int64[classes, values] naive Bayes guesses rightly, of what their classes say.
+
+    Every label has one row more of each value (Laplace's rule), and so has the table.
+    """
+    whole = rows.sum(axis=0)
+    columns = []
+    for column in labels:
+        table = np.zeros((int(column.max()) + 1, len(whole)))
+        np.add.at(table, column, rows)
+        columns.append((column, np.log((table + 1) / (whole + len(table)))))
+    guessed, step = 0, max(1, _PART // len(whole))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        scores = np.log(whole + 1) + sum(logs[column[part]] for column, logs in columns)
+        guessed += int(np.take_along_axis(rows[part], scores.argmax(axis=1)[:, None], axis=1).sum())
+    return guessed

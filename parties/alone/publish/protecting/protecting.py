@@ -156,4 +156,5 @@ def to_text(report: dict[str, Any]) -> str:
     if "correlations_differ" in report:
         lines.append(("correlations differ", "at most " + figure(report["correlations_differ"])))
     lines += [("risk " + name, worded(figures)) for name, figures in report["risk"].items() if figures]
+    lines += [(name, worded(figures)) for name, figures in report.get("attacks", {}).items()]
     return "".join(f"{name:{NAMES}} {value}\n" for name, value in lines)

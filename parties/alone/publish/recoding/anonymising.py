@@ -23,7 +23,7 @@ from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, at_n
 from parties.alone.publish.recoding.recoding import Recoding
 from parties.alone.publish.recoding.topdown import topdown
 from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
-from parties.base.arrays import Counts
+from parties.base.arrays import Codes, Counts
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
@@ -122,11 +122,12 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
         "smallest_class": int(sizes.min()) if len(sizes) else None,
         "average_class": float(sizes.mean()) if len(sizes) else None,
         "lost": certainty(cells, partition),
-    } | checked(classes, models)
+    } | checked(classes, models, partition.labels)
 
 
-def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """Return whether classes satisfy the models, what they reach, and what could be done with them."""
+def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[Codes]) -> dict[str, Any]:
+    """Return whether classes satisfy the models, what they reach, and what could be done with them; `labels` as of
+    `risks`."""
     verdicts = []
     for model in models:
         if model.name == "presence" and not classes.layout.public:
@@ -136,7 +137,7 @@ def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
     return {
         "models": verdicts,
         "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
-        "risks": risks(classes) if len(classes) and classes.sizes.sum() else {},
+        "risks": risks(classes, labels) if len(classes) and classes.sizes.sum() else {},
     }
 
 

@@ -39,16 +39,16 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
         if not cells.rows:
             raise InputError(f"{place.label}: the table has no rows")
         rollup, bottom = Rollup(cells), (0,) * len(quasi)
-        classes = rollup.classes(bottom)
+        classes, labels = rollup.classes(bottom), [*rollup.groups(bottom).astype(np.int64)]
         if data is not None and public is not None:
             others = texts(public, quasi)
             built = hierarchies(quasi, plan.columns, others.values)
             pairs = zip(cells.hierarchies, rollup.groups(bottom), strict=True)
-            labels = [[h.values[code] for code in codes] for h, codes in pairs]
-            classes = counted_among(classes, labels, built, recode(others, built), others.counts)
+            names = [[h.values[code] for code in codes] for h, codes in pairs]
+            classes = counted_among(classes, names, built, recode(others, built), others.counts)
     sizes = classes.sizes[classes.sizes > 0]
     report = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
-    return report | {"average_class": float(sizes.mean())} | checked(classes, models)
+    return report | {"average_class": float(sizes.mean())} | checked(classes, models, labels)
 
 
 def counted_among(

@@ -16,7 +16,8 @@ MEANINGS = {
     "row with this probability (prosecutor); somebody who links all rows is right in this share of them (marketer).",
     "membership": "How likely it is that somebody of the public table is in this one.",
     "homogeneity": "Rows that look alike and have one sensitive value: who is among them is told.",
-    "inference": "How often the most frequent value is right: that of the table, and that of a person's class.",
+    "inference": "How often the most frequent value is right: that of the table, and that of a person's class; and how "
+    "often naive Bayes is, learnt from the published rows, which guesses of people who are not among them, too.",
     "skewness": "How many times more frequent a value is in some class than in the table, and how far the farthest "
     "class is from the table.",
     "similarity": "Classes whose sensitive values lie in one subtree: what kind of value somebody has is told.",

@@ -15,7 +15,7 @@ from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import number
-from parties.base.arrays import Counts
+from parties.base.arrays import Codes, Counts
 from smc.errors import InputError
 
 SUPPRESSED = -1
@@ -84,6 +84,15 @@ class Partition:
         if self.public is not None:
             classes.counts[:, -1] = self.public
         return classes
+
+    @property
+    def labels(self) -> list[Codes]:
+        """What each class says in each quasi-identifier, by number, int64[boxes]."""
+        numbered = []
+        for column in zip(*self.boxes, strict=True):
+            places = {label: i for i, label in enumerate(dict.fromkeys(span.label for span in column))}
+            numbered.append(np.array([places[span.label] for span in column], dtype=np.int64))
+        return numbered
 
     @property
     def suppressed(self) -> int:

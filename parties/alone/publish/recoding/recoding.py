@@ -35,7 +35,8 @@ DENSE = 3  # columns in which all pairs are compared; in the others only those t
 class Recoding:
     """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes.
 
-    `format` is how the cells of the rows were spelled.
+    `format` is how the cells of the rows were spelled. `history` is the column that says whose row each is, if every
+    publication is to be put down.
     `of_both` are models of a joint recoding that hold for both parties' rows together, so nobody can check them alone.
     """
 
@@ -46,6 +47,7 @@ class Recoding:
     boxes: list[Box] | None
     of_both: list[dict[str, Any]] = field(default_factory=list)
     format: FormatSettings = field(default_factory=FormatSettings)
+    history: str | None = None
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
@@ -58,7 +60,8 @@ class Recoding:
             columns[name] = settings
         models = [model.model_dump(exclude_none=True) for model in plan.models]
         every = None if levels is None else list(levels)
-        return cls(columns, models, plan.max_suppressed, every, boxes, format=plan.spelling)
+        row = None if plan.history is None else plan.history.row
+        return cls(columns, models, plan.max_suppressed, every, boxes, format=plan.spelling, history=row)
 
     def named(self, role: str) -> list[str]:
         """Return the columns that have a role."""
@@ -142,6 +145,8 @@ class Recoding:
         }
         if self.of_both:
             content["of_both"] = self.of_both
+        if self.history is not None:
+            content["history"] = self.history
         if spelling := self.format.model_dump(mode="json", exclude_defaults=True):
             content["format"] = spelling
         if self.boxes is None:
@@ -255,6 +260,7 @@ class _File(BaseModel):
     boxes: list[list[_Span]] | None
     of_both: list[ModelPlan] = []
     format: FormatSettings = FormatSettings()
+    history: str | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> _File:
@@ -285,6 +291,7 @@ def load(path: Path) -> Recoding:
             None if file.boxes is None else [tuple(Span(**dict(span)) for span in box) for box in file.boxes],
             content.get("of_both", []),
             file.format,
+            file.history,
         )
         recoding.made()
         recoding.unchecked()

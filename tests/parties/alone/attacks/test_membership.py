@@ -1,4 +1,4 @@
-"""Shadow models: outliers of a tree with leaves of one person are told, noise and k protect them; laws and bounds."""
+"""The likelihood ratio and its bound; a threshold of one model."""
 
 from __future__ import annotations
 
@@ -10,35 +10,7 @@ from scipy.stats import norm
 
 from parties.alone.attacks import membership
 from parties.alone.attacks.membership import Shadows, allowed, attack, by_threshold, shadows
-from parties.alone.attacks.models import Shape
 from parties.base.arrays import Codes, Floats
-
-
-def planted(rows: int = 300) -> tuple[Codes, Codes, Codes]:
-    """Rows, their classes by a rule, and who is an exception to it."""
-    rng = np.random.default_rng(1)
-    values = rng.integers(0, 4, (rows, 6))
-    odd = rng.random(rows) < 0.03
-    return values, (values[:, 0] // 2 + odd) % 2, np.flatnonzero(odd)
-
-
-def test_planted_outliers_are_told_by_leaves_of_one_person() -> None:
-    values, labels, odd = planted()
-    shape = Shape((4,) * 6, 2)
-    document = attack(shadows(shape.tree(), values, labels, 32, np.random.default_rng(2)), None)
-    assert document["exposed"]["members_found"] >= 0.9
-    assert document["exposed"]["others_found"] >= 0.9
-    assert {row["row"] - 1 for row in document["most_exposed"][: document["exposed"]["rows"]]} <= set(odd.tolist())
-
-
-@pytest.mark.parametrize(("shape", "most"), [(Shape((4,) * 6, 2, epsilon=1.0), 1.30), (Shape((4,) * 6, 2, k=20), 1.4)])
-def test_noise_and_large_leaves_protect_them(shape: Shape, most: float) -> None:
-    values, labels, _ = planted()
-    document = attack(shadows(shape.tree(), values, labels, 64, np.random.default_rng(2)), shape.epsilon)
-    assert document["all"]["sum"] < 1.1
-    assert document["exposed"]["sum"] < most
-    if shape.epsilon is not None:
-        assert document["allowed"] == pytest.approx(2 * math.e / (1 + math.e))
 
 
 def test_the_ratio_is_that_of_normal_laws() -> None:
@@ -62,18 +34,21 @@ def test_the_ratio_is_that_of_normal_laws() -> None:
     assert document["all"]["sum"] > 1.5
 
 
-def test_every_model_has_half_of_the_rows() -> None:
+def test_every_row_is_in_by_a_coin_of_its_own() -> None:
+    """So with a row and without are neighbours: that it is in says nothing of another."""
     seen: list[int] = []
 
     def learn(rows: Codes, labels: Codes) -> membership.Sure:
         seen.append(len(rows))
         return lambda others, classes: np.full(len(classes), 0.5)
 
-    observed = shadows(
-        learn, np.zeros((11, 1), dtype=np.int64), np.zeros(11, dtype=np.int64), 8, np.random.default_rng()
-    )
-    assert set(seen) == {6}
-    assert (observed.inside.sum(axis=1) == 6).all()
+    many = 20_000
+    nothing = np.zeros((many, 1), dtype=np.int64), np.zeros(many, dtype=np.int64)
+    observed = shadows(learn, *nothing, 8, np.random.default_rng(4))
+    assert seen == observed.inside.sum(axis=1).tolist()
+    assert len(set(seen)) > 1
+    assert abs(observed.inside.mean() - 0.5) < 0.01
+    assert abs((observed.inside[:-1] ^ observed.inside[1:]).mean() - 0.5) < 0.01
     assert attack(observed, None)["all"]["sum"] < 2
 
 
@@ -86,9 +61,21 @@ def test_whoever_learns_nothing_is_right_by_chance() -> None:
         attack(Shadows(inside[:7], rng.random((7, 50))), None)
 
 
+def test_the_most_exposed_rows_are_those_that_are_told() -> None:
+    rng = np.random.default_rng(8)
+    inside = rng.random((40, 200)) < 0.5
+    sure = np.where(np.isin(np.arange(200), (17, 150)), inside, 0.5)
+    document = attack(Shadows(inside, sure.astype(np.float64)), None)
+    assert {row["row"] for row in document["most_exposed"][:2]} == {18, 151}
+    assert document["exposed"] == {"rows": 2, "members_found": 1, "others_found": 1, "sum": 2}
+    assert document["all"]["sum"] == pytest.approx(1.01, abs=0.02)
+
+
 def test_the_most_that_epsilon_allows() -> None:
     assert allowed(0) == 1
     assert allowed(math.log(3)) == pytest.approx(1.5)
+    assert allowed(math.log(3), 0.1) == pytest.approx(1.55)
+    assert allowed(1.0, 1.0) == 2
 
 
 def of(values: list[float]) -> Floats:

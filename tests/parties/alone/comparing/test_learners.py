@@ -9,7 +9,8 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.preprocessing import OneHotEncoder
 
 from parties.alone.comparing import logistic
-from parties.alone.comparing.learners import LEARNERS, majority, naive_bayes, tree
+from parties.alone.comparing.learners import LEARNERS, classifier, majority, naive_bayes, tree
+from protocols.tree import Leaf, Split
 
 DOMAINS = (3, 2, 4)
 
@@ -64,3 +65,8 @@ def test_one_class_and_classes_without_rows(learner: object) -> None:
 
 def test_majority_takes_the_first_of_equals() -> None:
     assert majority(DOMAINS, 3, np.zeros((4, 3), np.int64), np.array([2, 1, 1, 2]))(np.zeros((2, 3))).tolist() == [1, 1]
+
+
+def test_a_split_may_be_at_an_edge() -> None:
+    grown = Split(1, (Leaf(2), Split(0, (Leaf(0), Leaf(1)))), edge=2)
+    assert classifier(grown)(np.array([[1, 0], [1, 1], [0, 2], [1, 3]])).tolist() == [2, 2, 0, 1]

@@ -79,6 +79,30 @@ def test_groups_are_those_of_brute_force(made: tuple[list[dict[str, int]], list[
     assert found[1]["rows_below"] == sum(number < 2 for number in least.values())
 
 
+@given(publications(), st.lists(st.sampled_from("xyz"), min_size=12, max_size=12))
+def test_people_of_several_rows_count_once(
+    made: tuple[list[dict[str, int]], list[dict[str, str]]], whose: list[str]
+) -> None:
+    """Of each group, by brute force: how many people have rows in it, and how many values."""
+    classes, values = made
+    person = {row: whose[int(row)] for one in classes for row in one}
+    versions = [
+        Version(
+            "", list(one), list(one.values()), {"s": [value[row] for row in one]}, persons=[person[row] for row in one]
+        )
+        for one, value in zip(classes, values, strict=True)
+    ]
+    found = together(versions, [KAnonymity(2), LDiversity("s", 2)], flat)
+    least, fewest = 99, 99
+    for one, value in zip(classes, values, strict=True):
+        for row in one:
+            alike = [o for o in person if all(c.get(o) == c.get(row) for c in classes)]
+            least = min(least, len({person[other] for other in alike}))
+            fewest = min(fewest, len({value[other] for other in alike}))
+    assert [verdict["reached"] for verdict in found] == [least, fewest]
+    assert all(verdict["model"].endswith(", by person") for verdict in found)
+
+
 PLAN = """
 source = "people.csv"
 [columns.name]
@@ -214,3 +238,57 @@ def test_classes_of_equal_rows_that_are_divided(tmp_path: Path, monkeypatch: pyt
     assert smc(*chosen, "--algorithm", "mondrian") == 0
     assert smc(*chosen, "--algorithm", "flash") == 2
     assert "of 3 publications together" in capsys.readouterr().err
+
+
+HISTORY = '[history]\nfile = "history.json"\nrow = "name"\n'
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_can_require_a_history(capsys: Any) -> None:
+    """No publication by the plan, or by its recoding, goes past it; and none in a way that has no classes."""
+    Path("zip.toml").write_text(PLAN.format(zip="quasi-identifier", age="identifier") + HISTORY)
+    Path("age.toml").write_text(PLAN.format(zip="identifier", age="quasi-identifier") + HISTORY)
+    assert smc("anonymise", "--plan", "zip.toml", "--out", "out.csv", "--recoding", "zip.json") == 0
+    assert len(json.loads(Path("history.json").read_text())["versions"]) == 1
+    assert smc("anonymise", "--plan", "age.toml", "--out", "new.csv") == 2
+    assert "of 2 publications together (reached: 1" in capsys.readouterr().err
+    later = ["apply", "--recoding", "zip.json", "--data", "people.csv", "--out", "new.csv"]
+    for known in ([], ["--history", "history.json", "--row", "age"]):
+        assert smc(*later, *known) == 2
+        shown = capsys.readouterr().err
+        assert "give --history, the file of its plan, and --row name" in shown
+        assert shown.count("\n") == 1
+    assert smc("anonymise", "--plan", "zip.toml", "--out", "new.csv", "--history", "b.json", "--row", "name") == 2
+    assert "the plan puts publications down in " in capsys.readouterr().err
+    for command in ("mask", "protect"):
+        assert smc(command, "--plan", "zip.toml", "--out", "new.csv") == 2
+        assert "zip.toml: history: only what smc publish anonymise and apply write" in capsys.readouterr().err
+    assert not Path("new.csv").exists()
+    assert smc(*later, "--history", "history.json", "--row", "name") == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_class_of_one_persons_rows(capsys: Any) -> None:
+    """Two rows each, of two people in either place: by rows 2-anonymous, by persons too; then one person is alone."""
+    rows = [("ann", "1", "30"), ("bob", "1", "31"), ("cas", "2", "32"), ("dan", "2", "33")]
+    known = ("--person", "who")
+
+    def visits(whose: str) -> None:
+        with Path("people.csv").open("w", newline="") as stream:
+            lines = [(*row, who) for row, who in zip(rows, whose, strict=True)]
+            csv.writer(stream).writerows([("name", "zip", "age", "who"), *lines])
+
+    visits("aabb")
+    assert anonymise("zip.toml", *known) == 2
+    assert "2-anonymity, by person (reached: 1, rows below: 4)" in capsys.readouterr().err
+    assert not Path("history.json").exists()
+    visits("abab")
+    assert anonymise("zip.toml", *known, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["models"]
+    assert told[1] == {"model": "2-anonymity, by person", "holds": True, "reached": 2, "rows_below": 0}
+    assert anonymise("zip.toml", *known) == 0
+    assert anonymise("zip.toml") == 2
+    assert "history.json: was begun with --person" in capsys.readouterr().err
+    visits("ab?b")
+    assert anonymise("zip.toml", *known) == 2
+    assert "column 'who': a row does not say whose it is" in capsys.readouterr().err

@@ -1,0 +1,133 @@
+"""A publication of a growing table after those of its history: the rows of m-invariant classes, counterfeits too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.invariance import Class, Signature, classes_of
+from parties.alone.publish.protecting.rows import Rows
+from parties.alone.publish.reading import Texts, hierarchies, recode, texts
+from parties.alone.publish.recoding.anonymising import report
+from parties.alone.publish.recoding.partition import Partition, around, numbers_of
+from parties.alone.publish.rules import hierarchy
+from parties.alone.publish.settings import PublishPlan
+from parties.alone.publish.versions import History, Version, now, rows_by_name
+from parties.base.arrays import Floats
+from parties.base.text import quoted
+from parties.sources.opened import RowQuery
+from smc.errors import InputError
+
+CLASS, COUNTERFEITS = "class", "counterfeits"  # columns that are published besides
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """Rows as they are published, what the history keeps of them, and the report."""
+
+    rows: Rows
+    version: Version
+    report: dict[str, Any]
+
+
+def publication(plan: PublishPlan, source: RowQuery, history: History, random: np.random.Generator) -> Publication:
+    """Return the m-invariant publication of a table after those of its history.
+
+    `InputError` if the plan asks for what cannot be, or if a row's value is not in the signature that it had.
+    """
+    m, quasi, sensitive = _asked_for(plan)
+    table = texts(source, [*quasi, sensitive, history.column])
+    names = [history.name(name) for name in rows_by_name(history, table, source.engine.place)]
+    values = [table.values[-2][code] for code in table.codes[-2]]
+    earlier, domain = _known(history, m)
+    signatures = [earlier.get(name) for name in names]
+    changed = sum(known is not None and value not in known for value, known in zip(values, signatures, strict=True))
+    where = f"{source.engine.place}, column {quoted(sensitive)}"
+    if changed:
+        raise InputError(f"{where}: {changed:,} rows have another value than before, and their signature lacks it")
+    every = sorted({*domain, *values})
+    if len(every) < m:
+        raise InputError(f"{where}: there are {len(every)} values, and m = {m} takes as many")
+    built = tuple(hierarchies(quasi, dict(plan.columns), table.values[: len(quasi)]))
+    codes = recode(Texts(table.values[: len(quasi)], table.codes[: len(quasi)], table.counts), built)
+    cells = Cells(built, (), codes, codes[:0], table.counts)
+    numbers = numbers_of(cells, [plan.columns[name].numeric or bool(plan.columns[name].ranges) for name in quasi])
+    classes = classes_of(values, signatures, _places(cells, numbers), m, every, random)
+    true = [[row for row in members.values() if row is not None] for members in classes]
+    boxes = [around(cells, np.array(rows), numbers) for rows in true]
+    flat = [(place, value, row) for place, members in enumerate(classes) for value, row in members.items()]
+    of_class = np.array([place for place, _, _ in flat])
+    # A counterfeit says what its class says, as any other row of it.
+    rows_like = np.array([true[place][0] if row is None else row for place, _, row in flat])
+    columns = {
+        CLASS: [str(place + 1) for place in of_class],
+        **{name: [boxes[place][i].label for place in of_class] for i, name in enumerate(quasi)},
+        sensitive: [value for _, value, _ in flat],
+        COUNTERFEITS: [str(len(classes[place]) - len(true[place])) for place in of_class],
+    }
+    texts_of_columns = {name: np.array(column, dtype=object) for name, column in columns.items()}
+    rows = Rows(texts_of_columns, tuple(quasi), np.ones(len(flat)), rows_like, source.engine.place)
+    published_rows = [(names[row], place, value) for place, value, row in flat if row is not None]
+    version = Version(
+        now(),
+        [name for name, _, _ in published_rows],
+        [place for _, place, _ in published_rows],
+        {sensitive: [value for _, _, value in published_rows]},
+        [sorted(members) for members in classes],
+    )
+    of_values = hierarchy(sensitive, plan.columns[sensitive], every)
+    each = np.ones(len(flat), dtype=np.int64)
+    value_codes = np.array([[of_values.index[value] for _, value, _ in flat]], dtype=np.int32)
+    cells_shown = Cells(built, (of_values,), codes[:, rows_like], value_codes, each)
+    summary = report(cells_shown, Partition(np.arange(len(flat)), of_class, each, boxes), [])
+    return Publication(rows, version, _about(summary, classes, len(published_rows), len(history.versions) + 1, m))
+
+
+def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
+    """Return m, the quasi-identifiers and the sensitive column."""
+    if plan.history is None or plan.history.m is None:
+        raise InputError("history: m-invariance takes [history], with file, row and m")
+    if plan.history.person is not None:
+        raise InputError("history: m-invariance is of people with one row each: leave out person")
+    if plan.models or plan.methods:
+        raise InputError("models: m-invariance is a model of its own: leave out others, and methods")
+    quasi, sensitive, others = plan.named("quasi-identifier"), plan.named("sensitive"), plan.named("other")
+    masked = [name for name, column in plan.columns.items() if column.mask is not None]
+    if not quasi or len(sensitive) != 1:
+        raise InputError("columns: m-invariance is of one sensitive column, and of quasi-identifiers")
+    if wrong := [*others, *masked]:
+        raise InputError(f"column {quoted(wrong[0])}: no counterfeit could have a value there: leave it out")
+    if wrong := [name for name in (*quasi, *sensitive) if name in (CLASS, COUNTERFEITS)]:
+        raise InputError(f"column {quoted(wrong[0])}: a column of this name is published besides: call it otherwise")
+    return plan.history.m, quasi, sensitive[0]
+
+
+def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
+    """Return the signature of each row that was published, and all values of signatures."""
+    earlier: dict[str, Signature] = {}
+    for version in history.versions:
+        if not version.signatures:
+            raise InputError(f"{history.path}: a publication there is not m-invariant: begin a history of its own")
+        for row, place in zip(version.rows, version.classes, strict=True):
+            earlier[row] = tuple(version.signatures[place])
+    if least := min((len(known) for known in earlier.values() if len(known) < m), default=0):
+        raise InputError(f"{history.path}: rows were published with a signature of {least} values, and m is {m}")
+    return earlier, {value for version in history.versions for known in version.signatures for value in known}
+
+
+def _places(cells: Cells, numbers: list[np.ndarray | None]) -> Floats:
+    """Return where rows lie in each column, from 0 to 1: numbers by size, other values by their order."""
+    columns = []
+    for h, codes, of_values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
+        where = np.arange(len(h.values), dtype=np.float64) if of_values is None else of_values
+        columns.append(((where - where.min()) / max(np.ptp(where), 1e-300))[codes])
+    return np.stack(columns)
+
+
+def _about(summary: dict[str, Any], classes: list[Class], rows: int, publications: int, m: int) -> dict[str, Any]:
+    model = {"model": f"{m}-invariance", "holds": True, "reached": min(map(len, classes))}
+    counts = {"rows": rows, "counterfeits": sum(map(len, classes)) - rows, "publications": publications}
+    return counts | {name: value for name, value in summary.items() if name not in counts} | {"models": [model]}

@@ -1,0 +1,163 @@
+"""Shadow models are jobs: each learns from one's own rows, in the clear, as two parties with half of them each would.
+
+How sure a model is of a row's class: trees by the share of them that say it, naive Bayes and weights by its
+probability. Synthetic rows are no model of a class: they are sure of a row if many of them have its values, two columns
+at a time. A pair of values that n synthetic rows have counts n / (n + 1), and the mean of all pairs is taken: a density
+(as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting detection",
+AISTATS 2023) of which one synthetic row with rare values moves half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from parties.alone.attacks.membership import Learn, Sure
+from parties.alone.comparing import logistic
+from parties.alone.comparing.learners import classifier
+from parties.base.arrays import Codes, Floats
+from parties.base.settings import merge
+from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.release.settings import default_delta
+from parties.jobs.synthesise.synthesise import Synthesise
+from parties.jobs.tree.forest import Forest
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
+from parties.models.bayes import NaiveBayesModel
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from protocols.release.promise import MOST_EPSILON
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.primitives.prg import KEY_BYTES
+from smc.session import Session
+
+TARGET = "class"
+NO_NOISE = Fraction(1000)  # rho: of the counts of a few columns nearly none is off
+_LONG = 3600.0  # seconds: the other party is a thread of this process
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Columns' and classes' numbers of values; how many rows there are, of which each model learns some; epsilon."""
+
+    domains: tuple[int, ...]
+    classes: int
+    most: int
+    epsilon: float | None = None
+
+    @property
+    def delta(self) -> float:
+        """The delta of synthetic rows."""
+        return default_delta(self._max_rows)
+
+    def tree(self, k: int, depth: int | None, trees: int = 1) -> Learn:
+        """Return the learner of the trees of `smc id3`, or of several that vote: exact ones are of `smc forest`."""
+        shape: dict[str, Any] = {"max_depth": depth, "target": TARGET}
+        shape |= {"splits": "multiway"} if trees == 1 else {"trees": trees}
+        if self.epsilon is not None:
+            task = self._task(Id3, {**shape, "epsilon": self.epsilon})
+        else:
+            rules = {"plain": True} if k == 1 else {"k": k, "against": "public"}
+            task = self._task(Id3 if trees == 1 else Forest, shape | rules)
+
+        def learn(rows: Codes, labels: Codes) -> Sure:
+            grown = _run(task, np.column_stack([rows, labels]))
+            predicts = [classifier(task.questions.of_columns(tree)) for tree in _several(grown)]
+            return lambda others, classes: np.mean([predict(others) == classes for predict in predicts], axis=0)
+
+        return learn
+
+    def bayes(self) -> Learn:
+        """Return the learner of `smc release naive-bayes`."""
+        privacy = {"exact": True} if self.epsilon is None else {"epsilon": self.epsilon}
+        task = self._task(NaiveBayes, {**privacy, "target": TARGET})
+
+        def learn(rows: Codes, labels: Codes) -> Sure:
+            document = task.query.show(_run(task, np.column_stack([rows, labels])))
+            model = NaiveBayesModel.parse(dict(document))
+            priors = np.log(np.array([*model.classes.values()]) + 1.0)
+            tables = [np.array([*by_value.values()]) for by_value in model.logarithms.values()]
+
+            def sure(others: Codes, classes: Codes) -> Floats:
+                scores = priors + sum(table[values] for table, values in zip(tables, others.T, strict=True))
+                scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+                return scores[np.arange(len(others)), classes] / scores.sum(axis=1)
+
+            return sure
+
+        return learn
+
+    def weights(self) -> Learn:
+        """Return the learner of logistic regression, on an indicator for each value."""
+
+        def learn(rows: Codes, labels: Codes) -> Sure:
+            fitted = logistic.fit(self.domains, self.classes, rows, labels)
+            return lambda others, classes: fitted.probabilities(others)[np.arange(len(others)), classes]
+
+        return learn
+
+    def synthetic(self, select: str) -> Learn:
+        """Return the maker of `smc synthesise`'s rows; without epsilon of counts without noise, which it never has."""
+        names = tuple(self._schema.attributes)
+        settings = {"epsilon": self.epsilon or MOST_EPSILON, "delta": self.delta, "select": select, "columns": names}
+        task = self._task(Synthesise, settings)
+        if self.epsilon is None:
+            task.work = replace(task.work, rho=NO_NOISE)
+
+        def learn(rows: Codes, labels: Codes) -> Sure:
+            made_rows = _run(task, np.column_stack([rows, labels])).rows.astype(np.int64)
+            return lambda others, classes: density(task.work.domains, made_rows, np.column_stack([others, classes]))
+
+        return learn
+
+    @property
+    def _schema(self) -> Schema:
+        sizes = {f"{column}": size for column, size in enumerate(self.domains)} | {TARGET: self.classes}
+        return Schema({name: tuple(f"v{value}" for value in range(size)) for name, size in sizes.items()}, TARGET)
+
+    @property
+    def _max_rows(self) -> int:
+        return max(1, -(-self.most // 2))
+
+    def _task(self, kind: Any, settings: dict[str, Any]) -> Any:
+        return kind.canonical(merge(kind.Settings(), {"max_rows": self._max_rows, **settings}), self._schema)
+
+
+def density(domains: Sequence[int], synthetic: Codes, rows: Codes) -> Floats:
+    """Return how sure synthetic rows are of each row, float64[rows]; both tables are int64[rows, columns]."""
+    sums = np.zeros(len(rows))
+    pairs = list(combinations(range(len(domains)), 2))
+    for pair in pairs:
+        shape = [domains[column] for column in pair]
+        cells = np.bincount(np.ravel_multi_index(tuple(synthetic[:, pair].T), shape), minlength=shape[0] * shape[1])
+        matching = cells[np.ravel_multi_index(tuple(rows[:, pair].T), shape)]
+        sums += matching / (matching + 1)
+    return sums / len(pairs)
+
+
+def _run(task: Any, table: Codes) -> Any:
+    """Return the state that a task ends in, of a table int64[rows, columns], the class last; parties take turns."""
+    names = [*task.schema.attributes]
+    target = names.index(task.target)
+    columns = [place for place in range(len(names)) if place != target]
+    sizes = [len(values) for values in task.schema.attributes.values()]
+
+    def program(session: Session) -> Any:
+        party_rows = table[session.party :: 2]
+        counts = RowCounts([sizes[c] for c in columns], sizes[target], party_rows[:, columns], party_rows[:, target])
+        key = (session.prg.bytes(KEY_BYTES).tobytes(),) if isinstance(task, JointTree) else ()
+        data = task.own_rows(counts, *key)
+        return task.run(engine_of(session, Profile("clear")), data, task.beginning, lambda step: None)
+
+    return run_local(program, _LONG)[0]
+
+
+def _several(grown: Any) -> Sequence[Any]:
+    """Return the trees of a forest, or the one there is."""
+    return grown if isinstance(grown, tuple) else (grown,)

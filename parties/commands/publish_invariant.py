@@ -1,0 +1,57 @@
+"""`smc publish invariant`: a growing table published again, with counterfeit rows where people are missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties.base import console
+from parties.commands.options import FILE
+from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options
+from parties.commands.rows import choose, paths
+from smc.errors import InputError
+
+
+@click.command("invariant", epilog="Example:  smc publish invariant --plan growing.toml --out july.csv")
+@PLAN
+@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@ESCAPE
+@log_options
+@report_options
+def invariant_command(
+    plan_file: Path,
+    out: Path,
+    escape_formulas: bool,
+    config_file: Path | None,
+    purpose: str | None,
+    telling: Telling,
+) -> None:
+    """Publish a growing table again, and each row could always have one of the same m values.
+
+    People may come and go. Where a class lacks a value, a counterfeit row has it; how many of a class are, is told.
+    """
+    from parties.alone.publish.protecting.protecting import write
+    from parties.alone.publish.reading import rows_of
+    from parties.alone.publish.republishing import publication
+    from parties.alone.publish.settings import read
+    from parties.alone.publish.versions import put_down
+    from parties.base.randomness import private
+
+    plan = read(plan_file)
+    if plan.history is None:
+        raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
+    history = history_of(None, None, planned=plan.history)
+    assert history is not None
+    outputs = {"--out": out, "--history": history.path, **telling.outputs}
+    check_outputs(outputs, [plan_file, *paths(plan.source)], config_file)
+    choose(plan, config_file)
+    with recording(config_file, "invariant", purpose) as log, console.progress("reading"):
+        with rows_of(plan) as source:
+            release = publication(plan, source, history, private())
+        with put_down(history, release.version):
+            write(release.rows, out, escape_formulas)
+            log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)
+    telling.tell(release.report, out.name)
+    console.err.print(f"written: {out}, {plan.history.file}")
