@@ -82,6 +82,31 @@ load4 = _loader(Blocks4)
 
 
 @intrinsic
+def join4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Join four single blocks."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        halves = [shuffle(builder, arguments[i], [0, 1, 2, 3], arguments[i + 1]) for i in (0, 2)]
+        return shuffle(builder, halves[0], list(range(8)), halves[1])
+
+    return Blocks4(Block, Block, Block, Block), code
+
+
+def _lane(number: int) -> Any:
+    @intrinsic
+    def lane(typing: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return shuffle(builder, arguments[0], [2 * number, 2 * number + 1])
+
+        return Block(Blocks4), code
+
+    return lane
+
+
+lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of four blocks
+
+
+@intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
     """Store a block: (array of u64, offset in words, block)."""
 
