@@ -25,7 +25,10 @@ ot_double = Kernel("ot", "double", "u64[,,]", "u64[,,,]", "u64[,]", "u64[]")
 ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
 ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
-ot_transpose = Kernel("ot", "transpose", "u64[,]", "u64[,]", "u64[,]")
+ot_iknp_receiver = Kernel(
+    "ot", "iknp_receiver", "u64[,]", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[]", "u64[,]", "u64[,]"
+)
+ot_iknp_sender = Kernel("ot", "iknp_sender", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
 ot_hash_both = Kernel("ot", "hash_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
 ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[,]", "u64", "u64[,]", "u64[]")

@@ -152,6 +152,40 @@ def counters4(typing: Any, first: Any) -> Any:
 
 
 @intrinsic
+def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
+    """Make big_endian4(low, high, first): number high 2^64 + low + first and the next three, highest byte first."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        low, high, first = arguments
+        start = more = ir.Constant(ir.VectorType(_I64, 8), None)
+        for lane in range(4):
+            start = builder.insert_element(start, high, ir.Constant(_I32, 2 * lane))
+            start = builder.insert_element(start, low, ir.Constant(_I32, 2 * lane + 1))
+            value = builder.add(first, ir.Constant(_I64, lane))
+            more = builder.insert_element(more, value, ir.Constant(_I32, 2 * lane + 1))
+        total = builder.add(start, more)
+        carries = builder.sext(builder.icmp_unsigned("<", total, start), total.type)
+        total = builder.sub(total, shuffle(builder, carries, [1, 0, 3, 2, 5, 4, 7, 6]))
+        octets = ir.VectorType(_I8, 64)
+        flipped = shuffle(builder, builder.bitcast(total, octets), [8 * i + 7 - j for i in range(8) for j in range(8)])
+        return builder.bitcast(flipped, total.type)
+
+    return Blocks4(types.uint64, types.uint64, types.uint64), code
+
+
+@intrinsic
+def load4_at(typing: Any, array: Any, place: Any) -> Any:
+    """Load four blocks from a byte of an array on: (array of u64, byte)."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        at = builder.gep(builder.bitcast(data, _I8.as_pointer()), [arguments[1]])
+        return builder.load(builder.bitcast(at, ir.VectorType(_I64, 8).as_pointer()), align=1)
+
+    return Blocks4(array, types.intp), code
+
+
+@intrinsic
 def low(typing: Any, value: Any) -> Any:
     """Return the low word of a single block, u64."""
 
