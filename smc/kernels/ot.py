@@ -1,7 +1,8 @@
-"""Kernels of OT extension: puncturable trees, small-field VOLE, bit-matrix transposition, hashing to keys and bits.
+"""Kernels of OT: puncturable trees, small-field VOLE, hashing to keys and bits.
 
-A *tile* is u64[128, 32], scratch memory in the caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in
-little-endian order everywhere. Nothing branches or indexes on a secret.
+Those of base OT are listed here and stand in `smc.kernels.edwards`. A *tile* is u64[128, 32], scratch memory in the
+caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in little-endian order everywhere. Nothing branches or
+indexes on a secret.
 """
 
 from __future__ import annotations
@@ -11,22 +12,18 @@ from numba import njit
 
 from smc.kernels.aes import encrypt, expand_key
 from smc.kernels.block import (
-    big_endian4,
     counters4,
     load,
     load4,
-    load4_at,
     lowest4,
     make,
     make4,
-    shift_left,
-    shift_right,
     store,
 )
+from smc.kernels.edwards import add_point, multiply_base  # noqa: F401
 from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
+from smc.kernels.transposition import ROWS, WORDS, transpose_tile
 
-ROWS = 128
-WORDS = 32  # of a row of a tile
 STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
 ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
@@ -106,7 +103,7 @@ def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):
             store(corrections, at + 8, u1 ^ load4(choices, start + 8))
             store(corrections, at + 16, u2 ^ load4(choices, start + 16))
             store(corrections, at + 24, u3 ^ load4(choices, start + 24))
-        _transpose_tile(tile, out, 64 * start)
+        transpose_tile(tile, out, 64 * start)
         counter += STREAM_BLOCKS
 
 
@@ -125,149 +122,8 @@ def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # 
                 for j in range(0, WORDS, 8):
                     at = row * WORDS + j
                     store(tile, at, load4(tile, at) ^ (mask & load4(corrections, i * words + start + j)))
-        _transpose_tile(tile, out, 64 * start)
+        transpose_tile(tile, out, 64 * start)
         counter += STREAM_BLOCKS
-
-
-# IKNP.
-
-
-@njit
-def _counters(starts, i, place):  # type: ignore[no-untyped-def]
-    """Return the sixteen counters of column i from byte `place`, a multiple of 16, on."""
-    low = starts[i, 0] + np.uint64(place >> 4)
-    high = starts[i, 1] + np.uint64(low < starts[i, 0])
-    return (
-        big_endian4(low, high, ZERO),
-        big_endian4(low, high, FOUR),
-        big_endian4(low, high, np.uint64(8)),
-        big_endian4(low, high, np.uint64(12)),
-    )
-
-
-@njit
-def _after(keys, streamed, starts, i, place, spill):  # type: ignore[no-untyped-def]
-    """Return the 256 bytes of a stream from byte `place` on, given those from the multiple of 16 before it on."""
-    for j in range(4):
-        store(spill, 8 * j, streamed[j])
-    (last,) = encrypt(keys, _counters(starts, i, place + 256)[:1])
-    store(spill, 32, last)
-    skip = place & 15
-    return load4_at(spill, skip), load4_at(spill, skip + 64), load4_at(spill, skip + 128), load4_at(spill, skip + 192)
-
-
-def iknp_receiver(starts, zero, one, place, choices, tile, spill, matrix, out):  # type: ignore[no-untyped-def]
-    """Write the receiver's part for choices u64[words]: its message u64[128, words], its blocks u64[64 words, 2].
-
-    `starts` u64[128, 2]: where the counter of each column begins, low word first; `zero`, `one` u64[128, 22]: round
-    keys of both its seeds. Streams are read from byte `place` on; `spill` u64[48] is scratch.
-    """
-    words = choices.shape[0]
-    for start in range(0, words, WORDS):
-        for i in range(ROWS):
-            counters = _counters(starts, i, place)
-            t, u = encrypt(zero[i], counters), encrypt(one[i], counters)
-            if place & 15:
-                t = _after(zero[i], t, starts, i, place, spill)
-                u = _after(one[i], u, starts, i, place, spill)
-            _store_row(tile, i, t)
-            at = i * words + start
-            store(matrix, at, t[0] ^ u[0] ^ load4(choices, start))
-            store(matrix, at + 8, t[1] ^ u[1] ^ load4(choices, start + 8))
-            store(matrix, at + 16, t[2] ^ u[2] ^ load4(choices, start + 16))
-            store(matrix, at + 24, t[3] ^ u[3] ^ load4(choices, start + 24))
-        _transpose_tile(tile, out, 64 * start)
-        place += 8 * WORDS
-
-
-def iknp_sender(starts, seeds, place, delta, matrix, tile, spill, out):  # type: ignore[no-untyped-def]
-    """Write the sender's part, its zero messages, from the receiver's message; `delta` as in `extend_sender`."""
-    words = matrix.shape[1]
-    for start in range(0, words, WORDS):
-        for i in range(ROWS):
-            q = encrypt(seeds[i], _counters(starts, i, place))
-            if place & 15:
-                q = _after(seeds[i], q, starts, i, place, spill)
-            mask, at = make4(delta[i], delta[i]), i * words + start
-            q0, q1 = q[0] ^ (mask & load4(matrix, at)), q[1] ^ (mask & load4(matrix, at + 8))
-            q2, q3 = q[2] ^ (mask & load4(matrix, at + 16)), q[3] ^ (mask & load4(matrix, at + 24))
-            _store_row(tile, i, (q0, q1, q2, q3))
-        _transpose_tile(tile, out, 64 * start)
-        place += 8 * WORDS
-
-
-# Transposition.
-
-
-@njit
-def _store_row(tile, row, parts):  # type: ignore[no-untyped-def]
-    for j in range(4):
-        store(tile, row * WORDS + 8 * j, parts[j])
-
-
-@njit
-def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
-    """Exchange the high bit groups of `upper` with the low ones of `lower`; `mask` has the low groups."""
-    flipped = (shift_right(upper, distance) ^ lower) & mask
-    return upper ^ shift_left(flipped, distance), lower ^ flipped
-
-
-@njit
-def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
-    """Do three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
-    mask4, mask2, mask1 = masks
-    step = step * WORDS
-    r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
-    at4 = at + 4 * step
-    r4, r5, r6, r7 = load4(tile, at4), load4(tile, at4 + step), load4(tile, at4 + 2 * step), load4(tile, at4 + 3 * step)
-    r0, r4 = _exchange(r0, r4, 4 * distance, mask4)
-    r1, r5 = _exchange(r1, r5, 4 * distance, mask4)
-    r2, r6 = _exchange(r2, r6, 4 * distance, mask4)
-    r3, r7 = _exchange(r3, r7, 4 * distance, mask4)
-    r0, r2 = _exchange(r0, r2, 2 * distance, mask2)
-    r1, r3 = _exchange(r1, r3, 2 * distance, mask2)
-    r4, r6 = _exchange(r4, r6, 2 * distance, mask2)
-    r5, r7 = _exchange(r5, r7, 2 * distance, mask2)
-    r0, r1 = _exchange(r0, r1, distance, mask1)
-    r2, r3 = _exchange(r2, r3, distance, mask1)
-    r4, r5 = _exchange(r4, r5, distance, mask1)
-    r6, r7 = _exchange(r6, r7, distance, mask1)
-    store(tile, at, r0)
-    store(tile, at + step, r1)
-    store(tile, at + 2 * step, r2)
-    store(tile, at + 3 * step, r3)
-    store(tile, at4, r4)
-    store(tile, at4 + step, r5)
-    store(tile, at4 + 2 * step, r6)
-    store(tile, at4 + 3 * step, r7)
-
-
-@njit
-def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
-    """Set out[first + j] = column j of the tile. Spoils the tile.
-
-    The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
-    Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
-    """
-    coarse = (
-        make4(np.uint64(0x00000000FFFFFFFF), np.uint64(0x00000000FFFFFFFF)),
-        make4(np.uint64(0x0000FFFF0000FFFF), np.uint64(0x0000FFFF0000FFFF)),
-        make4(np.uint64(0x00FF00FF00FF00FF), np.uint64(0x00FF00FF00FF00FF)),
-    )
-    fine = (
-        make4(np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0F0F0F0F0F0F0F0F)),
-        make4(np.uint64(0x3333333333333333), np.uint64(0x3333333333333333)),
-        make4(np.uint64(0x5555555555555555), np.uint64(0x5555555555555555)),
-    )
-    for half in range(0, ROWS, 64):
-        for column in range(0, WORDS, 8):
-            for row in range(half, half + 8):
-                _exchange8(tile, row * WORDS + column, 8, 8, coarse)
-            for row in range(half, half + 64, 8):
-                _exchange8(tile, row * WORDS + column, 1, 1, fine)
-    for word in range(WORDS):
-        for row in range(64):
-            store(out, 2 * (first + 64 * word + row), make(tile[row, word], tile[64 + row, word]))
 
 
 # Hashing: see `hash_two`; `first` is a multiple of 8.

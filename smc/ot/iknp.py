@@ -95,7 +95,7 @@ class IknpSender(CorrelatedSender):
         columns = self._columns
         place = columns.advance(received.shape[1])
         corrections = whole_rows(received, len(out))
-        kernels.ot_iknp_sender(
+        kernels.iknp_sender(
             columns.starts, *columns.schedules, place, self._delta_masks, corrections, *columns.work, out
         )
 
@@ -140,4 +140,4 @@ class IknpReceiver(CorrelatedReceiver):
         assert self._columns is not None
         columns = self._columns
         place, choices = columns.advance((len(choice) + 7) // 8), packed_choices(choice, len(out))
-        kernels.ot_iknp_receiver(columns.starts, *columns.schedules, place, choices, *columns.work, matrix, out)
+        kernels.iknp_receiver(columns.starts, *columns.schedules, place, choices, *columns.work, matrix, out)

@@ -120,8 +120,8 @@ def test_no_two_unknown_seeds_of_any_sessions_encrypt_the_same_block(
     watch("ot_double", 2)
     watch("ot_extend_receiver", 1)
     watch("ot_extend_sender", 1)
-    watch("ot_iknp_receiver", 0)
-    watch("ot_iknp_sender", 0)
+    watch("iknp_receiver", 0)
+    watch("iknp_sender", 0)
 
     def program(session: Session) -> list[int]:
         here.first = []

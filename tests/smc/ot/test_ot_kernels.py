@@ -53,14 +53,14 @@ def test_iknp_kernels_read_the_streams_of_openssl(place: int, start: int) -> Non
         kernels.ot_expand(seeds[side], schedules[side])
     message, spill = np.empty((128, words), dtype=np.uint64), np.empty(48, dtype=np.uint64)
     out = np.empty((64 * words, 2), dtype=np.uint64)
-    kernels.ot_iknp_receiver(starts, *schedules, place, choices, TILE, spill, message, out)
+    kernels.iknp_receiver(starts, *schedules, place, choices, TILE, spill, message, out)
     assert np.array_equal(message, streams[0] ^ streams[1] ^ choices)
     assert np.array_equal(out, transposed(streams[0]))
 
     bits = np.unpackbits(delta.view(np.uint8), bitorder="little")
     chosen = np.ascontiguousarray(schedules[bits, np.arange(128)])
     got = np.empty_like(out)
-    kernels.ot_iknp_sender(starts, chosen, place, np.uint64(0) - bits.astype(np.uint64), message, TILE, spill, got)
+    kernels.iknp_sender(starts, chosen, place, np.uint64(0) - bits.astype(np.uint64), message, TILE, spill, got)
     choice = np.unpackbits(choices.view(np.uint8), bitorder="little")
     assert np.array_equal(got, np.where(choice[:, None] == 1, out ^ delta, out))
 
