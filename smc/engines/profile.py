@@ -53,8 +53,8 @@ class Profile:
             return ()
         scheme = "halfgates" if self.garbling == "half" else "threehalves"
         gates = scheme if self.garbles else "gmw"
-        own = {"ferret": ["lpn"], "iknp": ["iknp"]}
-        return ("labels", gates, "ot", *own.get(self.ot, []))
+        modules = {"ferret": ["lpn"], "iknp": ["iknp"]}
+        return ("labels", gates, "ot", *modules.get(self.ot, []))
 
     @property
     def prices(self) -> Prices:

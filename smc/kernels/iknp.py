@@ -45,20 +45,20 @@ def _store_row(tile, row, parts):  # type: ignore[no-untyped-def]
         store(tile, row * WORDS + 8 * j, parts[j])
 
 
-def receiver(starts, zero, one, place, choices, tile, spill, matrix, out):  # type: ignore[no-untyped-def]
+def receiver(starts, zero_keys, one_keys, place, choices, tile, spill, matrix, out):  # type: ignore[no-untyped-def]
     """Write the receiver's part for choices u64[words]: its message u64[128, words], its blocks u64[64 words, 2].
 
-    `starts` u64[128, 2]: where the counter of each column begins, low word first; `zero`, `one` u64[128, 22]: round
-    keys of both its seeds. Streams are read from byte `place` on; `spill` u64[48] is scratch.
+    `starts` u64[128, 2]: where the counter of each column begins, low word first; `zero_keys`, `one_keys`
+    u64[128, 22]: round keys of both its seeds. Streams are read from byte `place` on; `spill` u64[48] is scratch.
     """
     words = choices.shape[0]
     for start in range(0, words, WORDS):
         for i in range(ROWS):
             counters = _counters(starts, i, place)
-            t, u = encrypt(zero[i], counters), encrypt(one[i], counters)
+            t, u = encrypt(zero_keys[i], counters), encrypt(one_keys[i], counters)
             if place & 15:
-                t = _after(zero[i], t, starts, i, place, spill)
-                u = _after(one[i], u, starts, i, place, spill)
+                t = _after(zero_keys[i], t, starts, i, place, spill)
+                u = _after(one_keys[i], u, starts, i, place, spill)
             _store_row(tile, i, t)
             at = i * words + start
             store(matrix, at, t[0] ^ u[0] ^ load4(choices, start))

@@ -11,8 +11,10 @@ SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. 
 instance index, A and B.
 
 Cost: 32 bytes from the sender once a session, then 32 n bytes in one message from the receiver; two flights the first
-time, one flight each later time. One multiplication of any point an OT for either party (a A is kept), and one of
-the base point for the receiver, which it can do ahead (`prepare`), while A is still under way.
+time, one flight each later time. One multiplication an OT for either party (a A is kept): of any point for the sender,
+by libsodium, which checks the peer's points, too; of the same A for the receiver, by a table of its multiples
+(smc.kernels.edwards). And one of the base point for the receiver, which it can do ahead (`prepare`), while A is still
+under way.
 """
 
 from __future__ import annotations
