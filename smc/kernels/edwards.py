@@ -76,6 +76,16 @@ def _times(typing: Any, left: Any, right: Any) -> Any:
     return _ELEMENT(_ELEMENT, _ELEMENT), code
 
 
+@intrinsic
+def _opaque(typing: Any, word: Any) -> Any:
+    """Return a word of which the compiler knows nothing: of a mask it would see that it is zero or ones, and branch."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.asm(ir.FunctionType(_I64, [_I64]), "", "=r,0", arguments, side_effect=True)
+
+    return types.uint64(types.uint64), code
+
+
 @njit
 def _plus(a, b):  # type: ignore[no-untyped-def]
     return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4]
@@ -160,7 +170,7 @@ def _differs(a, b):  # type: ignore[no-untyped-def]
 @njit
 def _choose(bit, a, b):  # type: ignore[no-untyped-def]
     """Return b where the bit is 1, else a, without a branch."""
-    m = ZERO - bit
+    m = _opaque(ZERO - bit)
     return (
         a[0] ^ (m & (a[0] ^ b[0])), a[1] ^ (m & (a[1] ^ b[1])), a[2] ^ (m & (a[2] ^ b[2])),
         a[3] ^ (m & (a[3] ^ b[3])), a[4] ^ (m & (a[4] ^ b[4])),
@@ -242,7 +252,7 @@ def _multiple(room, first, scalars, i, window, out):  # type: ignore[no-untyped-
         out[j] = ZERO
     for k in range(16):
         other = digit ^ np.uint64(k)
-        mask = ((other | (ZERO - other)) >> np.uint64(63)) - ONE
+        mask = _opaque(((other | (ZERO - other)) >> np.uint64(63)) - ONE)
         for j in range(20):
             out[j] |= mask & room[first + k, j]
     return (

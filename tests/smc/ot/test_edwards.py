@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import platform
+import re
 
 import numpy as np
 import pytest
 from nacl import bindings as sodium
 
+from smc import kernels
+from smc.kernels import native
+from smc.kernels.edwards import multiply_base
 from smc.ot.elliptic import _add, _multiples, _negative, _rows, _scalars
 from smc.primitives.prg import Prg
 from smc.session import Session
@@ -79,3 +84,13 @@ def test_negatives_are_what_is_taken_away() -> None:
     point, *others = points(9)
     found = listed(_add(_rows(b"".join(others)), _negative(point)))
     assert found == [sodium.crypto_core_ed25519_sub(other, point) for other in others]
+
+
+@pytest.mark.campaign  # it compiles
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads this processor's assembly")
+def test_the_compiler_makes_no_branch_of_a_mask() -> None:
+    """Which it did where it could see that a mask is zero or ones: the only jump left is that of the loop."""
+    native.prepare("ot")
+    text = native._target_machine().emit_assembly(native._bitcode(kernels.ot_multiply_base, multiply_base))
+    (body,) = re.findall(r"^\w*9_multipleB\w*:\n(.*?)\n\.Lfunc_end", text, re.MULTILINE | re.DOTALL)
+    assert len(re.findall(r"^\s+j(?!mp)\w+", body, re.MULTILINE)) == 1
