@@ -17,7 +17,7 @@ COT_SECONDS: Final = {
     "softspoken8": 1 / 25e6,
     "ferret": 1 / 25e6,
 }
-BASE_OT_SECONDS: Final = {"sender": 90e-6, "receiver": 55e-6}
+BASE_OT_SECONDS: Final = 100e-6
 TRAPDOOR_SECONDS: Final = {"sender": 4.6e-3, "receiver": 0.13e-3}  # a value: an RSA decryption, or an encryption
 TREE_SECONDS: Final = 1 / 100e6  # a leaf of Ferret's trees, at the beginning of an iteration
 SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so much

@@ -58,14 +58,14 @@ class _EllipticSender(_Counted, EllipticSender):
     def _publish(self, *_: Any) -> None: ...
 
     def _derive(self, points: Octets, keys: Blocks) -> None:
-        self.work(len(points) * BASE_OT_SECONDS["sender"])
+        self.work(len(points) * BASE_OT_SECONDS)
 
 
 class _EllipticReceiver(_Counted, EllipticReceiver):
     def _accept(self, *_: Any) -> None: ...
 
     def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
-        self.work(count * BASE_OT_SECONDS["receiver"])
+        self.work(count * BASE_OT_SECONDS)
         return [(b"", b"")] * count
 
     def _choose(self, *_: Any) -> None: ...

@@ -21,8 +21,6 @@ gmw_step = Kernel(
     "u8[,]", "i32[,]", "i32[,]", "i32[,]", "i64", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64",
 )  # fmt: skip
 
-ot_multiply_base = Kernel("ot", "multiply_base", "u64[,]", "u64[,]", "u64[,]", "u64[,]", "u64[,]")
-ot_add_point = Kernel("ot", "add_point", "u64[,]", "u64[,]", "u64[,]", "u64[,]")
 ot_double = Kernel("ot", "double", "u64[,,]", "u64[,,,]", "u64[,]", "u64[]")
 ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
 ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")

@@ -1,8 +1,7 @@
-"""Kernels of OT: puncturable trees, small-field VOLE, hashing to keys and bits.
+"""Kernels of OT extension: puncturable trees, small-field VOLE, hashing to keys and bits.
 
-Those of base OT are listed here and stand in `smc.kernels.edwards`. A *tile* is u64[128, 32], scratch memory in the
-caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in little-endian order everywhere. Nothing branches or
-indexes on a secret.
+A *tile* is u64[128, 32], scratch memory in the caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in
+little-endian order everywhere. Nothing branches or indexes on a secret.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from smc.kernels.block import (
     make4,
     store,
 )
-from smc.kernels.edwards import add_point, multiply_base  # noqa: F401
 from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
 from smc.kernels.transposition import ROWS, WORDS, transpose_tile
 

@@ -11,10 +11,8 @@ SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. 
 instance index, A and B.
 
 Cost: 32 bytes from the sender once a session, then 32 n bytes in one message from the receiver; two flights the first
-time, one flight each later time. One multiplication an OT for either party (a A is kept): of any point for the sender,
-by libsodium, which checks the peer's points, too; of the same A for the receiver, by a table of its multiples
-(smc.kernels.edwards). And one of the base point for the receiver, which it can do ahead (`prepare`), while A is still
-under way.
+time, one flight each later time. One multiplication of any point an OT for either party (a A is kept), and one of
+the base point for the receiver, which it can do ahead (`prepare`), while A is still under way.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from nacl.exceptions import CryptoError
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from smc import kernels
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender, select
@@ -52,30 +49,6 @@ def _multiply(scalar: bytes, point: bytes) -> bytes:
         return bytes(sodium.crypto_scalarmult_ed25519_noclamp(scalar, point))
     except CryptoError:
         raise ProtocolError("the peer sent an invalid curve point in oblivious transfer") from None
-
-
-def _rows(points: bytes | Octets) -> Blocks:
-    """Return points or scalars of 32 bytes as words, uint64[n, 4]."""
-    return np.frombuffer(points, dtype=np.uint64).reshape(-1, 4)
-
-
-def _add(points: Blocks, point: bytes) -> Blocks:
-    """Add one point to each of `points`, words of points of the group."""
-    sums, room = np.empty_like(points), np.empty((len(points), 20), dtype=np.uint64)
-    kernels.ot_add_point(points, _rows(point), room, sums)
-    return sums
-
-
-def _multiples(point: bytes, scalars: Blocks) -> Blocks:
-    """Multiply one point of the group by many scalars, uint64[n, 4] each."""
-    products, room = np.empty_like(scalars), np.empty((len(scalars), 20), dtype=np.uint64)
-    kernels.ot_multiply_base(_rows(point), scalars, room, np.empty((1025, 20), dtype=np.uint64), products)
-    return products
-
-
-def _negative(point: bytes) -> bytes:
-    """Return -point: RFC 8032 keeps the sign of x in the highest bit."""
-    return point[:-1] + bytes([point[-1] ^ 0x80])
 
 
 class _Keys:
@@ -130,13 +103,13 @@ class EllipticSender(Sender):
         return keys
 
     def _derive(self, points: Octets, keys: Blocks) -> None:
-        sent = [point.tobytes() for point in points]
-        shared = [_rows(b"".join(_multiply(self._secret, point) for point in sent))]
-        for _ in range(1, len(keys)):
-            shared.append(_add(shared[-1], _negative(self._square)))
-        for j, point in enumerate(sent):
-            for i, choice in enumerate(shared):
-                keys[i, j] = self._keys.derive(choice[j].tobytes(), self._public, point)
+        for j in range(len(points)):
+            point = points[j].tobytes()
+            shared = _multiply(self._secret, point)
+            for i in range(len(keys)):
+                if i:
+                    shared = bytes(sodium.crypto_core_ed25519_sub(shared, self._square))
+                keys[i, j] = self._keys.derive(shared, self._public, point)
             self._keys.index += 1
 
 
@@ -190,13 +163,15 @@ class EllipticReceiver(Receiver):
         return keys
 
     def _choose(self, pairs: list[tuple[bytes, bytes]], choice: Choices, choices: int, points: Octets) -> None:
-        candidates = [_rows(b"".join(point for _, point in pairs))]
-        for _ in range(1, choices):
-            candidates.append(_add(candidates[-1], self._public))
-        points[:] = select(choice, np.stack(candidates).view(np.uint8))
+        candidates = np.empty((choices, *points.shape), dtype=np.uint8)
+        for j, (_, point) in enumerate(pairs):
+            for i in range(choices):
+                if i:
+                    point = sodium.crypto_core_ed25519_add(point, self._public)
+                candidates[i, j] = np.frombuffer(point, dtype=np.uint8)
+        points[:] = select(choice, candidates)
 
     def _derive(self, pairs: list[tuple[bytes, bytes]], points: Octets, keys: Blocks) -> None:
-        products = _multiples(self._public, _rows(b"".join(secret for secret, _ in pairs)))
-        for j, point in enumerate(points):
-            keys[j] = self._keys.derive(products[j].tobytes(), self._public, point.tobytes())
+        for j, (secret, _) in enumerate(pairs):
+            keys[j] = self._keys.derive(_multiply(secret, self._public), self._public, points[j].tobytes())
             self._keys.index += 1
