@@ -105,7 +105,7 @@ class _IknpReceiver(_CorrelatedReceiver, IknpReceiver):
 
     def _seed(self, *_: Any) -> None: ...
 
-    def _extend(self, choice: Choices, matrix: Octets, out: Blocks) -> None:
+    def _extend(self, choice: Choices, matrix: Blocks, out: Blocks) -> None:
         self.work(len(out) * COT_SECONDS["iknp"])
 
 

@@ -53,7 +53,8 @@ class Profile:
             return ()
         scheme = "halfgates" if self.garbling == "half" else "threehalves"
         gates = scheme if self.garbles else "gmw"
-        return ("labels", gates, "ot", *(["lpn"] if self.ot == "ferret" else []))
+        modules = {"ferret": ["lpn"], "iknp": ["iknp"]}
+        return ("labels", gates, "ot", *modules.get(self.ot, []))
 
     @property
     def prices(self) -> Prices:

@@ -25,10 +25,14 @@ ot_double = Kernel("ot", "double", "u64[,,]", "u64[,,,]", "u64[,]", "u64[]")
 ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
 ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
-ot_transpose = Kernel("ot", "transpose", "u64[,]", "u64[,]", "u64[,]")
 ot_hash_both = Kernel("ot", "hash_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
 ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[,]", "u64", "u64[,]", "u64[]")
+
+iknp_receiver = Kernel(
+    "iknp", "receiver", "u64[,]", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[]", "u64[,]", "u64[,]"
+)
+iknp_sender = Kernel("iknp", "sender", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
 
 lpn_grow = Kernel("lpn", "grow", "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[,]", "u64[,,]")
 lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[,]")

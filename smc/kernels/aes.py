@@ -9,7 +9,21 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from smc.kernels.block import ARM, WIDE, Block, Blocks4, BlockType, pointer, shuffle, splat, store, vector_of
+from smc.kernels.block import (
+    ARM,
+    WIDE,
+    Block,
+    BlockType,
+    lane0,
+    lane1,
+    lane2,
+    lane3,
+    pointer,
+    shuffle,
+    splat,
+    store,
+    vector_of,
+)
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -103,30 +117,16 @@ def expand_key(key, schedule):  # type: ignore[no-untyped-def]
         constant = (constant << 1) ^ (0x11B * (constant >> 7))
 
 
-def _lane(number: int) -> Any:
-    @intrinsic
-    def lane(typing: Any, value: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return shuffle(builder, arguments[0], [2 * number, 2 * number + 1])
-
-        return Block(Blocks4), code
-
-    return lane
-
-
-_lane0, _lane1, _lane2, _lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of four blocks
-
-
 @njit
 def expand_keys4(keys, schedules, first):  # type: ignore[no-untyped-def]
     """Round keys of four AES-128 keys: Blocks4 to rows `first` .. `first` + 3 of `schedules` u64[, 22]."""
     place = 22 * first
     constant = 1
     for _number in range(11):
-        store(schedules, place, _lane0(keys))
-        store(schedules, place + 22, _lane1(keys))
-        store(schedules, place + 44, _lane2(keys))
-        store(schedules, place + 66, _lane3(keys))
+        store(schedules, place, lane0(keys))
+        store(schedules, place + 22, lane1(keys))
+        store(schedules, place + 44, lane2(keys))
+        store(schedules, place + 66, lane3(keys))
         keys = _next_key(keys, constant)
         constant = (constant << 1) ^ (0x11B * (constant >> 7))
         place += 2

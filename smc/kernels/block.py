@@ -82,6 +82,31 @@ load4 = _loader(Blocks4)
 
 
 @intrinsic
+def join4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Join four single blocks."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        halves = [shuffle(builder, arguments[i], [0, 1, 2, 3], arguments[i + 1]) for i in (0, 2)]
+        return shuffle(builder, halves[0], list(range(8)), halves[1])
+
+    return Blocks4(Block, Block, Block, Block), code
+
+
+def _lane(number: int) -> Any:
+    @intrinsic
+    def lane(typing: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return shuffle(builder, arguments[0], [2 * number, 2 * number + 1])
+
+        return Block(Blocks4), code
+
+    return lane
+
+
+lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of four blocks
+
+
+@intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
     """Store a block: (array of u64, offset in words, block)."""
 
@@ -124,6 +149,40 @@ def counters4(typing: Any, first: Any) -> Any:
         return vector
 
     return Blocks4(types.uint64), code
+
+
+@intrinsic
+def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
+    """Make big_endian4(low, high, first): number high 2^64 + low + first and the next three, highest byte first."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        low, high, first = arguments
+        start = more = ir.Constant(ir.VectorType(_I64, 8), None)
+        for lane in range(4):
+            start = builder.insert_element(start, high, ir.Constant(_I32, 2 * lane))
+            start = builder.insert_element(start, low, ir.Constant(_I32, 2 * lane + 1))
+            value = builder.add(first, ir.Constant(_I64, lane))
+            more = builder.insert_element(more, value, ir.Constant(_I32, 2 * lane + 1))
+        total = builder.add(start, more)
+        carries = builder.sext(builder.icmp_unsigned("<", total, start), total.type)
+        total = builder.sub(total, shuffle(builder, carries, [1, 0, 3, 2, 5, 4, 7, 6]))
+        octets = ir.VectorType(_I8, 64)
+        flipped = shuffle(builder, builder.bitcast(total, octets), [8 * i + 7 - j for i in range(8) for j in range(8)])
+        return builder.bitcast(flipped, total.type)
+
+    return Blocks4(types.uint64, types.uint64, types.uint64), code
+
+
+@intrinsic
+def load4_at(typing: Any, array: Any, place: Any) -> Any:
+    """Load four blocks from a byte of an array on: (array of u64, byte)."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        at = builder.gep(builder.bitcast(data, _I8.as_pointer()), [arguments[1]])
+        return builder.load(builder.bitcast(at, ir.VectorType(_I64, 8).as_pointer()), align=1)
+
+    return Blocks4(array, types.intp), code
 
 
 @intrinsic

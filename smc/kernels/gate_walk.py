@@ -2,7 +2,7 @@
 
 A gate of `program` is (kind, out, left, right), kind 1 for AND; a row of `state`, u64[slots, 2 instances], holds the
 labels of a slot. AND number n of the piece and instance j have the number tweak + n * stride + j, under whose key they
-hash (`smc.kernels.hash_keys`).
+hash (`smc.kernels.hash_keys`). Of a single instance four AND gates in a row are done at once, if none needs another.
 """
 
 from __future__ import annotations
@@ -10,27 +10,76 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import xor_row
+from smc.kernels.block import in_fours, join4, lane0, lane1, lane2, lane3, load, store, xor_row
 from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
+OUT, LEFT, RIGHT = 1, 2, 3  # columns of a program
 
-def walk_by(run):  # type: ignore[no-untyped-def]
+
+@njit
+def _four_at_once(program, i, stop):  # type: ignore[no-untyped-def]
+    """Return whether gates i .. i + 3 are AND gates of which none needs another."""
+    if i + 4 > stop or program[i, 0] & program[i + 1, 0] & program[i + 2, 0] & program[i + 3, 0] == 0:
+        return False
+    a, b, c = program[i, OUT], program[i + 1, OUT], program[i + 2, OUT]
+    for operand in (LEFT, RIGHT):
+        x, y, z = program[i + 1, operand], program[i + 2, operand], program[i + 3, operand]
+        if (x == a) | (y == a) | (y == b) | (z == a) | (z == b) | (z == c):
+            return False
+    return True
+
+
+@njit
+def gather4(state, program, i, column):  # type: ignore[no-untyped-def]
+    """Return the labels of a single instance in the slots that column LEFT or RIGHT of gates i .. i + 3 names."""
+    return join4(
+        load(state, 2 * program[i, column]),
+        load(state, 2 * program[i + 1, column]),
+        load(state, 2 * program[i + 2, column]),
+        load(state, 2 * program[i + 3, column]),
+    )
+
+
+@njit
+def scatter4(state, program, i, labels):  # type: ignore[no-untyped-def]
+    """Write the labels that gates i .. i + 3 make."""
+    store(state, 2 * program[i, OUT], lane0(labels))
+    store(state, 2 * program[i + 1, OUT], lane1(labels))
+    store(state, 2 * program[i + 2, OUT], lane2(labels))
+    store(state, 2 * program[i + 3, OUT], lane3(labels))
+
+
+def walk_by(run, run_four):  # type: ignore[no-untyped-def]
     """Return the walk whose AND gates are run(keys, state, o, a, b, start, stop, tweak, row, more).
 
     It does the instances start .. stop - 1 of a gate, which share a key: o, a, b are where instance 0's words of out,
-    left and right begin, `row` says how many rows, one an instance, the AND gates before it have.
+    left and right begin, `row` says how many rows, one an instance, the AND gates before it have. And
+    run_four(keys, state, program, i, tweak, row, more) does gates i .. i + 3 of a single instance.
     """
 
     @njit
     def walk(state, program, start, stop, keys, tweak, stride, more):  # type: ignore[no-untyped-def]
         columns = state.shape[1]
         instances = columns >> 1
+        single = instances == 1 and in_fours(4) == 4
         group = NO_KEYS
         row = 0
-        for i in range(start, stop):
-            out, left, right = program[i, 1], program[i, 2], program[i, 3]
+        i = start
+        while i < stop:
+            out, left, right = program[i, OUT], program[i, LEFT], program[i, RIGHT]
             if program[i, 0] == 0:
-                xor_row(state, out, left, right)
+                if instances == 1:
+                    store(state, 2 * out, load(state, 2 * left) ^ load(state, 2 * right))
+                else:
+                    xor_row(state, out, left, right)
+                i += 1
+                continue
+            if single and run_length(tweak, 4) == 4 and _four_at_once(program, i, stop):
+                group = load_keys(keys, tweak, group)
+                run_four(keys[key_row(tweak)], state, program, i, tweak, row, more)
+                row += 4
+                tweak += np.uint64(4)
+                i += 4
                 continue
             o, a, b = out * columns, left * columns, right * columns
             n = 0
@@ -42,5 +91,6 @@ def walk_by(run):  # type: ignore[no-untyped-def]
                 n = end
             row += instances
             tweak += stride
+            i += 1
 
     return walk

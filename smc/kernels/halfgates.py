@@ -10,8 +10,22 @@ import numpy as np
 from numba import njit
 
 from smc.kernels.aes import encrypt
-from smc.kernels.block import counters4, in_fours, load, load4, make, make4, spread, store
-from smc.kernels.gate_walk import walk_by
+from smc.kernels.block import (
+    counters4,
+    in_fours,
+    join4,
+    lane0,
+    lane1,
+    lane2,
+    lane3,
+    load,
+    load4,
+    make,
+    make4,
+    spread,
+    store,
+)
+from smc.kernels.gate_walk import LEFT, RIGHT, gather4, scatter4, walk_by
 
 ZERO = np.uint64(0)
 SECOND = np.uint64(1)  # in the high word: tweak of the second hash of a gate
@@ -61,7 +75,25 @@ def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: i
         store(tables, evaluators + j, evaluator)
 
 
-_garble_walk = walk_by(_garble_run)
+@njit
+def _garble_four(keys, state, program, i, tweak, row, more):  # type: ignore[no-untyped-def]
+    """See `walk_by`: the two rows of a gate are neighbours."""
+    delta, tables = more
+    a, b = gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT)
+    c, generator, evaluator = _garble(keys, make4(delta[0], delta[1]), a, b, counters4(tweak), make4(ZERO, SECOND))
+    scatter4(state, program, i, c)
+    at = 4 * row
+    store(tables, at, lane0(generator))
+    store(tables, at + 2, lane0(evaluator))
+    store(tables, at + 4, lane1(generator))
+    store(tables, at + 6, lane1(evaluator))
+    store(tables, at + 8, lane2(generator))
+    store(tables, at + 10, lane2(evaluator))
+    store(tables, at + 12, lane3(generator))
+    store(tables, at + 14, lane3(evaluator))
+
+
+_garble_walk = walk_by(_garble_run, _garble_four)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
@@ -88,7 +120,16 @@ def _evaluate_run(keys, state, o, a, b, start, stop, tweak, row, tables):  # typ
         store(state, o + j, c)
 
 
-_evaluate_walk = walk_by(_evaluate_run)
+@njit
+def _evaluate_four(keys, state, program, i, tweak, row, tables):  # type: ignore[no-untyped-def]
+    at = 4 * row
+    generator = join4(load(tables, at), load(tables, at + 4), load(tables, at + 8), load(tables, at + 12))
+    evaluator = join4(load(tables, at + 2), load(tables, at + 6), load(tables, at + 10), load(tables, at + 14))
+    a, b = gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT)
+    scatter4(state, program, i, _evaluate(keys, a, b, generator, evaluator, counters4(tweak), make4(ZERO, SECOND)))
+
+
+_evaluate_walk = walk_by(_evaluate_run, _evaluate_four)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]

@@ -36,7 +36,7 @@ from smc.kernels.private_files import UnsafeError, lock, open_folder, read, writ
 
 PACKAGE = __name__.rpartition(".")[0]
 # What modules of kernels are made with.
-SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native")
+SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native", "transposition")
 DIGEST_BYTES = 32
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}

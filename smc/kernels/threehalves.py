@@ -43,7 +43,7 @@ from smc.kernels.block import (
     store_lows,
     swap,
 )
-from smc.kernels.gate_walk import walk_by
+from smc.kernels.gate_walk import LEFT, RIGHT, gather4, scatter4, walk_by
 
 SECOND = np.uint64(1)  # in the high word: tweaks of the second and third hash of a gate
 THIRD = np.uint64(2)
@@ -175,7 +175,21 @@ def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: i
         store_lows(control, row + n, z)
 
 
-_garble_walk = walk_by(_garble_run)
+@njit
+def _garble_four(keys, state, program, i, tweak, row, more):  # type: ignore[no-untyped-def]
+    """See `walk_by`: rows lie as those of four instances of one gate do."""
+    delta, random, wide, narrow, control = more
+    c, g01, g2, z = _garble(
+        keys, make4(delta[0], delta[1]), gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT),
+        load_bytes4(random, row), _tweaks4(tweak), _bits4(), make4(ONES, ZERO), make4(ONES, ONES),
+    )  # fmt: skip
+    scatter4(state, program, i, c)
+    store(wide, 2 * row, g01)
+    store_lows(narrow, row, g2)
+    store_lows(control, row, z)
+
+
+_garble_walk = walk_by(_garble_run, _garble_four)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
@@ -210,7 +224,18 @@ def _evaluate_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type:
         store(state, o + j, c)
 
 
-_evaluate_walk = walk_by(_evaluate_run)
+@njit
+def _evaluate_four(keys, state, program, i, tweak, row, more):  # type: ignore[no-untyped-def]
+    wide, narrow, control = more
+    c = _evaluate(
+        keys, gather4(state, program, i, LEFT), gather4(state, program, i, RIGHT),
+        load4(wide, 2 * row), load_words4(narrow, row), load_bytes4(control, row),
+        _tweaks4(tweak), make4(ONES, ZERO), make4(ONES, ONES),
+    )  # fmt: skip
+    scatter4(state, program, i, c)
+
+
+_evaluate_walk = walk_by(_evaluate_run, _evaluate_four)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc import kernels
@@ -29,39 +28,32 @@ from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.interface import Choices
+from smc.ot.tiles import AHEAD, BATCH, KAPPA, MessageRoom, batches, packed_choices, padded, scratch, whole_rows
 from smc.primitives.arrays import Octets
-from smc.primitives.prg import Prg
 from smc.session import Session
 
-KAPPA = 128
-BATCH = 1 << 16  # OTs a message: 1 MiB
-AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
-TILE_WORDS = 32  # the transposition works on this many columns of 64 OTs
 
+class _Columns:
+    """The PRG streams of the columns under one or two sets of seeds: those of `Prg`, read forward only.
 
-def _batches(count: int) -> Iterator[tuple[int, int]]:
-    for start in range(0, count, BATCH):
-        yield start, min(BATCH, count - start)
+    `starts` uint64[KAPPA, 2] is where the counters of a column begin, a block of session and column: a guess is tested
+    against one column of one session.
+    """
 
+    def __init__(self, session: Session, name: str, *seeds: Blocks) -> None:
+        starts = b"".join(session.derive(name, "column", i)[::-1] for i in range(KAPPA))
+        self.starts = np.frombuffer(starts, dtype=np.uint64).reshape(KAPPA, 2)
+        self.schedules = [np.empty((KAPPA, 22), dtype=np.uint64) for _ in seeds]
+        for side, schedules in zip(seeds, self.schedules, strict=True):
+            kernels.ot_expand(np.ascontiguousarray(side), schedules)
+        self.work = scratch(), np.empty(48, dtype=np.uint64)
+        self._place = 0
 
-def _columns(streams: list[Prg], size: int) -> NDArray[np.uint8]:
-    """Return the next `size` bytes of each stream, uint8[KAPPA, size]. Streams only move forward."""
-    return np.stack([stream.bytes(size) for stream in streams])
-
-
-def _streams(session: Session, name: str, seeds: Blocks) -> list[Prg]:
-    """Return a stream a column, uint64[KAPPA, 2] seeds: a guess is tested against one column of one session."""
-    return [Prg(seed.tobytes(), session.derive(name, "column", i)) for i, seed in enumerate(seeds)]
-
-
-def _rows(columns: NDArray[np.uint8], count: int) -> Blocks:
-    """Transpose packed columns uint8[KAPPA, ceil(count / 8)] to uint64[count, 2]."""
-    words = -(-count // (64 * TILE_WORDS)) * TILE_WORDS
-    padded = np.zeros((KAPPA, 8 * words), dtype=np.uint8)
-    padded[:, : columns.shape[1]] = columns
-    out = np.empty((64 * words, 2), dtype=np.uint64)
-    kernels.ot_transpose(padded.view(np.uint64), np.empty((KAPPA, TILE_WORDS), dtype=np.uint64), out)
-    return out[:count]
+    def advance(self, size: int) -> int:
+        """Return the first of the next `size` bytes of every stream."""
+        first = self._place
+        self._place += size
+        return first
 
 
 class IknpSender(CorrelatedSender):
@@ -71,8 +63,9 @@ class IknpSender(CorrelatedSender):
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
-        self._streams: list[Prg] = []
+        self._columns: _Columns | None = None
         self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
+        self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
 
     @override
     def steps(self) -> Iterator[None]:
@@ -85,20 +78,26 @@ class IknpSender(CorrelatedSender):
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:
-        self._streams = _streams(self.session, self.name, seeds)
+        self._columns = _Columns(self.session, self.name, seeds)
 
     @override
     def correlated(self, count: int) -> Blocks:
-        out = self._room(count, 2)
-        for start, here in _batches(count):
+        out = self._room(padded(count), 2)
+        for start, here in batches(count):
             self.setup()
             received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA, (here + 7) // 8))
-            self._extend(received, out[start : start + here])
-        return out
+            self._extend(received, out[start : start + padded(here)])
+        return out[:count]
 
     def _extend(self, received: Octets, out: Blocks) -> None:
-        mask = (np.uint8(0) - self._delta_bits)[:, None]
-        out[:] = _rows(_columns(self._streams, received.shape[1]) ^ (received & mask), len(out))
+        """Extend whole tiles of OTs, the last of them perhaps beyond those asked for."""
+        assert self._columns is not None
+        columns = self._columns
+        place = columns.advance(received.shape[1])
+        corrections = whole_rows(received, len(out))
+        kernels.iknp_sender(
+            columns.starts, *columns.schedules, place, self._delta_masks, corrections, *columns.work, out
+        )
 
 
 class IknpReceiver(CorrelatedReceiver):
@@ -109,8 +108,8 @@ class IknpReceiver(CorrelatedReceiver):
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
-        self._zero: list[Prg] = []
-        self._one: list[Prg] = []
+        self._columns: _Columns | None = None
+        self._message = MessageRoom(KAPPA)
 
     @override
     def steps(self) -> Iterator[None]:
@@ -123,19 +122,22 @@ class IknpReceiver(CorrelatedReceiver):
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:
-        self._zero, self._one = (_streams(self.session, self.name, side) for side in seeds)
+        self._columns = _Columns(self.session, self.name, *seeds)
 
     @override
     def correlated(self, choice: Choices) -> Blocks:
-        out = self._room(len(choice), 2)
-        for start, here in _batches(len(choice)):
+        count = len(choice)
+        out = self._room(padded(count), 2)
+        for start, here in batches(count):
             self.setup()
-            matrix = np.empty((KAPPA, (here + 7) // 8), dtype=np.uint8)
-            self._extend(choice[start : start + here], matrix, out[start : start + here])
-            self.session.send(f"{self.name}.matrix", matrix)
-        return out
+            matrix = self._message.take(padded(here))
+            self._extend(choice[start : start + here], matrix, out[start : start + padded(here)])
+            self.session.send(f"{self.name}.matrix", matrix.view(np.uint8)[:, : (here + 7) // 8])
+        return out[:count]
 
-    def _extend(self, choice: Choices, matrix: Octets, out: Blocks) -> None:
-        columns = _columns(self._zero, matrix.shape[1])
-        matrix[:] = columns ^ _columns(self._one, matrix.shape[1]) ^ np.packbits(choice, bitorder="little")
-        out[:] = _rows(columns, len(out))
+    def _extend(self, choice: Choices, matrix: Blocks, out: Blocks) -> None:
+        """Extend whole tiles of OTs, with choice 0 beyond those asked for."""
+        assert self._columns is not None
+        columns = self._columns
+        place, choices = columns.advance((len(choice) + 7) // 8), packed_choices(choice, len(out))
+        kernels.iknp_receiver(columns.starts, *columns.schedules, place, choices, *columns.work, matrix, out)

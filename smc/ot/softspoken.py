@@ -33,12 +33,9 @@ from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.ggm_tree import full_trees, punctured_trees, tree_salts
 from smc.ot.interface import Choices
+from smc.ot.tiles import AHEAD, BATCH, KAPPA, MessageRoom, batches, packed_choices, padded, scratch, whole_rows
 from smc.session import Session
 
-KAPPA = 128
-BATCH = 1 << 16  # OTs a message: 1 MiB / k
-AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
-TILE = 1 << 11  # OTs that the kernels make at a time
 DEFAULT = 4
 
 
@@ -56,7 +53,7 @@ class _Streams:
         kernels.ot_expand(keys.reshape(-1, 2), schedules)
         self.schedules = schedules.reshape(blocks, count, 22)
         self.salts = salts
-        self.tile = np.empty((KAPPA, TILE // 64), dtype=np.uint64)
+        self.tile = scratch()
         self._counter = 0
 
     def advance(self, count: int) -> int:
@@ -64,16 +61,6 @@ class _Streams:
         first = self._counter
         self._counter += count // 128
         return first
-
-
-def _padded(count: int) -> int:
-    return -(-count // TILE) * TILE
-
-
-def _batches(count: int) -> Iterator[tuple[int, int]]:
-    """Yield the first OT and the number of OTs of each message."""
-    for start in range(0, count, BATCH):
-        yield start, min(BATCH, count - start)
 
 
 def _offers_shape(k: int) -> tuple[int, ...]:
@@ -112,26 +99,23 @@ class SoftSpokenSender(CorrelatedSender):
 
     @override
     def correlated(self, count: int) -> Blocks:
-        out = self._room(_padded(count), 2)
-        for start, here in _batches(count):
+        out = self._room(padded(count), 2)
+        for start, here in batches(count):
             self.setup()
             received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA // self._k, (here + 7) // 8))
-            self._extend(received, out[start : start + _padded(here)])
+            self._extend(received, out[start : start + padded(here)])
         return out[:count]
 
     def _extend(self, received: NDArray[np.uint8], out: Blocks) -> None:
         """Extend whole tiles of OTs, the last of them perhaps beyond those asked for."""
         assert self._streams is not None
-        streams, corrections = self._streams, received
-        if 8 * received.shape[1] != len(out):
-            corrections = np.zeros((len(received), len(out) // 8), dtype=np.uint8)
-            corrections[:, : received.shape[1]] = received
+        streams = self._streams
         kernels.ot_extend_sender(
             streams.schedules,
             streams.salts,
             streams.advance(len(out)),
             self._delta_masks,
-            corrections.view(np.uint64),
+            whole_rows(received, len(out)),
             streams.tile,
             out,
         )
@@ -147,6 +131,7 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         super().__init__(session, name)
         self._k = k
         self._streams: _Streams | None = None
+        self._message = MessageRoom(KAPPA // k)
 
     @override
     def steps(self) -> Iterator[None]:
@@ -168,11 +153,11 @@ class SoftSpokenReceiver(CorrelatedReceiver):
     @override
     def correlated(self, choice: Choices) -> Blocks:
         count = len(choice)
-        out = self._room(_padded(count), 2)
-        for start, here in _batches(count):
+        out = self._room(padded(count), 2)
+        for start, here in batches(count):
             self.setup()
-            corrections = np.empty((KAPPA // self._k, _padded(here) // 64), dtype=np.uint64)
-            self._extend(choice[start : start + here], corrections, out[start : start + _padded(here)])
+            corrections = self._message.take(padded(here))
+            self._extend(choice[start : start + here], corrections, out[start : start + padded(here)])
             self.session.send(f"{self.name}.matrix", corrections.view(np.uint8)[:, : (here + 7) // 8])
         return out[:count]
 
@@ -180,13 +165,11 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         """Extend whole tiles of OTs, with choice 0 beyond those asked for."""
         assert self._streams is not None
         streams = self._streams
-        packed = np.zeros(len(out) // 8, dtype=np.uint8)
-        packed[: (len(choice) + 7) // 8] = np.packbits(choice, bitorder="little")
         kernels.ot_extend_receiver(
             streams.schedules,
             streams.salts,
             streams.advance(len(out)),
-            packed.view(np.uint64),
+            packed_choices(choice, len(out)),
             streams.tile,
             corrections,
             out,

@@ -26,13 +26,43 @@ def aes(key: bytes, salt: bytes, first: int, count: int) -> bytes:
     return encryptor.update(b"".join((number ^ first + i).to_bytes(16, "little") for i in range(count)))
 
 
-@pytest.mark.parametrize("words", [0, 32, 64, 320])
-def test_transposition(words: int) -> None:
-    rows = random_words(128, words)
-    plain = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").T
+def transposed(rows: np.ndarray) -> np.ndarray:
+    """Columns of u64[128, words] as blocks."""
+    columns = np.ascontiguousarray(np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").T)
+    return np.packbits(columns, axis=1, bitorder="little").view(np.uint64)
+
+
+FULL = (1 << 128) - 1
+
+
+@pytest.mark.parametrize("place", [0, 16, 7, 4095])
+@pytest.mark.parametrize("start", [0, FULL, FULL - 20, (1 << 64) - 17, (1 << 64) - 5])
+def test_iknp_kernels_read_the_streams_of_openssl(place: int, start: int) -> None:
+    """From any byte on, with counters that pass 2^64 and 2^128 in the middle of a vector and between two."""
+    words = 64
+    seeds, choices, delta = random_words(2, 128, 2, seed=5), random_words(words, seed=6), random_words(2, seed=7)
+    counters = [(start - 9 * i * i * i) & FULL for i in range(128)]
+
+    def stream(seed: np.ndarray, counter: int) -> np.ndarray:
+        return Prg(seed.tobytes(), counter.to_bytes(16, "big")).bytes(place + 8 * words)[place:]
+
+    streams = np.array([list(map(stream, side, counters)) for side in seeds]).view(np.uint64)
+    starts = np.frombuffer(b"".join(n.to_bytes(16, "little") for n in counters), dtype=np.uint64).reshape(128, 2)
+    schedules = np.empty((2, 128, 22), dtype=np.uint64)
+    for side in (0, 1):
+        kernels.ot_expand(seeds[side], schedules[side])
+    message, spill = np.empty((128, words), dtype=np.uint64), np.empty(48, dtype=np.uint64)
     out = np.empty((64 * words, 2), dtype=np.uint64)
-    kernels.ot_transpose(rows, TILE, out)
-    assert np.array_equal(np.unpackbits(out.view(np.uint8), axis=1, bitorder="little").reshape(plain.shape), plain)
+    kernels.iknp_receiver(starts, *schedules, place, choices, TILE, spill, message, out)
+    assert np.array_equal(message, streams[0] ^ streams[1] ^ choices)
+    assert np.array_equal(out, transposed(streams[0]))
+
+    bits = np.unpackbits(delta.view(np.uint8), bitorder="little")
+    chosen = np.ascontiguousarray(schedules[bits, np.arange(128)])
+    got = np.empty_like(out)
+    kernels.iknp_sender(starts, chosen, place, np.uint64(0) - bits.astype(np.uint64), message, TILE, spill, got)
+    choice = np.unpackbits(choices.view(np.uint8), bitorder="little")
+    assert np.array_equal(got, np.where(choice[:, None] == 1, out ^ delta, out))
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 199])
@@ -91,10 +121,10 @@ def test_small_field_extension(k: int) -> None:
     choices = random_words(words, seed=9)
 
     corrections = np.empty((blocks, words), dtype=np.uint64)
-    out, expected = np.empty((2, 64 * words, 2), dtype=np.uint64)
+    out = np.empty((64 * words, 2), dtype=np.uint64)
     kernels.ot_extend_receiver(_Streams(leaves, salts).schedules, salts, counter, choices, TILE, corrections, out)
     assert np.array_equal(corrections, u ^ choices)
-    kernels.ot_transpose(v.reshape(128, words), TILE, expected)
+    expected = transposed(v.reshape(128, words))
     assert np.array_equal(out, expected)
 
     delta = random_words(2, seed=8)

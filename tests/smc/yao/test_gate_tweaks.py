@@ -27,17 +27,19 @@ def delta() -> np.ndarray:
     return np.random.default_rng(99).integers(0, 1 << 64, 2, dtype=np.uint64) | np.array([1, 0], dtype=np.uint64)
 
 
-def whole(instances: int) -> list[Piece]:
-    return [Piece(PROGRAM, 0, len(PROGRAM), int(PROGRAM[:, 0].sum()), instances)]
+def whole(instances: int, program: np.ndarray = PROGRAM) -> list[Piece]:
+    return [Piece(program, 0, len(program), int(program[:, 0].sum()), instances)]
 
 
-def single_gates(instances: int) -> list[Piece]:
-    return [Piece(PROGRAM, g, g + 1, int(PROGRAM[g, 0]), instances) for g in range(len(PROGRAM))]
+def single_gates(instances: int, program: np.ndarray = PROGRAM) -> list[Piece]:
+    return [Piece(program, g, g + 1, int(program[g, 0]), instances) for g in range(len(program))]
 
 
-def garbled(scheme: Scheme, pieces: list[Piece], instances: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def garbled(
+    scheme: Scheme, pieces: list[Piece], instances: int, first: int = FIRST
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """All zero labels, and each piece's tables; a piece's tweaks follow those of the one before."""
-    state, tweak, prg, made = state_of(instances), FIRST, Prg(bytes(16)), []
+    state, tweak, prg, made = state_of(instances), first, Prg(bytes(16)), []
     for piece in pieces:
         tables = np.zeros(scheme.row_bytes * piece.rows, dtype=np.uint8)
         scheme.garble(state, piece, hash_keys(bytes(16)), tweak, delta(), prg, tables)
@@ -68,6 +70,22 @@ def test_gates_of_a_piece_are_evaluated_as_if_each_came_alone(name: Garbling, in
     (received,) = garbled(scheme, whole(instances), instances)[1]
     scheme.evaluate(state, whole(instances)[0], hash_keys(bytes(16)), FIRST, received)
     assert np.array_equal(state, zero)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_gates_done_together_are_those_done_in_turn(name: Garbling, seed: int) -> None:
+    """Random programs of a single instance: slots written anew and read at once, beginning anywhere under a key."""
+    rng = np.random.default_rng(seed)
+    scheme, first = SCHEMES[name], 8 * seed
+    program = rng.integers(2, SLOTS, (300, 4), dtype=np.int32)
+    program[:, 0] = rng.random(300) < 0.9
+    alone, _ = garbled(scheme, single_gates(1, program), 1, first)
+    together, (tables,) = garbled(scheme, whole(1, program), 1, first)
+    assert np.array_equal(together, alone)
+    state = state_of(1)
+    scheme.evaluate(state, whole(1, program)[0], hash_keys(bytes(16)), first, tables)
+    assert np.array_equal(state, alone)  # all inputs 0: active labels are zero labels
 
 
 @pytest.mark.parametrize("name", SCHEMES)
