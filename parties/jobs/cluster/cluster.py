@@ -356,8 +356,8 @@ def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid",
     rows = settings.max_rows * epsilon / settings.together
     if dimensions <= ON_GRID:
         return "grid"
-    asked = (settings.iterations, settings.shares) != (None, None)
-    if dimensions > AFTER_GRID or CELLS_PER_CLUSTER * clusters > 1 << dimensions or not rows or asked:
+    wants_rounds = (settings.iterations, settings.shares) != (None, None)
+    if dimensions > AFTER_GRID or CELLS_PER_CLUSTER * clusters > 1 << dimensions or not rows or wants_rounds:
         return "in-process"
     if usual_rounds(settings.max_rows, rows / settings.max_rows, clusters, dimensions) > LEAST_ROUNDS:
         return "in-process"
