@@ -64,6 +64,7 @@ cost: $(STAMP)
 
 bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
+	$(BIN)/python -m benchmarks.private_trees.ways --out benchmarks/results
 
 bench-publish: $(STAMP)
 	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --rows 10000000 --out benchmarks/results/publishing.json

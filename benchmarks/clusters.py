@@ -48,8 +48,8 @@ CLUSTERS = {2: 4, 4: 5, 8: 5}  # by columns
 ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0)
 TABLES, NOISES = 5, 2
 PART = 20_000  # rows that k-means without noise begins with
-METHODS = ("grid", "in-process")
-COLOURS = {"grid": PALETTE[2], "in-process": PALETTE[1], "diffprivlib": PALETTE[6]}
+METHODS = ("grid", "in-process", "hybrid")
+COLOURS = {"grid": PALETTE[2], "in-process": PALETTE[1], "hybrid": PALETTE[4], "diffprivlib": PALETTE[6]}
 Row = dict[str, Any]
 
 
@@ -92,12 +92,16 @@ def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
     draw, opened = np.random.default_rng(seed), ()
     for part in task.rounds:
         assert part.noise is not None
-        if not task.on_grid:
-            places = task.lloyd.places(split(opened, task.rounds))
-            sums = numbers(places).reshape(-1)
+        before = split(opened, task.rounds)
+        if task.on_grid:
+            sums = numbers
+        elif task.begins_on_grid:
+            sums = numbers[1](task.after_grid(before)).reshape(-1) if before else numbers[0]
+        else:
+            sums = numbers(task.lloyd.places(before)).reshape(-1)
         chance = -np.expm1(-1 / float(part.noise.scale))
         noise = draw.geometric(chance, part.numbers) - draw.geometric(chance, part.numbers)
-        opened = (*opened, *((numbers if task.on_grid else sums) + noise).tolist())
+        opened = (*opened, *(sums + noise).tolist())
     return list(opened)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -119,9 +119,8 @@ def _with_depth(cell: Cell, depth: int) -> Cell:
     return Cell(cell.epsilon, depth, cell.share, cell.stop, cell.quality, cell.trees)
 
 
-def peer(python: Path, directory: Path, name: str) -> list[list[Any]]:
+def peer(python: Path, table: Table, epsilons: Sequence[str]) -> list[list[Any]]:
     """diffprivlib's [epsilon, depth, trees, accuracy] on a table."""
-    table = load(directory, name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
         fold = folds(table.labels, cells.FOLDS, cells.SEED)
@@ -133,7 +132,7 @@ def peer(python: Path, directory: Path, name: str) -> list[list[Any]]:
             domains=np.array(table.domains),
             classes=np.array(table.classes),
         )
-        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *cells.EPSILONS]
+        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *epsilons]
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -152,7 +151,11 @@ def main(data: Path, more: Path | None, only: str, processes: int, out: Path | N
         python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
         with ProcessPoolExecutor(processes) as pool:
             ours = [pool.submit(measure, place, name) for name, place in known.items()]
-            theirs = {name: pool.submit(peer, python, place, name) for name, place in known.items() if name in COMPARED}
+            theirs = {
+                name: pool.submit(peer, python, load(place, name), cells.EPSILONS)
+                for name, place in known.items()
+                if name in COMPARED
+            }
             found = [future.result() for future in ours]
             peers = {name: future.result() for name, future in theirs.items()}
     except (RunError, OSError) as error:

@@ -49,7 +49,7 @@ def load(directory: Path, name: str) -> Table:
     With `-complete` after the name, rows with a missing value ("?") are left out.
     """
     file = name.removesuffix(COMPLETE)
-    header, columns = _columns(directory / "adult" / "adult.csv" if file == "adult" else directory / f"{file}.csv")
+    header, columns = read_columns(directory / "adult" / "adult.csv" if file == "adult" else directory / f"{file}.csv")
     if file != name:
         complete = [row for row in zip(*columns, strict=True) if "?" not in row]
         columns = [list(column) for column in zip(*complete, strict=True)]
@@ -71,7 +71,8 @@ def _adult(directory: Path, header: list[str], columns: list[list[str]]) -> Tabl
     return _coded([column for title, column in named.items() if title not in LEFT_OUT], -1)
 
 
-def _columns(path: Path) -> tuple[list[str], list[list[str]]]:
+def read_columns(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the columns of a CSV file, as texts."""
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = [row for row in csv.reader(file) if row]
     return header, [list(column) for column in zip(*rows, strict=True)]

@@ -30,13 +30,16 @@ from parties.jobs.release.triangles import Triangles
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.triangles import answer_law, bound_law, bounded
+from protocols.release.ladder import below, ladder
+from protocols.release.triangles import answer_law, bound_law, bounded, with_ladder
 from smc.engines import Engine
+from smc.primitives.bits import from_integers, to_integers
 
 MAX_ROWS = 4
 FIRST = 2  # places of a top list
 VERTICES = 1000
 GRAPHS = ((1000, 900), (1900, 901))  # how many triangles, and the most that an edge changes: neighbours
+SMALL, SMALL_GRAPHS = 32, ((100, 20), (120, 21))  # vertices, and the same of neighbours
 Lines = Sequence[tuple[int, ...]]  # the indices of a row's values, in the schema's order
 Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
@@ -147,8 +150,28 @@ def triangles(promise: Promise) -> Mechanism:
         scale = float(answer_law(1, task.epsilon, task.replaced).scale / law.scale)
         return np.rint((likelier[0] / bounds / scale + likelier[1]) * evidence.ONE).astype(np.int64)
 
-    what = " or ".join(f"{value} triangles, {most} at most on an edge" for value, most in GRAPHS)
-    return Mechanism("triangles", what, float(promise.epsilon), SEEN, simulated(draw))
+    return Mechanism("triangles", _graphs(GRAPHS), float(promise.epsilon), SEEN, simulated(draw))
+
+
+def own_ladder(promise: Promise) -> Mechanism:
+    """Count triangles with noise of the graph's own ladder, which neighbours have each their own of."""
+    task = _task(Triangles, promise, _schema(x=VERTICES, y=VERTICES), columns=("x", "y"))
+    law = ladder(SMALL, task.epsilon, 1 + task.replaced)
+    ends = [[below(rung, common) for rung in range(1 << law.geometric.digits + 2)] for _, common in SMALL_GRAPHS]
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        value, common = (np.full(copies, number * engine.party) for number in SMALL_GRAPHS[table])
+        secrets = [engine.both(from_integers(numbers, 9)) for numbers in (common, 3 * value)]
+        first, second = (left ^ right for left, right in secrets)
+        (opened,) = engine.reveal(with_ladder(engine, law, first, second))
+        thrice = np.array(to_integers(opened, signed=True))
+        rungs = [
+            np.searchsorted(end, np.abs(thrice // 3 - number))
+            for end, (number, _) in zip(ends, SMALL_GRAPHS, strict=True)
+        ]
+        return rungs[0] - rungs[1]
+
+    return Mechanism("ladder", _graphs(SMALL_GRAPHS), float(promise.epsilon), 0.0, draw)
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
@@ -205,6 +228,10 @@ def _schema(**sizes: int) -> Schema:
 def _neighbours(row: tuple[int, ...], other: tuple[int, ...], promise: Promise) -> tuple[Lines, Lines]:
     """Return no row or one; or one row or another."""
     return ((), (row,)) if promise.adjacency == "add-remove" else ((row,), (other,))
+
+
+def _graphs(graphs: Sequence[tuple[int, int]]) -> str:
+    return " or ".join(f"{value} triangles, {most} at most on an edge" for value, most in graphs)
 
 
 def words(tables: Sequence[Lines]) -> str:

@@ -12,7 +12,8 @@ Privacy (Blum, Dwork, McSherry, Nissim, "Practical privacy: the SuLQ framework",
 most, and rounding is done before, row by row. The clusters of a round are disjoint, so all its integers together change
 by D = (d + 1) UNIT when a row is added or removed, and by 2 D when one is replaced: discrete Laplace noise of the scale
 D / eps_t is eps_t-private for all clusters at once, however many they are and wherever. Rounds add up. T is agreed on
-beforehand: to stop when nothing changes any more would be a decision on the data, without an end that is known.
+beforehand: to stop when nothing changes any more would be a decision on the data, without an end that is known. So may
+a round that counts the rows of public cells be before the others: one row changes its counts by 1, or 2, in all.
 
 Cost: d + 1 noisy sums for each cluster of each round, of which see `protocols.release.numbers`; the points stay where
 they are.

@@ -3,8 +3,10 @@
 Every level and the leaves get the same share, epsilon / (depth + 1) each. N rows that are split d times by attributes
 of v values (the geometric mean of the domains) leave N / v^d to a leaf, and a leaf's class is found when it has enough
 rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`, or 1 if that
-of one level is at least `ROWS_OF_ONE_LEVEL`: a tree of one leaf says nothing that is worth its epsilon. "stop" is
-always on: it costs a few points of accuracy where N is known well, and saves the tree where the bound is far above N.
+of one level is at least `ROWS_OF_ONE_LEVEL`: a tree of one leaf says nothing that is worth its epsilon. A column asked
+by its edges counts as two values, and may be asked again; as every edge is one more candidate with noise of its own, a
+leaf must have `ROWS_BY_EDGES` then. "stop" is always on: it costs a few points of accuracy where N is known well, and
+saves the tree where the bound is far above N.
 Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
 
 The constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
@@ -23,6 +25,7 @@ from smc.errors import InputError
 
 MOST_DEPTH = 5
 ROWS_PER_LEAF = Fraction(3)  # times the leaf's epsilon
+ROWS_BY_EDGES = Fraction(5)  # the same, where ordered columns are asked by their edges
 ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 
@@ -40,9 +43,12 @@ class Defaults:
         return (levels / self.depth if self.depth else Fraction(0)), epsilon - levels
 
 
-def chosen(max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int) -> Defaults:
-    """Return the defaults for at most `max_rows` rows of both parties, attributes of `domains` values, `classes`
-    classes.
+def chosen(
+    max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int, by_edges: tuple[bool, ...] = ()
+) -> Defaults:
+    """Return the defaults for at most `max_rows` rows of both parties, columns of `domains` values, `classes` classes.
+
+    `by_edges` says which columns are asked by edges; left out, none.
 
     `InputError` for numbers that no table has.
     """
@@ -50,16 +56,20 @@ def chosen(max_rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: 
         raise InputError(
             f"no private tree has {max_rows} rows, domains {domains}, {classes} classes and epsilon {epsilon}"
         )
-    depth = _depth(max_rows * epsilon, domains)
+    by_edges = by_edges or (False,) * len(domains)
+    answers = tuple(2 if cut else size for size, cut in zip(domains, by_edges, strict=True) if size > 1 or not cut)
+    questions = sum(size - 1 if cut else 1 for size, cut in zip(domains, by_edges, strict=True))
+    least = ROWS_BY_EDGES if any(by_edges) else ROWS_PER_LEAF
+    depth = _depth(max_rows * epsilon, answers, min(MOST_DEPTH, questions), least)
     return Defaults(depth, Fraction(1, depth + 1), stop=True)
 
 
-def _depth(rows: Fraction, domains: tuple[int, ...]) -> int:
+def _depth(rows: Fraction, domains: tuple[int, ...], most: int, rows_per_leaf: Fraction) -> int:
     """Return the greatest d with rows / v^d / (d + 1) as large as it must be; v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
 
     def fits(depth: int) -> bool:
-        least = ROWS_OF_ONE_LEVEL if depth == 1 else ROWS_PER_LEAF
+        least = ROWS_OF_ONE_LEVEL if depth == 1 else rows_per_leaf
         return (rows / (depth + 1) / least) ** number >= cells**depth
 
-    return max(filter(fits, range(1, min(MOST_DEPTH, number) + 1)), default=0)
+    return max(filter(fits, range(1, most + 1)), default=0)

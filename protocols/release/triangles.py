@@ -2,7 +2,10 @@
 
 Ideal functionality. Inputs: from each party a set of edges between n public vertices. The graph has the edges of both.
 Let T be its triangles and LS the most common neighbours of any two vertices, so the most triangles that one edge more
-or less makes or breaks. Output to both: the private bound v = LS + X, shifted and moved into 1..n - 2, and T + Y, with
+or less makes or breaks. Without a delta, output to both: T + Y, of the law of `protocols.release.ladder`, or where that
+says so, from public numbers, discrete Laplace of the scale (n - 2) / epsilon; nothing else. The proof is there.
+
+With a delta, output to both: the private bound v = LS + X, shifted and moved into 1..n - 2, and T + Y, with
 discrete Laplace noise X of the scale 2 / epsilon and Y of the scale 2 v / epsilon. Leakage: n, epsilon, delta. T and LS
 are not opened. Security is that of the engine; the noise comes from `Engine.random`.
 
@@ -34,6 +37,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.release.ladder import Ladder, is_worth_it, ladder, plain
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, security_for
 from protocols.release.quality import sums
@@ -72,6 +76,24 @@ def noisy_triangles(
         noisy = _opened(engine, most_common, bound_law(epsilon, together), 1)
         bound = bounded(noisy, vertices, epsilon, delta, together)
         return bound, _thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced, together), 3))
+
+
+def ladder_triangles(engine: Engine, own: Edges, vertices: int, epsilon: Fraction, changes: int = 1) -> int:
+    """Return the triangles with noise that hides so many edges together, without a delta."""
+    most_common, thrice = _counted(engine, own, vertices)
+    with engine.session.phase("noise"):
+        if not is_worth_it(vertices, epsilon, changes):
+            return _thirds(_opened(engine, thrice, plain(vertices, epsilon, changes), 3))
+        law = ladder(vertices, epsilon, changes)
+        (opened,) = engine.reveal(with_ladder(engine, law, most_common, thrice))
+        return _thirds(bitpack.to_integers(opened, signed=True)[0])
+
+
+def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) -> Bits:
+    """Return secret numbers, each with thrice a sample by its graph's most common neighbours."""
+    netlist = _ladder_netlist(most_common.width, thrice.width, law, engine.form)
+    (noisy,) = engine.run(netlist, most_common, thrice, engine.random(law.bits, thrice.batch))
+    return noisy
 
 
 def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> None:
@@ -210,4 +232,14 @@ def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
     for _ in range(times):
         number = number.wide_add(noise)
     builder.output(number)
+    return builder.build()
+
+
+@lru_cache(maxsize=8)
+def _ladder_netlist(common: int, width: int, law: Ladder, form: Form) -> Netlist:
+    """Return LS, thrice a number and uniform bits in; that with thrice a sample out, signed."""
+    builder = Builder(form)
+    most_common, thrice = builder.input(common), builder.input(width)
+    noise = law.draw(most_common, builder.input(law.bits))
+    builder.output(thrice.wide_add(noise.wide_add(noise).wide_add(noise)))
     return builder.build()

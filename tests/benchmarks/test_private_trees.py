@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.private_trees import cells
+from benchmarks.private_trees import cells, ways
 from benchmarks.private_trees.cells import Cell
 from benchmarks.private_trees.picture import render
 from benchmarks.private_trees.simulation import Settings, predict
@@ -240,3 +240,29 @@ def test_the_picture_has_a_panel_for_each_compared_table(document: Any) -> None:
     lone = {name: table for name, table in document["tables"].items() if name != "car"}
     assert len(render({**document, "tables": lone})) < len(picture)
     assert render({**document, "tables": {}}) == ""
+
+
+def test_the_table_of_ways_is_the_measurement(shared: Path) -> None:
+    """And what `smc id3 --epsilon` takes by itself is what is measured: the depth of every line."""
+    rows = json.loads((RESULTS / "private_ways.json").read_text(encoding="utf-8"))["rows"]
+    readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    for name in ways.NAMES:
+        of_table = [row for row in rows if row["table"] == name]
+        columns = [[row[way] for row in of_table] for way in ("ordered", "multiway", "bayes", "random", "diffprivlib")]
+        cells_ = (" / ".join(f"{value:.2f}".removeprefix("0") for value in column) for column in columns)
+        assert f"| {name} | {' | '.join(cells_)} |" in readme
+    table, ordered = ways.typed(shared / "data", "wisconsin")
+    depths = [chosen(table.bound, Fraction(e), table.domains, table.classes, ordered).depth for e in ways.EPSILONS]
+    assert depths == [row["depth"] for row in rows if row["table"] == "wisconsin"]
+
+
+def test_random_cuts_part_all_rows_and_never_cut_what_is_settled() -> None:
+    draw = np.random.default_rng(3)
+    values = np.stack([draw.integers(0, size, 200) for size in (2, 3, 5)], axis=1)
+    last = np.zeros((4, 200), dtype=np.int64)
+    for depth, leaves in enumerate(ways._leaves(values, (2, 3, 5), 4, draw), 1):
+        assert (leaves >> 1 == last).all()  # a leaf is parted in two
+        assert leaves.max() < 1 << depth
+        last = leaves
+    by_row = {tuple(row): leaf for row, leaf in zip(values.tolist(), last[0].tolist(), strict=True)}
+    assert all(by_row[tuple(row)] == leaf for row, leaf in zip(values.tolist(), last[0].tolist(), strict=True))

@@ -55,7 +55,7 @@ def followed(
     centroids, rows = _begun(opened[0], cells, clusters, dimensions, least[0], most)
     for number, (sums, few) in enumerate(zip(opened[1:], least[1:], strict=False), 2):
         centroids = moved(centroids, sums, few, settle=number == len(least))
-        rows = _rows(sums, dimensions, most)
+        rows = rows_of(sums, dimensions, most)
     return centroids, rows
 
 
@@ -65,7 +65,7 @@ def _begun(
     """k-means on the means of the cells that have one; if they are fewer than clusters, these and public places."""
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
-    rows = _rows(sums, dimensions, most)[strong]
+    rows = rows_of(sums, dimensions, most)[strong]
     lacking = clusters - len(means)
     if lacking <= 0:
         return weighted(means, rows, clusters)
@@ -73,7 +73,7 @@ def _begun(
     return np.concatenate([means, aside]), np.concatenate([rows, np.zeros(lacking, dtype=np.int64)])
 
 
-def _rows(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
+def rows_of(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
     """Return the rows of each cluster, rounded and within their bounds."""
     counts = sums[:: dimensions + 1]
     return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)

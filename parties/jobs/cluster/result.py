@@ -53,10 +53,11 @@ def clusters_as_csv(document: Document) -> str:
 
 def notes(document: Document) -> list[str]:
     """Return what the clusters are of, and what noise they have."""
-    if document["method"] == "grid":
-        how = f"k-means on the counts of {document['cells']:,} cells"
-    else:
-        each = ", ".join(f"{epsilon:.3g}" for epsilon in document.get("epsilons", ()))
+    if document["method"] == "in-process":
         how = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
-        how += f", of epsilon {each}" if each else ""
+    else:
+        then = ", then a round of its clusters" if document["method"] == "hybrid" else ""
+        how = f"k-means on the counts of {document['cells']:,} cells{then}"
+    if document["method"] != "grid" and "epsilons" in document:
+        how += f", of epsilon {', '.join(f'{epsilon:.3g}' for epsilon in document['epsilons'])}"
     return [*map(shown, about(document)), how]

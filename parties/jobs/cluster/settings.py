@@ -23,14 +23,14 @@ class ClusterSettings(DrawnSettings):
         "LOW:HIGH for each, in their order; never taken from the rows. What is outside is moved to the nearer bound",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
-    method: Literal["grid", "in-process"] | None = public(
+    method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,
         "Method",
-        "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters",
-        none="grid up to four columns, in-process beyond",
+        "One noisy count for each cell of a grid, rounds of noisy sums of the clusters, or a grid and then one round",
+        none="grid up to four columns; beyond by epsilon and the row bound",
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
-        None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
+        None, "Parts", "Of a grid: parts of each column", none="by epsilon and the row bound"
     )
     iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
         None, "Iterations", "In-process: so many rounds", none="by epsilon and the row bound"

@@ -25,7 +25,7 @@ from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
 if TYPE_CHECKING:
     from protocols.release.laws import Law
 
-Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max"]
+Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max", "ladder"]
 CONFIDENCE = 0.95  # of every interval by itself
 FINE = 512  # scales above that are computed on a coarser grid; intervals are rounded outwards
 
@@ -94,7 +94,7 @@ class Noise:
 
     def fields(self, unit: Fraction = Fraction(1)) -> dict[str, object]:
         """Return it as it stands in a result; the scale in the units of the numbers there."""
-        name = "scale" if self.family == "discrete Laplace" else "sigma"
+        name = "sigma" if self.family == "discrete Gaussian" else "scale"
         return {"law": self.family, name: float(self.scale * unit)}
 
 
@@ -124,6 +124,13 @@ def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows
     """
     loss = PureLoss("private bound, discrete Laplace", epsilon, delta=delta, adjacency=adjacency)
     return Noise("discrete Laplace", 2 * rows / epsilon, epsilon, loss, rows, delta)
+
+
+def rungs(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
+    """Return noise of a graph's own ladder, of which so many rows move a number by `rows * change` rungs: see
+    `protocols.release.ladder`. The scale is in rungs."""
+    loss = PureLoss("ladder, exponential mechanism", epsilon, adjacency=adjacency)
+    return Noise("ladder", 2 * rows * change / epsilon, epsilon, loss, rows * change)
 
 
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency, rows: int = 1) -> Noise:

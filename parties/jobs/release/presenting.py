@@ -45,6 +45,9 @@ def about(document: Document) -> list[str]:
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
     if "within" in document:
         lines.append(f"percentages of the rows of each {shown(' and '.join(document['within']))}")
+    if "reaches" in document:
+        off = ", ".join(f"{reach:,} if {common}" for common, reach in document["reaches"].items())
+        lines.append(f"{OF_NOISE}: off by at most {off}; of so many common neighbours at most of any two vertices")
     if "epsilon" not in document and not document.get("exact"):
         return lines
     if document.get("exact"):

@@ -14,8 +14,8 @@ from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Estimate
 from parties.jobs.release.kind import Release
-from parties.jobs.release.noise import laplace, private_bound
-from parties.jobs.release.question import Question, number
+from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
+from parties.jobs.release.question import Count, Question, number
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
 from parties.jobs.settings import BooleanEngine, public
@@ -36,7 +36,12 @@ class TrianglesSettings(GaussianSettings):
     """`smc release triangles`."""
 
     columns: Columns | None = public(None, "Ends", "The two columns that say which vertices a row joins", column=True)
-    delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold", unless="exact")
+    delta: Delta | None = public(
+        None,
+        "Delta",
+        "With it a bound of what an edge changes is told, too, and an interval: the chance that epsilon does not hold",
+        none="none, epsilon always holds",
+    )
     engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
     ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends least for so many gates"
@@ -47,16 +52,16 @@ class Triangles(Release):
     """How many triangles does the graph have whose edges are the rows of both parties? Both learn it with noise.
 
     A row is an edge between the vertices that two columns name; which way round does not count, nor does an edge that
-    is there twice, at one party or at both. The vertices are the values of both columns, at most 1,000. Epsilon is
-    for half the noise on the most common neighbours of two vertices, which bounds what an edge can change, and for the
-    other half noise of that bound; both are told.
+    is there twice, at one party or at both. The vertices are the values of both columns, at most 1,000. The noise grows
+    with the most common neighbours that any two vertices have, of which nothing is told. With --delta half of epsilon
+    bounds them, and the other half is noise of that bound; both are told, and the number has an interval.
     """
 
     name = "release triangles"
     title = "Noisy triangles"
     Settings = TrianglesSettings
-    example = "--data mine.csv --schema schema.toml --columns from,to --epsilon 1 --delta 1e-7 --config party.toml"
-    estimate_example = "--schema schema.toml --columns from,to --epsilon 1 --delta 1e-7 "
+    example = "--data mine.csv --schema schema.toml --columns from,to --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --columns from,to --epsilon 1 "
     noun = "triangles"
 
     @override
@@ -73,8 +78,6 @@ class Triangles(Release):
                 f"must be from {triangles.LEAST_VERTICES} to {triangles.MOST_VERTICES:,}"
             )
         self.cells()  # refused here if there are too many
-        if not self.exact and self.settings.delta is None:
-            raise InputError("delta: is missing: it is the chance that the bound of the sensitivity is too small")
 
         def count(counts: Counts) -> Numbers:
             """Return whether there is an edge, for each pair of vertices."""
@@ -100,6 +103,8 @@ class Triangles(Release):
                 bits=(3 * comb(size, 3)).bit_length(),  # three times the number is opened
             )
         together = self.settings.together
+        if self.settings.delta is None:
+            return self._by_ladder(what, size, count, about, ends[1])
         privacy = self.epsilon, exact(self.settings.delta), self.replaced, together
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
@@ -120,6 +125,42 @@ class Triangles(Release):
             program=lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together),
         )
 
+    def _by_ladder(self, what: str, size: int, count: Count, about: dict[str, Any], target: str) -> Question:
+        """Return the question whose number has noise of the graph's own ladder, or of the global sensitivity."""
+        from protocols.release import ladder, triangles
+
+        together, most = self.settings.together, comb(size, 3)
+        changes = together * (1 + self.replaced)
+        by_ladder = ladder.is_worth_it(size, self.epsilon, changes)
+        of_noise = rungs if by_ladder else laplace
+        change = (1 + self.replaced) * (1 if by_ladder else size - 2)
+        noise = of_noise(self.epsilon, change, self.settings.adjacency, together)
+        law = ladder.ladder(size, self.epsilon, changes)
+
+        def show(state: Sequence[int]) -> Mapping[str, Any]:
+            """Return the number; with an interval, or how far off it is by what is not told."""
+            (noisy,) = state
+            answer = number(noisy, 0 if by_ladder else noise.reach(), Fraction(0), Fraction(most))
+            if by_ladder:
+                value = {name: answer[name] for name in ("value", "noisy")}
+                reaches = {
+                    str(common): law.reach(common, CONFIDENCE) for common in (1, 3, 10, 30) if common <= size - 2
+                }
+                return {**about, **noise.fields(), "reaches": reaches, "numbers": [{"of": "graph", **value}]}
+            return {**about, **noise.fields(), "numbers": [{"of": "graph", **answer}]}
+
+        return Question(
+            what,
+            comb(size, 2),
+            count,
+            lambda engine, numbers: [
+                triangles.ladder_triangles(engine, numbers.astype(np.uint8), size, self.epsilon, changes)
+            ],
+            show,
+            (noise,),
+            target=target,
+        )
+
     def _ends(self) -> tuple[str, str]:
         """Return the columns of an edge's vertices."""
         columns = self.named(self.settings)
@@ -137,9 +178,13 @@ class Triangles(Release):
     @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: a law of a smaller scale may have a few gates more."""
-        return "exact" if self.exact else "typical"
+        return "exact" if self.exact or self.settings.delta is None else "typical"
 
     @property
     @override
     def assumed(self) -> str:
-        return "" if self.exact else "the greatest bound there can be; the noise of another costs a little less or more"
+        return (
+            ""
+            if self.estimate == "exact"
+            else "the greatest bound there can be; the noise of another costs a little less or more"
+        )

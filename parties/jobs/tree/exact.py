@@ -58,6 +58,8 @@ class ExactTree(JointTree):
         settings = self.settings
         if settings.k is None:
             settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
+        if settings.splits is None:
+            settings = settings.model_copy(update={"splits": "multiway"})
         if settings.max_depth is None and not settings.plain:
             depth = usual_depth(leaf_rules.rules_of(settings), self.questions.domains, settings.max_rows)
             settings = settings.model_copy(update={"max_depth": depth})

@@ -185,8 +185,12 @@ class JointTree(BySchema):
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
-        cut = [isinstance(column, OrderedType) or size > 2 for column, size in zip(types, self.domains, strict=True)]
-        return Questions(self.domains, tuple(self.settings.splits == "binary" and by_edge for by_edge in cut))
+        ordered = [isinstance(column, OrderedType) for column in types]
+        cut = {
+            "ordered": ordered,
+            "binary": [typed or size > 2 for typed, size in zip(ordered, self.domains, strict=True)],
+        }
+        return Questions(self.domains, tuple(cut.get(self.settings.splits, [False] * len(ordered))))
 
     @property
     def classes(self) -> int:

@@ -72,15 +72,17 @@ class PrivateTree(SeveralTrees):
 
     @override
     def completed(self) -> Any:
-        """See `JointTree.completed`: a depth, if none is given."""
+        """See `JointTree.completed`: ordered columns by their edges, and a depth, if none is given."""
         from protocols.release.defaults import chosen
 
+        if self.settings.splits is None:
+            self.settings = self.settings.model_copy(update={"splits": "ordered"})
         settings = self.settings
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
         epsilon = self.epsilon / (settings.together * (1 + self.replaced))
-        tree = chosen(rows, epsilon, self.questions.domains, self.classes)
+        tree = chosen(rows, epsilon, self.domains, self.classes, self.questions.ordered)
         return settings.model_copy(update={"max_depth": tree.depth})
 
     @override

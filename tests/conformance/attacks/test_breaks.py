@@ -58,7 +58,8 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release naive-bayes": [{"columns": ["age"]}],
     "release marginals": [{"sets": "age; age,outcome"}],
     "cluster": [
-        {"columns": ["visits"], "bounds": ["0:3"], "k": 2, "method": method} for method in ("in-process", "grid")
+        {"columns": ["visits"], "bounds": ["0:3"], "k": 2, "method": method}
+        for method in ("in-process", "grid", "hybrid")
     ],
     "regress joint": [
         {"columns": ["age", "visits"], "numeric": ["visits"], "delta": 1e-9, "method": "gradient", "steps": 3},

@@ -67,11 +67,15 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "test welch": [{"column": "hours", "by": "wind"}],
     "rank": [{"target": "play", "first": 2}],
     "rules": [{"columns": ["wind", "rain", "play"], "support": 0.2, "ot": "extension"}, {"first": 3, **NOISY}],
-    "release triangles": [{"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY}],
+    "release triangles": [
+        {"columns": ["rain", "wind"], "delta": 1e-3, "ot": "extension", **NOISY},
+        {"columns": ["rain", "wind"], "ot": "extension", **NOISY, "epsilon": 8},
+    ],
     "release naive-bayes": [{"columns": ["wind", "hours"], "target": "play", **NOISY}],
     "cluster": [
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISY},
         {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", **NOISY},
+        {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "hybrid", **NOISY},
     ],
     "forest": [{"trees": 2, "max_depth": 2}],
     "boost": [{"rounds": 1, "depth": 2, "exact": True}, {"rounds": 2, "depth": 1, **NOISY}],

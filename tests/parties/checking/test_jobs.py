@@ -33,7 +33,7 @@ from protocols.release.selection import Workload
 SAMPLES = 1 << 14
 DRAWN = 1 << 15  # of a law
 BUDGETS = {"0.5": 1 << 16, "2": 1 << 14}  # and how many samples they take
-LOOSE = ("joint-choice", "joint-coordinates")  # no tables show more than half of their loss
+LOOSE = ("joint-choice", "joint-coordinates", "ladder")  # no tables show much more than half of their loss
 SHOWN = {"cluster-rounds": 0.65, "joint-output": 0.65, "objective": 0.6}
 ONE, THREE = Promise(Fraction(1)), Promise(Fraction(3))
 
@@ -126,6 +126,13 @@ def test_a_bound_of_triangles_that_is_not_shifted(monkeypatch: pytest.MonkeyPatc
     """It is too small every other time: then the number is told with too little noise."""
     monkeypatch.setattr(questions, "bounded", lambda noisy, *rest: min(max(noisy // 4, 1), questions.VERTICES - 2))
     assert not found(JOBS["triangles"](ONE)).holds
+
+
+def test_a_ladder_whose_rungs_cost_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the scale: what is on the next rung of the neighbour is told apart by more than epsilon."""
+    made = questions.ladder
+    monkeypatch.setattr(questions, "ladder", lambda vertices, epsilon, changes: made(vertices, 3 * epsilon, changes))
+    assert not found(JOBS["ladder"](ONE)).holds
 
 
 def test_a_score_that_counts_for_one() -> None:

@@ -52,7 +52,6 @@ WRONG = [
     ("naive-bayes --epsilon 1 --target age --columns age", "--columns: name one at least, and not the target"),
     ("naive-bayes --epsilon 1 --target age --columns aeg", "--columns: 'aeg' is not an attribute"),
     ("triangles --epsilon 1", "--columns is missing"),
-    ("triangles --epsilon 1 --columns age,visits", "delta: is missing: it is the chance that the bound"),
     ("triangles --epsilon 1 --columns age,visits --delta 0.1", "--delta: must be less than one over"),
     ("triangles --epsilon 1 --columns age --delta 1e-9", "--columns: name the two that say which vertices"),
     ("count --epsilon 1 --data no.csv", "no.csv"),

@@ -73,6 +73,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release naive-bayes", {"delta": 1e-6, **NOISE}, "exact"),
     ("release marginals", {"delta": 1e-6, "ways": 2, **NOISE}, "exact"),
     ("release triangles", {"columns": ["rain", "hours"], "delta": 1e-6, **NOISE}, "typical"),
+    ("release triangles", {"columns": ["rain", "hours"], **NOISE}, "exact"),
     ("release triangles", {"columns": ["rain", "hours"], "exact": True, "max_rows": 40}, "exact"),
     ("variance", {"column": "hours", "above": 1.25, "max_rows": 40}, "exact"),
     ("cluster", {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISE}, "exact"),

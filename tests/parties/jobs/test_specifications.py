@@ -215,6 +215,7 @@ PUBLIC = {
     "release triangles": EPSILON.flatmap(
         lambda epsilon: fields(PRIVACY, table="days", epsilon=epsilon, delta=1e-9, columns=("rain", "play"))
     )
+    | EPSILON.flatmap(lambda epsilon: fields(PRIVACY, table="days", epsilon=epsilon, columns=("rain", "play")))
     | fields(PRIVACY, table="days", exact=True, columns=("rain", "play")),
     "synthesise": EPSILON.flatmap(
         lambda epsilon: fields(
@@ -323,6 +324,7 @@ def test_the_peer_reads_the_same_task(
         "rate",
         "rounds",
         "delta",
+        "splits",
     }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key

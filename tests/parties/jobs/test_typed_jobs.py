@@ -150,3 +150,26 @@ def test_categories_are_cut_in_the_order_of_the_schema(table: TableSettings) -> 
     task: Any = kinds.find("id3").proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))
     assert task.questions.domains == (2, 2, 2)
     assert task.questions.asked == ((0, 0), (1, 1), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("more", "splits", "domains"),
+    [
+        ({"epsilon": 1.0}, "ordered", (2, 2, 2, 3)),
+        ({"epsilon": 1.0, "splits": "multiway"}, "multiway", (4, 3)),
+        ({}, "multiway", (4, 3)),
+    ],
+)
+def test_with_noise_numbers_are_cut_in_two_unless_asked_otherwise(
+    more: dict[str, Any], splits: str, domains: tuple[int, ...], table: TableSettings
+) -> None:
+    """Both parties read it in the specification: what is left out is decided once."""
+    assert table.schema_file is not None
+    typed = 'age = { type = "integer", low = 1, high = 4 }'
+    table.schema_file.write_text(f'[attributes]\ny = ["a", "b"]\n{typed}\nkind = ["k", "l", "m"]\n')
+    kind = kinds.find("id3")
+    settings = merge(kind.Settings(), {"target": "y", "max_rows": 5000, **more})
+    task: Any = kind.proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))
+    assert task.specification()["splits"] == splits
+    assert task.questions.domains == domains
+    assert kind.agreed(task.specification()).specification() == task.specification()

@@ -56,3 +56,16 @@ def test_a_tree_of_one_leaf_spends_all_at_the_leaf() -> None:
 def test_numbers_of_no_table_are_refused(rows: int, epsilon: int, domains: tuple[int, ...], classes: int) -> None:
     with pytest.raises(InputError):
         chosen(rows, Fraction(epsilon), domains, classes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth"), [(49, 0), (50, 1), (299, 1), (300, 2), (799, 2), (800, 3), (1_999, 3), (2_000, 4), (10**9, 5)]
+)
+def test_columns_asked_by_edges_halve_the_rows_and_may_be_asked_again(rows: int, depth: int) -> None:
+    """Two columns of seven and nine edges: 2.5 * 2 * 2 rows * epsilon for one level, 5 * 2^d (d + 1) for more."""
+    assert chosen(rows, Fraction("0.2"), (8, 10), 2, (True, True)).depth == depth
+
+
+def test_a_column_that_has_one_answer_by_edges_asks_nothing() -> None:
+    assert chosen(10**9, Fraction(1), (1, 2), 2, (True, True)).depth == 1
+    assert chosen(10**9, Fraction(1), (1,), 2, (True,)).depth == 0

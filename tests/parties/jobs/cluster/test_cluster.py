@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from parties import cli
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.kmeans import weighted
-from parties.jobs.cluster.lloyd import usual_cells, usual_rounds
+from parties.jobs.cluster.lloyd import FEW, usual_cells, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, usual_parts
 from parties.jobs.inputs import Inputs
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
-from protocols.release.centroids import UNIT, packed
+from protocols.release.centroids import UNIT, nearest, packed
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -104,6 +104,40 @@ def test_rounds_are_those_of_plain_k_means(left: list[Row], right: list[Row], k:
 
 
 @settings(max_examples=15)
+@given(ROWS, ROWS, st.integers(1, 3), st.sampled_from([None, 0, 2]))
+def test_a_round_follows_the_grid(left: list[Row], right: list[Row], k: int, noise: int | None) -> None:
+    """Of the grid's own clusters the means with noise on every number; None: all exact."""
+    privacy: dict[str, Any] = {"exact": True} if noise is None else {"epsilon": 16.0}
+    task = task_of(k=k, method="hybrid", parts=4, **privacy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Noise, "law", known_noise(noise or 0))
+        state = state_of(task, [left, right])
+    cells, sums = state[: task.grid.cells], np.array(state[task.grid.cells :]).reshape(k, 3)
+    centroids, _ = weighted(task.grid.places, np.maximum(np.array(cells), 0), k)
+    points = np.array([np.array(place(row)) * UNIT for row in (*left, *right) if row["x"] != "?"]).reshape(-1, 2)
+    if noise in (None, 0):
+        found = nearest(points.astype(np.int64), centroids)
+        for cluster in range(k):
+            own = points[found == cluster]
+            assert sums[cluster].tolist() == [len(own) * UNIT, *own.sum(axis=0).tolist()]
+    else:
+        assert sum(cells) == len(points) + noise * task.grid.cells
+    shown = task.document(state)
+    assert (shown["cells"], len(shown["clusters"])) == (task.grid.cells, k)
+    weak = FEW * float(task.rounds[1].noise.scale) if task.rounds[1].noise else UNIT
+    means = [
+        np.clip(np.floor(sums[i, 1:] / sums[i, 0] * UNIT + 0.5), -UNIT, UNIT)
+        if sums[i, 0] >= max(weak, UNIT)
+        else centroids[i]
+        for i in range(k)
+    ]
+    told = sorted(
+        [(a - 1.5) / 2.5 * UNIT, (b - 3) / 3 * UNIT] for a, b in (one["centroid"] for one in shown["clusters"])
+    )
+    assert np.allclose(told, sorted(one.tolist() for one in means), atol=1e-6)
+
+
+@settings(max_examples=15)
 @given(ROWS, ROWS, st.integers(2, 5))
 def test_cells_hold_their_rows(left: list[Row], right: list[Row], parts: int) -> None:
     """Each row of the predicate in one cell; parts of a column that hold no number of the schema are no cells."""
@@ -125,20 +159,28 @@ def test_the_grid_finds_what_is_there() -> None:
     assert (one["centroid"], other["centroid"]) == (pytest.approx([3, 5], abs=0.1), pytest.approx([0, 1], abs=0.1))
 
 
-@pytest.mark.parametrize("given_", [{}, {"method": "in-process"}, {"method": "in-process", "shares": "even"}], ids=str)
+@pytest.mark.parametrize(
+    "given_",
+    [{}, {"method": "in-process"}, {"method": "in-process", "shares": "even"}, {"method": "hybrid"}],
+    ids=str,
+)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_all_of_epsilon_is_spent_and_noise_fits(given_: dict[str, Any], adjacency: str) -> None:
     task = task_of(epsilon=0.3, adjacency=adjacency, **given_)
     assert sum(one.amount * one.times for one in task.spends) == Fraction(3, 10)
     assert {one.adjacency for one in task.spends} == {adjacency}
-    change = (3 * UNIT if given_ else 1) * (2 if adjacency == "replace" else 1)
-    for part, spent in zip(task.rounds, task.spends, strict=True):
+    changes = [3 * UNIT if given_ else 1] * len(task.rounds)
+    if given_.get("method") == "hybrid":
+        changes[0] = 1
+    for part, spent, change in zip(task.rounds, task.spends, changes, strict=True):
         assert part.noise is not None
-        assert part.noise.scale == change / spent.amount
+        assert part.noise.scale == change * (2 if adjacency == "replace" else 1) / spent.amount
     assert task_of(exact=True, **given_).spends == ()
 
 
-@pytest.mark.parametrize("given_", [{"parts": 3}, {"method": "in-process", "iterations": 2}], ids=str)
+@pytest.mark.parametrize(
+    "given_", [{"parts": 3}, {"method": "in-process", "iterations": 2}, {"method": "hybrid"}], ids=str
+)
 def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
     task, meters = task_of(**given_), {}
     counted = forecast(task.program(Inputs()), Profile("yao"))
@@ -157,13 +199,16 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
 
 
-def test_a_run_goes_on_from_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("given_", "many"), [({"method": "in-process", "iterations": 4}, 4), ({"method": "hybrid"}, 2)]
+)
+def test_a_run_goes_on_from_any_round(given_: dict[str, Any], many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Noise, "law", known_noise(100))
-    task = task_of(method="in-process", epsilon=16.0, iterations=4)
+    task = task_of(epsilon=16.0, **given_)
     own = task.own_rows(counts(task, [{"x": "3", "sex": "male", "y": "1"}] * 5))
     whole, _ = run_local(lambda session: task.run(engine_of(session, Profile("clear")), own, None, lambda step: None))
-    assert (task.steps(whole), task.is_done(whole), task.steps(None)) == (4, True, 0)
-    for steps in range(4):
+    assert (task.steps(whole), task.is_done(whole), task.steps(None)) == (many, True, 0)
+    for steps in range(many):
         told: list[Any] = []
         before = task.decode(json.loads(json.dumps(task.encode(task.cut(whole, steps)))))
         again, _ = run_local(
@@ -173,18 +218,18 @@ def test_a_run_goes_on_from_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         assert again == whole
         assert sorted({(step.number, step.state and tuple(step.state)) for step in told}) == [
-            (number, state and tuple(state)) for number in range(steps, 4) for state in [task.cut(whole, number)]
+            (number, state and tuple(state)) for number in range(steps, many) for state in [task.cut(whole, number)]
         ]
 
 
 def test_what_is_shown() -> None:
-    for given_ in ({}, {"method": "in-process"}, {"columns": ("x",), "bounds": ("0:3",)}):
+    for given_ in ({}, {"method": "in-process"}, {"method": "hybrid"}, {"columns": ("x",), "bounds": ("0:3",)}):
         task = task_of(**given_)
         document = task.document(state_of(task, [[], [{"x": "3", "sex": "male", "y": "5"}] * 50]))
         assert json.loads(json.dumps(document)) == document
         text = Cluster.text(document, 0)
         assert "epsilon 1 (add-remove)" in text
-        assert ("3 rounds of k-means, the first on 11 cells" in text) == ("method" in given_)
+        assert ("3 rounds of k-means, the first on 11 cells" in text) == (given_.get("method") == "in-process")
         assert "2 clusters" in Cluster.picture(document)
         assert "with noise that neither knows" in task.reveals("bob")[0]
 
@@ -204,14 +249,25 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("many", "method"), [(1, "grid"), (4, "grid"), (5, "in-process"), (8, "in-process")])
-def test_the_method_follows_from_the_number_of_columns(many: int, method: str) -> None:
-    """Unless it is named; docs/clusters.md has measured where the one passes the other."""
-    schema = Schema(dict.fromkeys("abcdefgh"[:many], ("0", "1", "2")))
-    box = {"columns": tuple(schema.attributes), "bounds": ("0:2",) * many, "k": 2, "epsilon": 1.0}
+@pytest.mark.parametrize(
+    ("many", "rows", "method"),
+    [
+        (1, 1000, "grid"), (4, 10**6, "grid"), (5, 143, "grid"), (5, 144, "hybrid"), (5, 2788, "hybrid"),
+        (5, 2789, "in-process"), (8, 215, "grid"), (9, 1000, "hybrid"), (10, 1000, "in-process"),
+    ],
+)  # fmt: skip
+def test_the_method_follows_from_public_numbers(many: int, rows: int, method: str) -> None:
+    """Unless it is named. Two clusters: 12 rows for each of 2 (d + 1) numbers, at epsilon 1; three rounds from
+    3 sqrt(500 (2 (d + 1))^3) rows on."""
+    schema = Schema(dict.fromkeys("abcdefghij"[:many], ("0", "1", "2")))
+    box = {"columns": tuple(schema.attributes), "bounds": ("0:2",) * many, "k": 2, "epsilon": 1.0, "max_rows": rows}
     for named, found in (({}, method), ({"method": "in-process"}, "in-process"), ({"method": "grid"}, "grid")):
         task = Cluster.canonical(Cluster.Settings.model_validate({**box, **named}), schema)
         assert (task.settings.method, task.on_grid) == (found, found == "grid")
+    if many > 4:
+        for more in ({"iterations": 2}, {"exact": True, "epsilon": None}):
+            task = Cluster.canonical(Cluster.Settings.model_validate({**box, **more}), schema)
+            assert task.settings.method == "in-process"
 
 
 @pytest.mark.parametrize(("given_", "message"), WRONG, ids=lambda value: str(value)[:40])

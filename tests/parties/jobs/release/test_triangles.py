@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
-from protocols.release import triangles
+from protocols.release import ladder, triangles
 from smc.errors import InputError
 from tests.support.questions import Known, asked, state_of
 
@@ -80,11 +80,46 @@ def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, ad
     assert securities == {38 + 4 + 1}  # 1 + e^2 is below 2^4, and two samples are drawn
 
 
+@pytest.mark.parametrize(("adjacency", "changes"), [("add-remove", 1), ("replace", 2)])
+def test_without_a_delta_only_the_number_is_told(adjacency: str, changes: int) -> None:
+    """Noise of the graph's own ladder: how far it reaches depends on what is not told."""
+    task = asked("triangles", CALLS, adjacency=adjacency, **{**ENDS, "epsilon": 8.0})
+    assert ladder.is_worth_it(7, Fraction(8), changes)
+    (spent,) = task.spends
+    assert (spent.measure, spent.amount, spent.delta, spent.adjacency) == ("epsilon", 8, 0, adjacency)
+    found = task.document([40])
+    law = ladder.ladder(7, Fraction(8), changes)
+    assert found["reaches"] == {"1": law.reach(1, 0.95), "3": law.reach(3, 0.95)}
+    assert found["numbers"] == [{"of": "graph", "value": 35, "noisy": 40}]
+    assert (found["law"], found["scale"]) == ("ladder", changes / 4)
+    assert f"off by at most {found['reaches']['1']} if 1, " in type(task).text(found, 0)
+    assert f"ladder noise of scale {changes / 4:g}, epsilon 8 ({adjacency})" in type(task).text(found, 0)
+    assert "probability" not in task.reveals("bob")[0]
+    assert task.opened([40]) == {"number with noise": 1}
+
+
+def test_with_few_vertices_it_is_noise_of_what_any_graph_can_change() -> None:
+    task = asked("triangles", CALLS, adjacency="replace", **ENDS)
+    found = task.document([40])
+    assert (found["law"], found["scale"]) == ("discrete Laplace", 5 * 2)
+    assert (found["numbers"][0]["low"], found["numbers"][0]["high"]) == (10, 35)
+
+
+@settings(max_examples=5)
+@given(ROWS, ROWS, st.sampled_from([{"epsilon": 16.0}, {"epsilon": 1.0}]))
+def test_a_number_with_noise_is_near_the_triangles(
+    left: list[dict[str, str]], right: list[dict[str, str]], more: dict[str, float]
+) -> None:
+    """By the ladder, and by plain noise of the scale 5, which is beyond 200 once in 10^17."""
+    task = asked("triangles", CALLS, **ENDS, **more)
+    (noisy,) = state_of(task, [left, right])
+    assert abs(noisy - counted([*left, *right])) <= 200
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"columns": ("from",)}, "name the two"),
     ({"columns": ("from", "to", "kind")}, "name the two"),
     ({"columns": ("from", "t")}, "'t' is not an attribute"),
-    ({"delta": None}, "delta: is missing"),
     ({"delta": 1e-3}, "less than one over the greatest number of rows, 1 / 2000"),
     ({"delta": 5e-4}, "less than one over the greatest number of rows, 1 / 2000"),
     ({"exact": True}, "without noise there is no delta"),

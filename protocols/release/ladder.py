@@ -1,0 +1,177 @@
+"""Noise on the triangles of a graph that grows with the graph's own most common neighbours, and tells nothing of them.
+
+A graph has T triangles, and LS is the most common neighbours of any two of its n vertices: what one edge more or less
+makes or breaks at most. Rung u = 0, 1, ... of its *ladder* is the numbers whose distance from T is above R_(u-1) and at
+most R_u, with R_0 = 0, R_(-1) = -1 and R_u = sum over t < u of (LS + t). What comes out is a number of rung u with a
+chance in proportion to q^u, q = e^(-epsilon / 2): T plus a sample Y of a law that depends on LS.
+
+Privacy. epsilon, without a delta, for one edge added or removed. Let G and H differ by an edge. The edge gives pairs of
+vertices one common neighbour more at most, so LS(G) + t <= LS(H) + t + 1: what a rung of G is wide, the next of H is at
+least. And |T(G) - T(H)| <= LS(G). So a number within R_u(H) of T(H) is from T(G) no further than
+
+    R_u(H) + LS(G) <= sum over 0 < t <= u of (LS(G) + t) + LS(G) = R_(u+1)(G),
+
+and the other way round: the rung of every number moves by 1 at most, so does -u, and the law in proportion to
+e^(-epsilon u / 2) is the exponential mechanism of a score of sensitivity 1 (McSherry, Talwar, FOCS 2007). An edge that
+is replaced, and m edges of a person, are 2 and m changes one after the other: epsilon is divided by them. This is the
+ladder of Zhang, Cormode, Procopiuc, Srivastava, Xiao (SIGMOD 2015), with LS + t in the place of the local sensitivity
+at distance t, which is between half of t more and that, and takes a number for every pair of vertices instead of LS.
+
+How. Rung u + 1 has LS + u numbers on either side. With g = (1 - q) q^a, a = 0, 1, ..., the law of Y is a mixture:
+
+    weight                 distance |Y|
+    (1 - q)^2              0
+    2 q (1 - q) LS         R_a + i, i uniform from 1 to LS, a geometric: one of the LS first numbers of rung a + 1
+    2 q^2                  R_s + LS + a + 1, a and b geometric, s = a + b + 1: one of the s others of rung s + 1
+
+for sum over s of s q^s = q / (1 - q)^2, and given a + b + 1 = s, a is uniform below s. Which of the three it is follows
+from a uniform number and two thresholds, read from a public table at the secret LS. So the circuit takes two geometric
+samples, four products of short numbers and a one-hot of LS: nothing beside the n^3 ANDs that count.
+
+Distance. Both samples are within 2^-s of geometric ones; the two thresholds are rounded to s bits, so the choice is
+within 2^-s; i is floor(LS v / 2^k) + 1 for v uniform below 2^k, 2^k = 2^s n or more, so within 2^-s. The number is
+within 2^(2 - s) of the mechanism's, which `security_for` of four samples provides for.
+
+Error. With m = q / (1 - q), the means of the three distances are 0, LS (m + 1/2) + m^2 + 1/2, and
+2 LS (m + 1) + 3 m^2 + 3 m + 1. Plain Laplace noise of the scale (n - 2) / epsilon is smaller where n is small or
+epsilon is; `is_worth_it` says, from public numbers, whether the ladder's error is smaller for a graph of LS = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+
+import gmpy2
+
+from protocols.release.geometric import GUARD_BITS, OneSidedGeometric
+from protocols.release.laplace import DiscreteLaplace
+from protocols.release.laws import security_for
+from smc.circuit import Integer, decode, multiply, pick, select
+
+REACHED = 1e-12  # of a law's mass may be left out of an interval's sum
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The law of Y for graphs of at least 3 vertices; `epsilon` is of one edge added or removed."""
+
+    vertices: int
+    epsilon: Fraction
+    security: int
+
+    @property
+    def most(self) -> int:
+        """The greatest LS."""
+        return self.vertices - 2
+
+    @property
+    def geometric(self) -> OneSidedGeometric:
+        """The law of a and b."""
+        return OneSidedGeometric(2 / self.epsilon, self.security)
+
+    @property
+    def uniform(self) -> int:
+        """k, the bits that i is made of."""
+        return self.security + self.vertices.bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
+        return 2 * self.geometric.bits + self.security + self.uniform + 1
+
+    @cached_property
+    def thresholds(self) -> tuple[tuple[int, int], ...]:
+        """For each LS the chances of the third part, and of the second or third, times 2^security."""
+        with gmpy2.context(precision=self.security + GUARD_BITS):
+            q = gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(self.epsilon)) / 2)
+            here, near, far = (1 - q) ** 2, 2 * q * (1 - q), 2 * q**2
+            totals = [here + near * common + far for common in range(self.most + 1)]
+            whole = gmpy2.exp2(self.security)
+            return tuple(
+                (int(gmpy2.rint(whole * far / total)), int(gmpy2.rint(whole * (total - here) / total)))
+                for total in totals
+            )
+
+    def draw(self, common: Integer, random: Integer) -> Integer:
+        """Return the circuit: from LS, in as many bits as the greatest, and `bits` uniform wires to Y, signed."""
+        law = self.geometric
+        ends = accumulate((law.bits, law.bits, self.security, self.uniform, 1), initial=0)
+        one, other, choice, fraction, sign = (random[start:end] for start, end in pairwise(ends))
+        first, second = law.draw(one), law.draw(other)
+        table = decode(common)[: self.most + 1]
+        is_far, is_moved = (
+            choice < pick(table, [Integer.constant(common.graph, row[part]) for row in self.thresholds])
+            for part in (0, 1)
+        )
+        rung = first.wide_add(select(is_far, second.wide_add(1), 0))
+        near = Integer(common.graph, (common * fraction).wires[self.uniform :]).wide_add(1)
+        beyond = select(is_far, common.wide_add(first.wide_add(1)), near)
+        width = 2 * len(rung) + len(common) + 2
+        below = multiply(rung, common, width) + (multiply(rung, rung, width) - rung.resize(width) >> 1)
+        distance = select(is_moved, below.resize(width).wide_add(beyond), 0)
+        return select(sign[0], 0 - distance.extend(len(distance) + 1).as_signed(), distance)
+
+    def law(self, common: int) -> dict[int, Fraction]:
+        """Return the exact law of the circuit at an LS; only for few values of a geometric number."""
+        far, moved = (Fraction(part, 1 << self.security) for part in self.thresholds[common])
+        samples, shares = self.geometric.probabilities(), self._shares(common)
+        found: dict[int, Fraction] = {0: 1 - moved}
+
+        def put(distance: int, chance: Fraction) -> None:
+            for number in (distance, -distance):
+                found[number] = found.get(number, Fraction(0)) + chance / 2
+
+        for a, of_a in samples.items():
+            for i, share in enumerate(shares, 1):
+                put(below(a, common) + i, (moved - far) * of_a * share)
+            for b, of_b in samples.items():
+                put(below(a + b + 1, common) + common + a + 1, far * of_a * of_b)
+        return found
+
+    def _shares(self, common: int) -> list[Fraction]:
+        """Return the chances of i = 1, 2, ..., LS."""
+        ends = [-(-(i << self.uniform) // common) for i in range(common + 1)] if common else []
+        return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
+
+    def reach(self, common: int, confidence: float) -> int:
+        """Return the least end of a rung that |Y| exceeds with less than what is left of the confidence, at an LS."""
+        q, inside, rung = math.exp(-float(self.epsilon) / 2), 1.0, 0
+        whole = 1 + 2 * (common * q / (1 - q) + q**2 / (1 - q) ** 2)
+        while inside < confidence * whole - REACHED:
+            inside += 2 * (common + rung) * q ** (rung + 1)
+            rung += 1
+        return below(rung, common)
+
+    def error(self, common: int) -> float:
+        """Return the mean of |Y| at an LS."""
+        q = math.exp(-float(self.epsilon) / 2)
+        m = q / (1 - q)
+        weights = (1 - q) ** 2, 2 * q * (1 - q) * common, 2 * q**2
+        means = 0, common * (m + 0.5) + m**2 + 0.5, 2 * common * (m + 1) + 3 * m**2 + 3 * m + 1
+        return sum(w * mean for w, mean in zip(weights, means, strict=True)) / sum(weights)
+
+
+def below(rung: int, common: int) -> int:
+    """Return R_u of rung u at an LS: the greatest distance of its numbers."""
+    return rung * common + rung * (rung - 1) // 2
+
+
+@lru_cache(maxsize=32)
+def ladder(vertices: int, epsilon: Fraction, changes: int = 1) -> Ladder:
+    """Return the law that is epsilon-private where neighbours differ by so many edges."""
+    return Ladder(vertices, epsilon / changes, security_for(epsilon, 4))
+
+
+def plain(vertices: int, epsilon: Fraction, changes: int = 1) -> DiscreteLaplace:
+    """Return noise of the global sensitivity, for the same promise."""
+    return DiscreteLaplace((vertices - 2) * changes / epsilon, security_for(epsilon))
+
+
+def is_worth_it(vertices: int, epsilon: Fraction, changes: int = 1) -> bool:
+    """Return whether the ladder's error at LS = 1 is below that of plain noise, by public numbers."""
+    scale = (vertices - 2) * changes / float(epsilon)
+    return ladder(vertices, epsilon, changes).error(1) < 1 / math.sinh(1 / scale)
