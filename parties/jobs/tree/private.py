@@ -72,10 +72,12 @@ class PrivateTree(SeveralTrees):
 
     @override
     def completed(self) -> Any:
-        """See `JointTree.completed`: a depth, if none is given."""
+        """See `JointTree.completed`: splits and a depth, if none are given."""
         from protocols.release.defaults import chosen
 
         settings = self.settings
+        if settings.splits is None:
+            settings = self.settings = settings.model_copy(update={"splits": "multiway"})
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)

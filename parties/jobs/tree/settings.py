@@ -30,13 +30,14 @@ def criterion(default: Criterion, when: str = "") -> AnyField:
     return public(default, "Criterion", when + words)
 
 
-def splits(default: Splits) -> AnyField:
+def splits(default: Splits | None, left_out: str = "") -> AnyField:
     """Return the field `splits`."""
     return public(
         default,
         "Splits",
         "A branch for every value or range, or two: for those before one of them in the schema, and those from it on; "
         "then again by another",
+        left_out=left_out,
     )
 
 
@@ -66,7 +67,7 @@ class ExactSettings(TabularSettings):
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
-    splits: Splits = splits("multiway")
+    splits: Splits | None = splits(None, "binary; with plain or epsilon multiway")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
