@@ -242,7 +242,7 @@ def _left(problem: Problem, depth: int) -> tuple[int, ...]:
 
 
 def _compared_at(problem: Problem, depth: int) -> int:
-    """Return how many questions a typical node at this depth compares: each one above has halved the edges of a column."""
+    """Return how many questions a typical node at this depth compares: each above halved a column's edges."""
     if problem.edges is None:
         return len(problem.domains) - depth
     sizes = [end - first for first, end in problem.runs]

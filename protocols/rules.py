@@ -154,14 +154,16 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int, compared: i
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
     peer, the union's against the public; and at which v^d is at most `USUAL_LEAVES`, for people read the tree. Deeper
     levels ask for more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out.
-    A tree that asks in two, each split of which compares so many counts, is no deeper than that all its splits, 2^d - 1,
+    A tree that asks in two, each split of which compares so many counts, is no deeper than that all its 2^d - 1 splits
     compare `USUAL_COUNTS`. The arithmetic is exact, so that both parties find the same.
     """
     rows = max_rows if rules.against == "peer" else 2 * max_rows
     cells, number = math.prod(domains), len(domains)
     most, needed, depth = rows**number, rules.k**number * cells, 0
     leaves, readable = cells, USUAL_LEAVES**number
-    while depth < number and needed <= most and leaves <= readable and compared * (2 ** (depth + 1) - 1) <= USUAL_COUNTS:
+    while depth < number and needed <= most and leaves <= readable:
+        if compared * (2 ** (depth + 1) - 1) > USUAL_COUNTS:
+            break
         needed, leaves, depth = needed * cells, leaves * cells, depth + 1
     return min(max(1, depth), number)
 
