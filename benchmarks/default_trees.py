@@ -3,7 +3,7 @@
     python -m benchmarks.default_trees --data ../shared/data --out benchmarks/results/default_trees.json
 
 A third of a raw file's rows is held out, and never seen. Of the others `smc prepare` makes the schema; a coin deals
-them to two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, which was the default before.
+them to two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, once the default.
 scikit-learn learns from the rows of both, mapped by the same schema: an ordered column by its ranges' places and
 whether it is missing, another by a column a value. Its trees have as many leaves as ours, or are as deep, or are pruned
 by cost and complexity as three folds choose. Tables under 10,000 rows are split five times, others once.
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.tree_costs import TABLES, by_the_protocol, bytes_of, proposed, raw_file
@@ -144,7 +144,8 @@ def of_scikit_learn(rows: Any, labels: Indices, others: Any, held: Indices, leav
     shares: Row = {name: right(tree.fit(rows, labels).predict(others), held) for name, tree in trees.items()}
     path = DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(rows, labels).ccp_alphas.clip(0)
     alphas = np.unique(np.quantile(path, np.sqrt(np.linspace(0, 1, ALPHAS))))
-    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"ccp_alpha": alphas}, cv=FOLDS)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)  # equal rows stand together
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"ccp_alpha": alphas}, cv=folds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(rows, labels)

@@ -4,13 +4,13 @@
                                              benchmarks/results/tree_costs.json)
 
 Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default, one a level deeper, one of four levels and the plain one are grown in the clear, and the
-bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain trees level by level in parts,
-which costs a few percent. Trees with noise are drawn five times, by default and of four levels; their bytes are the
-median, and `largest` is the most of the five.
+`smc id3` finds by default, one a level deeper and one of four levels, the same with `--splits multiway`, and the plain
+one are grown in the clear, and the bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain
+trees level by level in parts, which costs a few percent. Trees with noise are drawn five times, by default and of four
+levels; their bytes are the median, and `largest` is the most of the five.
 
-Besides, the trees of up to eight other columns of each table are counted the same way, by default, of four levels and
-with noise. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
+Besides, the trees of up to eight other columns of each table are counted the same way, but for the deeper and plain
+ones. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
 """
 
 from __future__ import annotations
@@ -269,13 +269,23 @@ def _of_target(task: ExactTree, distinct: Indices, first: bool) -> Iterator[Row]
     ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
     depth = task.settings.max_depth
     assert depth is not None
-    asked = {"default": {}, "a level more": {"max_depth": depth + 1}, "four levels": {"max_depth": 4}, "plain": {}}
-    for which, changed in asked.items():
-        if not first and which in ("a level more", "plain"):
+    bound = task.settings.max_rows
+    multiway = ExactTree(Id3Settings(max_rows=bound, splits="multiway"), task.schema, task.target).settings
+    assert multiway.max_depth is not None
+    asked = {
+        "default": task.settings,
+        "a level more": task.settings.model_copy(update={"max_depth": depth + 1}),
+        "four levels": task.settings.model_copy(update={"max_depth": 4}),
+        "multiway": multiway,
+        "multiway, a level more": multiway.model_copy(update={"max_depth": multiway.max_depth + 1}),
+        "multiway, four levels": multiway.model_copy(update={"max_depth": 4}),
+        "plain": Id3Settings(max_rows=bound, plain=True),
+    }
+    for which, settings in asked.items():
+        if not first and which.endswith(("a level more", "plain")):
             continue
-        settings = task.settings if which != "plain" else Id3Settings(max_rows=task.settings.max_rows, plain=True)
-        deeper = ExactTree(settings.model_copy(update=changed), task.schema, task.target)
-        tree = (grown if which == "plain" else by_the_protocol)(deeper, distinct, ours)
+        deeper = ExactTree(settings, task.schema, task.target)
+        tree = (grown if deeper.settings.splits == "multiway" else by_the_protocol)(deeper, distinct, ours)
         for profile in PROFILES if first else PROFILES[:1]:
             cost = bytes_of(deeper, tree, profile)
             yield _row(which, deeper, profile, [tree], [cost])
