@@ -12,6 +12,10 @@ keep: of n columns, the more there are, the likelier is one whose values do. Bey
 those of the level before, under rules 0.26; but those of plain trees of more than two classes stay as many. These
 numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain. What is least
 sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
+
+A tree that asks in two and compares some edges of a column (`Problem.edges`) has two nodes below a split whatever the
+columns, so little is left to guess: g = 1.9, for a few nodes of each level have rows of one class, and r = 0.65
+sqrt(R / k). What a node compares is what the root does, less the edges that splits above it took from narrow columns.
 """
 
 from __future__ import annotations
