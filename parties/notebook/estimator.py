@@ -83,7 +83,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         k: int | None = DEFAULTS.k,
         l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
         t: float = DEFAULTS.t,
-        splits: str = DEFAULTS.splits,
+        splits: str | None = DEFAULTS.splits,
         prune: str = DEFAULTS.prune,
         holdout: float = DEFAULTS.holdout,
         plain: bool = DEFAULTS.plain,
