@@ -190,10 +190,10 @@ class PrivateTree(SeveralTrees):
 
         splits = [f"{number:,}" for _, number in tree_costs.typical_levels(self.problem) if number] or ["no"]
         trees = "a tree" if self.problem.trees == 1 else f"{self.problem.trees} trees together"
-        told = f"{trees} of {', '.join(splits)} splits, level by level"
+        shape = f"{trees} of {', '.join(splits)} splits, level by level"
         if not (self.problem.stop and self.problem.levels and self.classes > 1):
-            return told
-        return f"{told} ({size(self.least)} if noise leaves the root unsplit)"
+            return shape
+        return f"{shape} ({size(self.least)} if noise leaves the root unsplit)"
 
     @property
     def least(self) -> int:
