@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-synthesis-errors bench-sensitivity bench-derived bench-forests bench-trees bench-boosting bench-pruning bench-recoding docs
+	bench-synthesis bench-synthesis-errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning bench-recoding docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -80,6 +80,9 @@ bench-regress: $(STAMP)
 
 bench-forests: $(STAMP)
 	$(BIN)/python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
+
+bench-defaults: $(STAMP)
+	$(BIN)/python -m benchmarks.default_trees --data ../shared/data --out benchmarks/results/default_trees.json
 
 bench-trees: $(STAMP)
 	$(BIN)/python -m benchmarks.tree_costs ../shared/data

@@ -43,6 +43,9 @@ WHICH = {  # a tree, and what its levels are called
     "default": "{}",
     "a level more": "{} (by --max-depth)",
     "four levels": "4 (by --max-depth)",
+    "multiway": "{} (--splits multiway)",
+    "multiway, a level more": "{} (--splits multiway, by --max-depth)",
+    "multiway, four levels": "4 (--splits multiway)",
     "plain": "any (--plain)",
     "noise": "{} (--epsilon 1)",
     "noise, four levels": "4 (--epsilon 1)",
@@ -127,7 +130,7 @@ def trees() -> str:
         _line(("---", *["---:"] * 4)),
     ]
     for which, name in WHICH.items():
-        cells = [name.format("by default" if which in ("default", "noise", "more noise") else "one more")]
+        cells = [name.format("one more" if which.endswith("a level more") else "by default")]
         for first in (True, False):
             of = [row for row in known if (row["which"], row["first"]) == (which, first)]
             ratios = [row["typical"] / row["bytes"] for row in of]

@@ -4,13 +4,13 @@
                                              benchmarks/results/tree_costs.json)
 
 Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default, one a level deeper, one of four levels and the plain one are grown in the clear, and the
-bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain trees level by level in parts,
-which costs a few percent. Trees with noise are drawn five times, by default and of four levels; their bytes are the
-median, and `largest` is the most of the five.
+`smc id3` finds by default, one a level deeper and one of four levels, the same with `--splits multiway`, and the plain
+one are grown in the clear, and the bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain
+trees level by level in parts, which costs a few percent. Trees with noise are drawn five times, by default and of four
+levels; their bytes are the median, and `largest` is the most of the five.
 
-Besides, the trees of up to eight other columns of each table are counted the same way, by default, of four levels and
-with noise. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
+Besides, the trees of up to eight other columns of each table are counted the same way, but for the deeper and plain
+ones. docs/cost.md shows the rows of the tables' targets, and how many of both are near.
 """
 
 from __future__ import annotations
@@ -38,16 +38,21 @@ from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.party_file import load as load_party
 from parties.sources.opening import open_table
+from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
+from parties.tables.schema import Schema
 from protocols import cost_model
-from protocols.counts import Indices
+from protocols.counts import Indices, RowCounts
 from protocols.openings import levels as of_levels
 from protocols.rules import x_log_x
 from protocols.tree import Leaf, Split, Tree, walk
 from smc.counting import CountingEngine, forecast
-from smc.engines import Profile
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.session import Session
 
 TARGET = Path(__file__).parent / "results" / "tree_costs.json"
+CLEAR = Profile("clear")
 PROFILES = (Profile("mixed"), Profile("lean", "ferret", form="depth"))
 Row = dict[str, Any]
 HOSPITAL_ROWS = 20_000
@@ -69,8 +74,8 @@ TABLES = (  # name, file under DATA, target
 )
 
 
-def prepared(raw: Path, target: str, place: Path) -> tuple[ExactTree, Indices]:
-    """Return the job with its defaults and the distinct rows, int64[lines, attributes + 2]."""
+def raw_file(raw: Path, place: Path) -> Path:
+    """Return a table's raw file: itself, or what it is made of, unpacked, in `place`."""
     if raw.suffix == ".py":
         with chdir(place), mock.patch.object(sys, "argv", [str(raw), str(HOSPITAL_ROWS)]):
             runpy.run_path(str(raw))
@@ -79,9 +84,19 @@ def prepared(raw: Path, target: str, place: Path) -> tuple[ExactTree, Indices]:
         with gzip.open(raw) as packed, (place / raw.stem).open("wb") as plain:
             shutil.copyfileobj(packed, plain)
         raw = place / raw.stem
+    return raw
+
+
+def proposed(raw: Path, target: str, place: Path) -> tuple[TableSettings, Schema]:
+    """Return what `smc prepare` makes of a raw file: the table, and its schema."""
     assert run(["prepare", str(raw), "--target", target, "--table", "rows", "--out", str(place / "out")]) == 0
     table = load_party(place / "out" / "party.toml").tables["rows"]
-    schema = schemas.load(table.schema_file)
+    return table, schemas.load(table.schema_file)
+
+
+def prepared(raw: Path, target: str, place: Path) -> tuple[ExactTree, Indices]:
+    """Return the job with its defaults and the distinct rows, int64[lines, attributes + 2]."""
+    table, schema = proposed(raw_file(raw, place), target, place)
     with open_table(table, schema, target) as source:
         half = -(-source.check() // 2)
         distinct = np.unique(source.distinct(), axis=0)  # in an order of their own: that of a query is any
@@ -120,6 +135,18 @@ def grown(task: ExactTree, distinct: Indices, ours: Indices) -> Tree:
         rows, labels, numbers, ours, place = _below(chosen, first, place, rows, labels, numbers, ours)
         inherited = majority[parents]
     return _tree(problem.domains, levels)
+
+
+def by_the_protocol(task: ExactTree, distinct: Indices, ours: Indices, profile: Profile = CLEAR) -> Tree:
+    """Return the tree by the protocol itself, both parties in this process: by default with sums in the clear."""
+
+    def party(session: Session) -> Tree:
+        numbers = ours if session.party == 0 else distinct[:, -1] - ours
+        source = RowCounts(task.domains, task.classes, distinct[:, :-2], distinct[:, -2], numbers)
+        tree: Tree = task.run(engine_of(session, profile), task.own_rows(source), task.beginning, lambda step: None)
+        return tree
+
+    return run_local(party)[0]
 
 
 def grown_with_noise(task: PrivateTree, distinct: Indices, chance: np.random.Generator) -> Tree:
@@ -242,13 +269,23 @@ def _of_target(task: ExactTree, distinct: Indices, first: bool) -> Iterator[Row]
     ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
     depth = task.settings.max_depth
     assert depth is not None
-    asked = {"default": {}, "a level more": {"max_depth": depth + 1}, "four levels": {"max_depth": 4}, "plain": {}}
-    for which, changed in asked.items():
-        if not first and which in ("a level more", "plain"):
+    bound = task.settings.max_rows
+    multiway = ExactTree(Id3Settings(max_rows=bound, splits="multiway"), task.schema, task.target).settings
+    assert multiway.max_depth is not None
+    asked = {
+        "default": task.settings,
+        "a level more": task.settings.model_copy(update={"max_depth": depth + 1}),
+        "four levels": task.settings.model_copy(update={"max_depth": 4}),
+        "multiway": multiway,
+        "multiway, a level more": multiway.model_copy(update={"max_depth": multiway.max_depth + 1}),
+        "multiway, four levels": multiway.model_copy(update={"max_depth": 4}),
+        "plain": Id3Settings(max_rows=bound, plain=True),
+    }
+    for which, settings in asked.items():
+        if not first and which.endswith(("a level more", "plain")):
             continue
-        settings = task.settings if which != "plain" else Id3Settings(max_rows=task.settings.max_rows, plain=True)
-        deeper = ExactTree(settings.model_copy(update=changed), task.schema, task.target)
-        tree = grown(deeper, distinct, ours)
+        deeper = ExactTree(settings, task.schema, task.target)
+        tree = (grown if deeper.settings.splits == "multiway" else by_the_protocol)(deeper, distinct, ours)
         for profile in PROFILES if first else PROFILES[:1]:
             cost = bytes_of(deeper, tree, profile)
             yield _row(which, deeper, profile, [tree], [cost])

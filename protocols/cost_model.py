@@ -12,6 +12,10 @@ keep: of n columns, the more there are, the likelier is one whose values do. Bey
 those of the level before, under rules 0.26; but those of plain trees of more than two classes stay as many. These
 numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain. What is least
 sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
+
+A tree that asks in two and compares some edges of a column (`Problem.edges`) has two nodes below a split whatever the
+columns, so little is left to guess: g = 1.9, for a few nodes of each level have rows of one class, and r = 0.65
+sqrt(R / k). What a node compares is what the root does, less the edges that splits above it took from narrow columns.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its c
 RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same under rules
 PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
+CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # of trees that ask in two and compare some edges of a column
 BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
 
 
@@ -58,8 +63,13 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
     """
     mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered = replace(problem, domains=domains, runs=_single(problem, len(domains)))
+    ordered = replace(problem, domains=domains, runs=_single(problem, len(domains)), edges=None)
     splits = typical_splits(problem)
+    if problem.edges is not None:
+        for depth, (nodes, inner) in enumerate(_typical_levels(ordered, splits)):
+            left = _left(problem, depth)[: _compared_at(problem, depth)]
+            level_in_parts(engine, problem, depth, nodes, inner, left, largest // (_depth(problem) + 1))
+        return
     if typical_cells(problem) <= largest:
         _count(engine, ordered, _full_answers(ordered, splits))
         return
@@ -104,7 +114,10 @@ def level_in_parts(
 def typical_splits(problem: Problem) -> list[int]:
     """Return how many nodes a typical tree splits at each depth; see the module's first lines."""
     mean, splits, nodes, beyond = mean_domain(problem), [], 1, 0
-    if problem.rules.any:
+    if problem.edges is not None:
+        growth, fall = CUT_GROWTH, 1.0
+        room = CUT_ROOM * math.sqrt(problem.max_rows / max(1, problem.rules.k))
+    elif problem.rules.any:
         growth, fall = min(RULED_GROWTH * mean, MOST_RULED_GROWTH), RULED_FALL
         choice = max(1, len(problem.domains)) ** CHOICE_POWER
         room = problem.max_rows * choice / (RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER)
@@ -123,12 +136,13 @@ def typical_splits(problem: Problem) -> list[int]:
 
 def typical_cells(problem: Problem) -> int:
     """Return how many counts the entropies of a typical tree are made of, about: what `typical` takes long for."""
-    return sum(problem.domains) * (problem.classes + 1) * sum(typical_splits(problem))
+    return sum(problem.compared) * (problem.classes + 1) * sum(typical_splits(problem))
 
 
 def counted_typically(problem: Problem, largest: int) -> int:
     """Return how many counts of entropies `typical` goes through."""
-    each, levels = sum(problem.domains) * (problem.classes + 1), len(problem.domains) + 1
+    each = sum(problem.compared) * (problem.classes + 1)
+    levels = 1 + (len(problem.domains) if problem.edges is None else _depth(problem))
     return min(typical_cells(problem), sum(max(largest // levels, each) for _ in range(_depth(problem))))
 
 
@@ -194,7 +208,7 @@ def _level(
     first = min(depth, 1)  # a root stands for all levels above
     domains = (nodes, *left) if first else left
     depth_of_all = first if last else first + 1
-    alone = replace(problem, domains=domains, max_depth=depth_of_all, runs=_single(problem, len(domains)))
+    alone = replace(problem, domains=domains, max_depth=depth_of_all, runs=_single(problem, len(domains)), edges=None)
     start: Tree = Split(0, (Open(),) * nodes) if first else Open()
 
     def begins(level: Level) -> None:
@@ -228,7 +242,18 @@ def mean_domain(problem: Problem) -> float:
 
 def _left(problem: Problem, depth: int) -> tuple[int, ...]:
     """Return what no node at this depth exceeds: the domains of its attributes, the largest first."""
-    return tuple(sorted(problem.domains, reverse=True)[: len(problem.domains) - depth])
+    return tuple(sorted(problem.compared, reverse=True)[: len(problem.domains) - depth])
+
+
+def _compared_at(problem: Problem, depth: int) -> int:
+    """Return how many questions a typical node at this depth compares: each above halved a column's edges."""
+    if problem.edges is None:
+        return len(problem.domains) - depth
+    sizes = [end - first for first, end in problem.runs]
+    sizes += [1] * (len(problem.domains) - sum(sizes))
+    first = [min(problem.edges, size) for size in sizes]
+    lost = sum(now * (now - min(problem.edges, (size - 1) / 2)) for now, size in zip(first, sizes, strict=True))
+    return max(1, round(len(problem.compared) - depth * lost / max(1, sum(first))))
 
 
 def _single(problem: Problem, number: int) -> Runs:

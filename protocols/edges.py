@@ -13,6 +13,7 @@ sum over the values below it, and the rest.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,33 @@ def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> 
     first, end = next((run for run in runs if run[0] <= question < run[1]), (question, question + 1))
     useless = range(question, end) if answer == 0 else range(first, question + 1)
     return tuple(other for other in left if other not in useless)
+
+
+def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return of the questions left at most so many of each run, spread evenly over those of it that are left.
+
+    All others are kept, and what is not compared here is left to the nodes below.
+
+    Example:
+        >>> spread(((1, 10),), (0, 3, 4, 5, 6, 7, 8, 9), 3)
+        (0, 4, 6, 8)
+    """
+    chosen: list[int] = []
+    start = 0
+    for first, end in runs:
+        low, high = bisect_left(left, first), bisect_left(left, end)
+        run = left[low:high]
+        chosen += left[start:low]
+        chosen += (run[(2 * i + 1) * len(run) // (2 * most)] for i in range(most)) if len(run) > most else run
+        start = high
+    return (*chosen, *left[start:])
+
+
+def compared(runs: Runs, domains: tuple[int, ...], most: int | None) -> tuple[int, ...]:
+    """Return the numbers of answers of what a node compares that has all questions left, see `spread`; None: of all."""
+    if most is None:
+        return domains
+    return tuple(domains[question] for question in spread(runs, tuple(range(len(domains))), most))
 
 
 def padded(lengths: Indices, starts: Indices, most: int) -> Indices:

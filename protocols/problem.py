@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from protocols import reciprocal
-from protocols.edges import Runs
+from protocols.edges import Runs, compared, spread
 from protocols.precision import Precision, count_width, derive
 from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
@@ -31,6 +31,7 @@ class Problem:
     max_depth: int | None = None
     rules: Rules = NO_RULES
     runs: Runs = ()  # of questions that ask one ordered column by its edges
+    edges: int | None = None  # of a run that a node compares at most, spread evenly over those left; None: all
     prune: Prune | None = None
     criterion: Criterion = "entropy"  # that attributes compare by
     trees: int = 1
@@ -42,6 +43,8 @@ class Problem:
             raise InputError("ID3 needs at least one class, one value per attribute and room for one row")
         if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
             raise InputError("the minimum of rows and the maximum depth cannot be negative")
+        if self.edges is not None and self.edges < 1:
+            raise InputError("a node must compare an edge of each column at least")
         if self.trees < 1 or (self.drawn is not None and self.drawn < 1):
             raise InputError("a forest needs one tree, and a node one attribute to choose from")
         if self.trees > 1 and self.rules.close:
@@ -68,13 +71,19 @@ class Problem:
         """Bits of a count of the union."""
         return count_width(2 * self.max_rows)
 
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The numbers of values of what the root chooses from: no node has more of them."""
+        return compared(self.runs, self.domains, self.edges)
+
     def candidates(self, tree: int, depth: int, place: int, left: Sequence[int]) -> tuple[int, ...]:
-        """Return what a node chooses from, of the attributes left: all, or a public draw.
+        """Return what a node chooses from, of the attributes left: all, some edges of each run, or a public draw.
 
         It is node number `place` among those of its tree that are open at this depth.
         """
+        left = tuple(left) if self.edges is None else spread(self.runs, tuple(left), self.edges)
         if self.drawn is None or self.drawn >= len(left):
-            return tuple(left)
+            return left
         text = f"smc forest {self.seed} {tree} {depth} {place}".encode()
         words = hashlib.shake_256(text).digest(8 * len(left))
         keys = [(words[8 * i : 8 * i + 8], attribute) for i, attribute in enumerate(left)]

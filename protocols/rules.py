@@ -143,23 +143,27 @@ class Rules:
 
 NO_RULES = Rules()
 USUAL_LEAVES = 200  # of trees that nobody bounds
+USUAL_COUNTS = 25_000  # that the splits of a tree compare which asks in two, if nobody bounds it: 250 MB at most
 USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks of none or of 5 rows of each party
 
 
-def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
+def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int, compared: int = 0) -> int:
     """Return the depth of a tree that nobody bounds, 1 or more, by what is public: rules, bound, domains.
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
     peer, the union's against the public; and at which v^d is at most `USUAL_LEAVES`, for people read the tree. Deeper
     levels ask for more leaves than k lets there be: they cost rounds, and what they find are the rows that stand out.
-    The arithmetic is exact, so that both parties find the same.
+    A tree that asks in two, each split of which compares so many counts, is no deeper than that all its 2^d - 1 splits
+    compare `USUAL_COUNTS`. The arithmetic is exact, so that both parties find the same.
     """
     rows = max_rows if rules.against == "peer" else 2 * max_rows
     cells, number = math.prod(domains), len(domains)
     most, needed, depth = rows**number, rules.k**number * cells, 0
     leaves, readable = cells, USUAL_LEAVES**number
     while depth < number and needed <= most and leaves <= readable:
+        if compared * (2 ** (depth + 1) - 1) > USUAL_COUNTS:
+            break
         needed, leaves, depth = needed * cells, leaves * cells, depth + 1
     return min(max(1, depth), number)
 

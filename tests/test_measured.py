@@ -93,6 +93,17 @@ def test_forests_beside_scikit_learn() -> None:
     assert markdown(results("forests")["results"]) in (ROOT / "docs" / "protocols.md").read_text()
 
 
+def test_default_trees_beside_scikit_learn() -> None:
+    from benchmarks.default_trees import markdown
+
+    rows = results("default_trees")["results"]
+    assert markdown(rows) in (ROOT / "docs" / "protocols.md").read_text()
+    assert max(row["default leaves"] for row in rows) <= 200
+    near = {way: sum(row[way] >= row["as deep"] - 0.02 for row in rows) for way in ("multiway", "default")}
+    assert near == {"multiway": 4, "default": 7}
+    assert all(row["default bytes"] <= row["default at most"] <= 254e6 for row in rows)
+
+
 def test_pruned_trees_beside_scikit_learn() -> None:
     from benchmarks.pruning import markdown
 

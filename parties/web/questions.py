@@ -136,7 +136,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "select": "What is counted is chosen step by step, where the model is worst.",
     "show": "Rules that a shorter one says already are left out.",
     "sets": "Every combination of so many columns is counted.",
-    "splits": "A tree has a branch for every value or range, a forest two, noisy trees two of numbers.",
+    "splits": "Two branches, below an edge and from it on; a plain tree has one a value, a noisy one two of numbers.",
     "shares": "Later rounds, which matter more, get more of the budget.",
     "steps": "Chosen so that the noise stays small.",
     "stop": "A branch may end when no question helps.",

@@ -81,7 +81,7 @@ def test_parquet_at_one_side_and_csv_at_the_other(processes) -> None:
 
 def test_rules_for_the_leaves(processes) -> None:
     """No leaf of fewer than four rows of both: the first question may be asked, the next ones of the tree not."""
-    rules = ["--k", "4", "--against", "public", "--t", "0.5", "--distance", "ordered"]
+    rules = ["--k", "4", "--against", "public", "--t", "0.5", "--distance", "ordered", "--splits", "multiway"]
     done = processes.pair(
         id3(DEMO.clinic_a, *rules, "--out", "a.json", "--report", "a-cost.json"), id3(DEMO.clinic_b, *rules)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from protocols.cost_model import at_most, most_bytes, typical, with_tree
 from protocols.counts import RowCounts
-from protocols.edges import Asked, Questions
+from protocols.edges import Asked, Questions, remaining, spread
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
 from protocols.openings import KINDS, opened
 from protocols.rules import NO_RULES, Rules
@@ -75,6 +76,14 @@ def keeps(rows: list[Row], own: list[list[Row]], rules: Rules) -> bool:
     return True
 
 
+def compared_edges(low: int, high: int, most: int | None) -> list[int]:
+    """The edges between these values, or the middles of as many equal parts of them."""
+    edges = list(range(low + 1, high))
+    if most is None or len(edges) <= most:
+        return edges
+    return [edges[math.floor((part + 0.5) * len(edges) / most)] for part in range(most)]
+
+
 def check(
     tree: Tree, rows: list[Row], parent: int, depth: int, questions: Questions, problem: Problem, known: Any
 ) -> None:
@@ -85,7 +94,7 @@ def check(
     candidates = []
     for column, (size, by_edge, (low, high)) in enumerate(zip(questions.sizes, questions.ordered, known, strict=True)):
         if by_edge:
-            candidates += [(column, edge) for edge in range(low + 1, high)]
+            candidates += [(column, edge) for edge in compared_edges(low, high, problem.edges)]
         elif high - low == size:
             candidates.append((column, 0))
 
@@ -121,7 +130,7 @@ def check(
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Questions, Problem, np.ndarray]:
-    sizes = tuple(draw(st.lists(st.integers(1, 5), max_size=3)))
+    sizes = tuple(draw(st.lists(st.integers(1, 7), max_size=3)))
     questions = Questions(sizes, tuple(draw(st.booleans()) for _ in sizes))
     rules = draw(st.sampled_from(RULES))
     problem = problem_of(
@@ -131,6 +140,7 @@ def cases(draw: st.DrawFn) -> tuple[Questions, Problem, np.ndarray]:
         max_depth=draw(st.none() | st.integers(0, 4)),
         rules=rules,
         min_rows=draw(st.sampled_from([0, 5])),
+        edges=draw(st.sampled_from([None, 1, 2, 3])),
     )
     generator = np.random.default_rng(draw(st.integers(0, 99)))
     rows = generator.integers(0, (*sizes, 2), (draw(st.integers(0, 40)), len(sizes) + 1))
@@ -151,10 +161,12 @@ def test_a_plain_id3_accepts_every_step(case: tuple[Questions, Problem, np.ndarr
 
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize("rules", RULES, ids=str)
-@pytest.mark.parametrize("max_depth", [None, 2])
-def test_costs_are_foreseen_and_nothing_else_is_opened(profile: Profile, rules: Rules, max_depth: int | None) -> None:
+@pytest.mark.parametrize(("max_depth", "edges"), [(None, None), (2, None), (3, 1)])
+def test_costs_are_foreseen_and_nothing_else_is_opened(
+    profile: Profile, rules: Rules, max_depth: int | None, edges: int | None
+) -> None:
     questions = Questions((3, 2, 4), (True, False, True))
-    problem = problem_of(questions, 2, 20, delta=0.05, rules=rules, max_depth=max_depth)
+    problem = problem_of(questions, 2, 20, delta=0.05, rules=rules, max_depth=max_depth, edges=edges)
     rows = np.random.default_rng(3).integers(0, (3, 2, 4, 2), (40, 4))
     tree, meters = joint(questions, problem, rows, profile)
     assert any(isinstance(node, Split) and node.attribute in (0, 1, 3, 4, 5) for node, _ in walk(tree))
@@ -227,3 +239,24 @@ def test_questions_of_columns() -> None:
     assert questions.asked == ((0, 1), (0, 2), (2, 0), (3, 0))
     assert questions.domains == (2, 2, 2, 1)
     assert questions.runs == ((0, 2),)
+
+
+@given(st.lists(st.integers(1, 9), max_size=4), st.integers(1, 4), st.data())
+def test_edges_are_spread_over_those_left(sizes: list[int], most: int, data: st.DataObject) -> None:
+    questions = Questions(tuple(sizes), tuple(size > 2 for size in sizes))
+    left: tuple[int, ...] = tuple(range(len(questions.domains)))
+    while left:
+        kept = spread(questions.runs, left, most)
+        assert list(kept) == sorted(set(kept))
+        assert set(kept) <= set(left)
+        inside = [range(*run) for run in questions.runs]
+        for run in inside:
+            of_run, compared = [q for q in left if q in run], [q for q in kept if q in run]
+            assert len(compared) == min(most, len(of_run))
+            if len(of_run) > most:  # no stretch without one is longer than a part and what rounding adds
+                gaps = [of_run.index(q) for q in compared]
+                assert max(b - a for a, b in itertools.pairwise([-1, *gaps, len(of_run)])) <= len(of_run) / most + 1
+        assert [q for q in left if not any(q in run for run in inside)] == [
+            q for q in kept if not any(q in run for run in inside)
+        ]
+        left = remaining(questions.runs, left, data.draw(st.sampled_from(kept)), data.draw(st.integers(0, 1)))

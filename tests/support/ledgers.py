@@ -160,7 +160,7 @@ def paired(directory: Path, identities: dict[str, Identity], rules: tuple[Rule, 
 
 
 def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
-    return pair.parties[party].ledger.propose({"table": "days", **fields}).id
+    return pair.parties[party].ledger.propose({"table": "days", "splits": "multiway", **fields}).id
 
 
 def agreed(pair: Pair) -> str:

@@ -30,6 +30,7 @@ STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tabl
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 MOST_WEIGHT = 1_000
+EDGES = 3  # of a column, that a node of a tree under rules compares: more cost as much again and find little more
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
@@ -53,17 +54,26 @@ class ExactTree(JointTree):
     @override
     def completed(self) -> Any:
         """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
+        from protocols.edges import compared
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
         settings = self.settings
+        if settings.splits is None:
+            settings = settings.model_copy(update={"splits": "multiway" if settings.plain else "binary"})
         if settings.k is None:
             settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
-        if settings.splits is None:
-            settings = settings.model_copy(update={"splits": "multiway"})
+        self.settings = settings
         if settings.max_depth is None and not settings.plain:
-            depth = usual_depth(leaf_rules.rules_of(settings), self.questions.domains, settings.max_rows)
+            runs, domains = self.questions.runs, self.questions.domains
+            counts = 0 if self.edges is None else sum(compared(runs, domains, self.edges)) * (self.classes + 1)
+            depth = usual_depth(leaf_rules.rules_of(settings), domains, settings.max_rows, counts)
             settings = settings.model_copy(update={"max_depth": depth})
         return settings
+
+    @property
+    def edges(self) -> int | None:
+        """How many edges of a column a node compares at most; None: all, or there are none."""
+        return EDGES if self.settings.splits == "binary" and not self.settings.plain else None
 
     @cached_property
     def problem(self) -> id3.Problem:
@@ -73,6 +83,7 @@ class ExactTree(JointTree):
         return id3.Problem(
             domains=self.questions.domains,
             runs=self.questions.runs,
+            edges=self.edges,
             classes=self.classes,
             max_rows=self.settings.max_rows * max(self.weights),
             delta=self.settings.tolerance,
@@ -158,7 +169,7 @@ class ExactTree(JointTree):
 
         if self.classes == 1:
             return 0
-        return step.size * (1 + index_width(self.classes) + index_width(max(1, len(self.problem.domains))))
+        return step.size * (1 + index_width(self.classes) + index_width(max(1, len(self.problem.compared))))
 
     @property
     @override
@@ -267,12 +278,12 @@ class ExactTree(JointTree):
     def forecast(self) -> int | None:
         """The bytes of a typical tree, both ways, by the profile that the specification names, or the first for "auto".
 
-        None if it is too large to be counted, or is one tree that asks columns by their edges: no shape of such trees
-        was measured. Forests that do have cost about half of it.
+        None if it is too large to be counted, or is one tree that compares all edges of its columns: no shape of such
+        trees was measured. Forests that do have cost about half of it.
         """
         from smc.counting import forecast
 
-        if not self.is_countable or (self.problem.runs and self.problem.drawn is None):
+        if not self.is_countable or (self.problem.runs and self.problem.drawn is None and self.edges is None):
             return None
         from parties.jobs import profiles
 

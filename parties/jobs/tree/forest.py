@@ -50,6 +50,12 @@ class Forest(SeveralTrees, ExactTree):
             settings = settings.model_copy(update={"attributes": number})
         return settings
 
+    @property
+    @override
+    def edges(self) -> int | None:
+        """See `ExactTree.edges`: all, of which each node draws some."""
+        return None
+
     @cached_property
     @override
     def problem(self) -> Problem:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from parties.base.console import size
 from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import changed
 from parties.jobs.spending import Loss, PureLoss, exact
@@ -75,9 +76,9 @@ class PrivateTree(SeveralTrees):
         """See `JointTree.completed`: ordered columns by their edges, and a depth, if none is given."""
         from protocols.release.defaults import chosen
 
-        if self.settings.splits is None:
-            self.settings = self.settings.model_copy(update={"splits": "ordered"})
         settings = self.settings
+        if settings.splits is None:
+            settings = self.settings = settings.model_copy(update={"splits": "ordered"})
         if settings.max_depth is not None:
             return settings
         rows = max(1, 2 * settings.max_rows // settings.trees)
@@ -189,7 +190,20 @@ class PrivateTree(SeveralTrees):
 
         splits = [f"{number:,}" for _, number in tree_costs.typical_levels(self.problem) if number] or ["no"]
         trees = "a tree" if self.problem.trees == 1 else f"{self.problem.trees} trees together"
-        return f"{trees} of {', '.join(splits)} splits, level by level"
+        shape = f"{trees} of {', '.join(splits)} splits, level by level"
+        if not (self.problem.stop and self.problem.levels and self.classes > 1):
+            return shape
+        return f"{shape} ({size(self.least)} if noise leaves the root unsplit)"
+
+    @property
+    def least(self) -> int:
+        """The bytes of leaves alone, both ways, by the profile of the specification, or the first for "auto"."""
+        from parties.jobs import profiles
+        from protocols.tree import Leaf
+        from smc.counting import forecast
+
+        profile = profiles.named(self.specification()) or profiles.contenders(self.integers)[0]
+        return forecast(self.with_result((Leaf(0),) * self.problem.trees), profile).bytes
 
     @property
     def _part(self) -> int:

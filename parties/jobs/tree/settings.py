@@ -67,7 +67,7 @@ class ExactSettings(TabularSettings):
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
-    splits: Splits | None = splits(None, "multiway; with epsilon ordered")
+    splits: Splits | None = splits(None, "binary (plain: multiway; epsilon: ordered)")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"

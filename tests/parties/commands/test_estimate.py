@@ -55,7 +55,7 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
         return id3(
             engine_of(session, Profile("mixed")),
             problem,
-            RowCounts(problem.domains, problem.classes, table.rows, table.classes),
+            task.own_rows(RowCounts(task.domains, problem.classes, table.rows, table.classes)),
         )
 
     tree, _ = run_local(program)

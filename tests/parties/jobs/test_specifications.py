@@ -318,6 +318,7 @@ def test_the_peer_reads_the_same_task(
         "columns",
         "k",
         "max_depth",
+        "splits",
         "method",
         "attributes",
         "objective",

@@ -216,7 +216,7 @@ def test_a_node_is_asked_for_consent_and_then_for_the_tree() -> None:
     assert node.submitted == [
         {
             "table": "patients", "purpose": "research", "columns": ["outlook", "wind"], "target": "play",
-            "plain": True, "l": 1, "t": 1, "tolerance": 0.01, "splits": "multiway", "prune": "off", "holdout": 0.3,
+            "plain": True, "l": 1, "t": 1, "tolerance": 0.01, "prune": "off", "holdout": 0.3,
             "min_rows": 0, "max_depth": 1, "engine": "mixed", "criterion": "entropy",
         }
     ]  # fmt: skip

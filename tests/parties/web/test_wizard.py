@@ -12,13 +12,16 @@ from starlette.testclient import TestClient
 from parties.alone.preparing.overruling import Wish, overruled
 from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import propose
+from parties.base.address import Address
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from parties.web import own_tables
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.own_tables import OwnTables
+from parties.web.server import WebServer
 from smc.errors import InputError
+from tests.support.chromium import chromium
 from tests.support.fake_node import ORIGIN, FakeNode
 
 pytest.importorskip("ibis")
@@ -196,3 +199,23 @@ def test_own_rows_stand_beside_the_form(table: TableSettings, monkeypatch: pytes
 def test_nothing_overruled_is_the_proposal(table: TableSettings) -> None:
     before = propose(looked := profile(PlaceSettings(source=table.source), "outcome"), "outcome")
     assert overruled(looked, before, {"age": Wish()}).schema.digest() == before.schema.digest()
+
+
+@pytest.mark.slow
+def test_its_fields_are_as_wide_as_a_phone(table: TableSettings) -> None:
+    logins = Logins()
+    server = WebServer(Address("127.0.0.1", 0), make_app(FakeNode(), logins, tables=OwnTables({"patients": table})))
+    server.start()
+    try:
+        with chromium() as browser:
+            page = browser.new_page(viewport={"width": 390, "height": 844})
+            page.goto(logins.link(origin := f"http://{server.address}"))
+            page.goto(f"{origin}/tables/patients/prepare?target=outcome")
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+            kind, values = (page.locator(f"[name='{name}:0']").bounding_box() for name in ("type", "values"))
+            assert (values["x"], values["width"]) == pytest.approx((kind["x"], kind["width"]), abs=1)
+            low, high = (page.locator(f"[name='{name}:0']").bounding_box() for name in ("low", "width"))
+            assert low["y"] == high["y"]
+            assert high["x"] + high["width"] <= values["x"] + values["width"] + 1
+    finally:
+        server.stop()

@@ -37,9 +37,9 @@ def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class"
     [
         {"tolerance": 0.01},
         {"min_rows": 1},
-        {"max_depth": 3},
+        {"max_depth": 2},
         {"max_rows": 10},
-        {"splits": "binary"},
+        {"splits": "multiway"},
         {"prune": "mdl"},
         {"criterion": "gain-ratio"},
         {"prune": "holdout"},
@@ -67,7 +67,7 @@ def test_private_things_do_not_enter_the_job() -> None:
 
 
 def test_the_problem_and_the_names() -> None:
-    task = ExactTree(Id3Settings(k=1), SCHEMA, "class")
+    task = ExactTree(Id3Settings(k=1, splits="multiway"), SCHEMA, "class")
     problem = task.problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
@@ -193,9 +193,12 @@ def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
         return settings.k, settings.max_depth
 
     wide = Schema({"class": ("no", "yes"), **{f"a{i}": ("x", "y") for i in range(20)}}, "class")
-    assert chosen() == (5, 2)
-    assert chosen(max_rows=29) == (5, 1)  # 29 / 6 is below 5, and three values of 29 rows may have 5 each
-    assert chosen(max_rows=30) == (5, 2)
+    assert chosen() == (5, 3)  # a's two values, and two edges of b
+    assert chosen(max_rows=39) == (5, 2)  # 39 / 8 is below 5
+    assert chosen(max_rows=40) == (5, 3)
+    assert chosen(splits="multiway") == (5, 2)
+    assert chosen(splits="multiway", max_rows=29) == (5, 1)  # 29 / 6 is below 5, and three values may have 5 each
+    assert chosen(splits="multiway", max_rows=30) == (5, 2)
     assert chosen(wide) == (5, 7)  # 2^7 is at most 200 leaves
     assert chosen(wide, max_rows=640) == (5, 7)  # 5 * 2^7 is at most 640
     assert chosen(wide, max_rows=639) == (5, 6)
@@ -209,13 +212,32 @@ def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
     assert chosen(wide, plain=True, max_depth=3, min_rows=4) == (1, 3)
 
 
+@pytest.mark.parametrize(("columns", "values", "depth"), [(20, 3, 6), (20, 9, 6), (40, 2, 6), (40, 4, 5), (300, 9, 2)])
+def test_a_tree_that_asks_in_two_is_no_deeper_than_its_counts_allow(columns: int, values: int, depth: int) -> None:
+    """Of a column three edges are compared at most: two counts an edge, of two classes and their sum."""
+    wide = {f"a{i}": tuple(map(str, range(values))) for i in range(columns)}
+    task = Id3.of(Id3Settings(), Schema({"class": ("no", "yes"), **wide}, "class"), "class")
+    each = columns * 2 * min(3, values - 1) * 3
+    assert each * (2**depth - 1) <= 25_000 < each * (2 ** (depth + 1) - 1)
+    assert task.settings.max_depth == depth
+    assert Id3.of(Id3Settings(max_depth=9), task.schema, "class").settings.max_depth == 9
+
+
+def test_a_tree_asks_in_two_unless_it_is_plain_or_has_noise() -> None:
+    ways = [{}, {"plain": True}, {"epsilon": 1.0}, {"support_epsilon": 1.0}, {"prune": "holdout"}]
+    chosen = [Id3.of(merge(Id3Settings(), given), SCHEMA, "class").settings.splits for given in ways]
+    assert chosen == ["binary", "multiway", "multiway", "binary", "binary"]
+    edges = [ExactTree(merge(Id3Settings(splits="binary"), given), SCHEMA, "class").problem.edges for given in ways[:2]]
+    assert edges == [3, None]
+
+
 def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp_path: Path) -> None:
     """And a specification that leaves something open is none: the peer might choose otherwise."""
     SCHEMA.save(tmp_path / "schema.toml")
-    said = Id3.planned(Id3Settings(schema=tmp_path / "schema.toml", max_rows=30)).specification()
-    assert said == proposal_of(SCHEMA, max_rows=100).specification | {"max_rows": 30}
-    assert (said["k"], said["max_depth"], said["plain"]) == (5, 2, False)
-    for change in ({"k": None}, {"max_depth": None}):
+    said = Id3.planned(Id3Settings(schema=tmp_path / "schema.toml", max_rows=40)).specification()
+    assert said == proposal_of(SCHEMA, max_rows=100).specification | {"max_rows": 40}
+    assert (said["k"], said["max_depth"], said["splits"], said["plain"]) == (5, 3, "binary", False)
+    for change in ({"k": None}, {"max_depth": None}, {"splits": None}):
         assert Id3.agreed(said | change).specification() != said | change
     plain = proposal_of(SCHEMA, plain=True).specification
     assert (plain["k"], plain["max_depth"], plain["plain"]) == (1, None, True)
