@@ -325,7 +325,6 @@ def test_the_peer_reads_the_same_task(
         "rate",
         "rounds",
         "delta",
-        "splits",
     }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
