@@ -166,7 +166,10 @@ class QueriedSource(Source):
             lines[:, -1] = 1
             for place, (column, number, rule) in enumerate(zip(batch.columns, numbers, self._rules, strict=True)):
                 values = column.to_numpy(zero_copy_only=False)
-                lines[:, place] = values if number is None else rule.indices(values)
+                if number is None:
+                    lines[:, place] = values
+                else:
+                    rule.place(values, lines[:, place])
             yield lines
 
     def close(self) -> None:
