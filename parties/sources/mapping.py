@@ -123,21 +123,27 @@ class ColumnRule:
         return self.other
 
     @property
-    def is_grid(self) -> bool:
-        """Whether a cell that is a number is placed on a grid, whichever number it is."""
-        return self.ranges is not None and self.ranges.grid is not None and not any(map(is_number, self.texts))
+    def takes_numbers(self) -> bool:
+        """Whether a cell that is a number is placed by its ranges, whichever number it is."""
+        return self.ranges is not None and self.ranges.reads == "number" and not any(map(is_number, self.texts))
 
     def place(self, x: NDArray[np.floating], places: NDArray[np.int64]) -> None:
-        """Write to `places` the indices of cells that are numbers, NaN for no value, where the rule `is_grid`; -1 of
-        unknown ones. As `Ranges.place` has them, to the last bit."""
+        """Write to `places` the indices of cells that are numbers, NaN for no value, where the rule `takes_numbers`;
+        -1 of unknown ones. As `Ranges.place` has them, to the last bit."""
         import numpy as np
 
         from smc.kernels import place
 
         assert self.ranges is not None
-        assert self.ranges.grid is not None
-        grid = np.array([*self.ranges.grid, len(self.ranges.places) - 1], dtype=np.float64)
-        place(np.ascontiguousarray(x, dtype=np.float64), grid, -1 if self.missing is None else self.missing, places)
+        numbers, missing = np.ascontiguousarray(x, dtype=np.float64), -1 if self.missing is None else self.missing
+        if self.ranges.grid is not None:
+            place(
+                numbers, np.array([*self.ranges.grid, len(self.ranges.places) - 1], dtype=np.float64), missing, places
+            )
+            return
+        edges = np.array(self.ranges.edges, dtype=np.float64)
+        np.take(np.array(self.ranges.places), np.searchsorted(edges, numbers, side="right"), out=places)
+        places[np.isnan(numbers)] = missing
 
     def number(self, text: str) -> Number | None:
         """Return the number of a cell's text as the ranges read it; None if it is none."""

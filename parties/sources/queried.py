@@ -146,7 +146,7 @@ class QueriedSource(Source):
 
     @override
     def _read_pieces(self) -> Iterator[Indices]:
-        """See `Source._read_pieces`. Streamed numbers are placed on their grids here, which is faster than in SQL."""
+        """See `Source._read_pieces`. Streamed numbers are placed here, which is faster than in SQL."""
         if not self._streamed:
             query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
             for batch in self._engine.batches(query):
