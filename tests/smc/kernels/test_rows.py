@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smc import kernels
@@ -15,11 +15,12 @@ SIZES = st.sampled_from([0, 1, 2, kernels.ROWS - 1, kernels.ROWS, kernels.ROWS +
 
 
 @given(
-    st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=30),
+    st.lists(st.one_of(st.floats(), st.integers(-3, 99).map(lambda n: n / 16)), max_size=30),
     st.floats(-1e6, 1e6),
     st.floats(1e-6, 1e6),
     st.integers(0, 1000),
 )
+@example([n / 16 for n in range(-3, 99)], 0.0, 0.25, 20)
 def test_numbers_are_placed_on_the_grid(numbers: list[float], low: float, step: float, last: int) -> None:
     places = np.full(len(numbers), 77)
     kernels.place(np.array(numbers, dtype=np.float64), np.array([low, step, last], dtype=np.float64), -1, places)
