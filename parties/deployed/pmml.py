@@ -83,7 +83,7 @@ def _derived(transformations: Element, name: str, ask: Asked) -> str:
     """Add a field with the category of a raw cell; its name."""
     rule = ask.rule
     where = f"column {quoted(rule.column)}"
-    if rule.prefix is not None or (rule.ranges is not None and (rule.ranges.reads != "number" or rule.is_grid)):
+    if rule.prefix is not None or (rule.ranges is not None and (rule.ranges.reads != "number" or rule.ranges.grid)):
         raise InputError(f"{where}: days, times, beginnings of texts and single numbers have no PMML: take --to sql")
     missing = {} if rule.missing is None else {"mapMissingTo": rule.categories[rule.missing]}
     field = SubElement(transformations, "DerivedField", name=name, optype="categorical", dataType="string")

@@ -83,8 +83,8 @@ class Cell:
 
     @property
     def number(self) -> exp.Expr | None:
-        """The cell as the number that `ColumnRule.indices` takes; None unless it is one, and the rule takes numbers."""
-        if not (self._is_number and self._rule.is_grid):
+        """The cell as the number that `ColumnRule.place` takes; None unless it is one, and the rule takes numbers."""
+        if not (self._is_number and self._rule.takes_numbers):
             return None
         return self._column.copy() if self._type.is_floating() else exp.cast(self._column.copy(), "DOUBLE")
 

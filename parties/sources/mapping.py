@@ -87,19 +87,6 @@ class Ranges:
         nearest = math.floor((float(x) - low) / step + 0.5)
         return self.places[min(max(nearest, 0), len(self.places) - 1)]
 
-    def places_of(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return `place` of many numbers, of a grid; NaN of NaN. The same steps, so the same to the last bit."""
-        assert self.grid is not None
-        low, step = self.grid
-        import numpy as np
-
-        nearest = x.astype(np.float64)
-        nearest -= float(low)
-        nearest /= float(step)
-        nearest += 0.5
-        np.clip(nearest, 0, len(self.places) - 1, out=nearest)
-        return np.floor(nearest, out=nearest)
-
 
 @dataclass(frozen=True)
 class ColumnRule:
@@ -136,18 +123,27 @@ class ColumnRule:
         return self.other
 
     @property
-    def is_grid(self) -> bool:
-        """Whether a cell that is a number is placed on a grid, whichever number it is."""
-        return self.ranges is not None and self.ranges.grid is not None and not any(map(is_number, self.texts))
+    def takes_numbers(self) -> bool:
+        """Whether a cell that is a number is placed by its ranges, whichever number it is."""
+        return self.ranges is not None and self.ranges.reads == "number" and not any(map(is_number, self.texts))
 
-    def indices(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the indices of cells that are numbers, NaN for no value, where the rule `is_grid`; -1 of unknown
-        ones."""
+    def place(self, x: NDArray[np.floating], places: NDArray[np.int64]) -> None:
+        """Write to `places` the indices of cells that are numbers, NaN for no value, where the rule `takes_numbers`;
+        -1 of unknown ones. As `Ranges.place` has them, to the last bit."""
+        import numpy as np
+
+        from smc.kernels import place
+
         assert self.ranges is not None
-        places = self.ranges.places_of(x)
-        if (absent := places != places).any():  # NaN alone is not itself
-            places[absent] = -1 if self.missing is None else self.missing
-        return places
+        numbers, missing = np.ascontiguousarray(x, dtype=np.float64), -1 if self.missing is None else self.missing
+        if self.ranges.grid is not None:
+            place(
+                numbers, np.array([*self.ranges.grid, len(self.ranges.places) - 1], dtype=np.float64), missing, places
+            )
+            return
+        edges = np.array(self.ranges.edges, dtype=np.float64)
+        np.take(np.array(self.ranges.places), np.searchsorted(edges, numbers, side="right"), out=places)
+        places[np.isnan(numbers)] = missing
 
     def number(self, text: str) -> Number | None:
         """Return the number of a cell's text as the ranges read it; None if it is none."""

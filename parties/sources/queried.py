@@ -146,7 +146,7 @@ class QueriedSource(Source):
 
     @override
     def _read_pieces(self) -> Iterator[Indices]:
-        """See `Source._read_pieces`. Streamed numbers are placed on their grids here, which is faster than in SQL."""
+        """See `Source._read_pieces`. Streamed numbers are placed here, which is faster than in SQL."""
         if not self._streamed:
             query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
             for batch in self._engine.batches(query):
@@ -166,7 +166,10 @@ class QueriedSource(Source):
             lines[:, -1] = 1
             for place, (column, number, rule) in enumerate(zip(batch.columns, numbers, self._rules, strict=True)):
                 values = column.to_numpy(zero_copy_only=False)
-                lines[:, place] = values if number is None else rule.indices(values)
+                if number is None:
+                    lines[:, place] = values
+                else:
+                    rule.place(values, lines[:, place])
             yield lines
 
     def close(self) -> None:

@@ -50,6 +50,7 @@ class Source(ABC):
         self._classes = len(rules[-1].categories)
         self._checked = False
         self._held: list[NDArray[np.signedinteger]] | None = None
+        self._may_hold = True
 
     @abstractmethod
     def check(self) -> int:
@@ -104,14 +105,14 @@ class Source(ABC):
         held: list[NDArray[np.signedinteger]] = []
         size = 0
         for lines in self._read_pieces():
-            if size <= HELD:
-                narrow = _narrow(lines)
+            if self._may_hold:
+                held.append(narrow := _narrow(lines))
                 size += narrow.nbytes
-                held.append(narrow)
+                self._may_hold = size <= HELD
             else:
                 held.clear()
             yield lines
-        if size <= HELD:
+        if self._may_hold:
             self._held = held
 
     @abstractmethod

@@ -89,6 +89,8 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
             if len(record) != len(names):
                 if len(names) > 1 and len(record) == 1 and not record[0].strip():
                     continue  # a line of nothing but space
+                if mark := separating(names):
+                    raise InputError(f"{path}: the header is one column; {in_words(mark)}")
                 raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {len(names)}")
             if len(lines) == max_rows:
                 raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound (max_rows)")

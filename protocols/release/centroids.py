@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 UNIT = 1 << 10  # what 1 is in fixed point: rounding moves a coordinate by 1 / 2,048 at most
 ASIDE = UNIT // 8  # how far beside a cluster's centroid, in each coordinate, one that lacks rows is put
-TOGETHER = 32  # centroids that points are compared with at a time: a matrix of floats
 TRIES = 40  # candidates for a centroid when balls are packed
 
 Points = NDArray[np.int64]  # int64[points, dimensions], from -UNIT to UNIT
@@ -55,35 +54,25 @@ def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
 
 
 def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
-    """Return the index of each point's nearest centroid, the first of equally near ones; int64[points].
+    """Return the index of each point's nearest centroid, the first of equally near ones; int64[points]."""
+    from smc.kernels import ROWS, nearest
 
-    Matrix products of floats: all numbers are integers below 2^53, so they are exact in any order.
-    """
-    numbers, places = points.T.astype(np.float64), centroids.astype(np.float64)
     chosen = np.zeros(len(points), dtype=np.int64)
-    least = np.full(len(points), np.inf)
-    for start in range(0, len(places), TOGETHER):
-        some = places[start : start + TOGETHER]
-        apart = (some**2).sum(axis=1)[:, None] - 2 * (some @ numbers)
-        for place, distances in enumerate(apart, start):
-            np.copyto(chosen, place, where=distances < least)
-            np.minimum(least, distances, out=least)
+    room = np.empty((2, ROWS), dtype=np.int64)
+    nearest(np.ascontiguousarray(points.T), np.ascontiguousarray(centroids), room, chosen)
     return chosen
 
 
 def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> Points:
     """For each centroid the points nearest to it: how many, times UNIT, and their sum; int64[clusters, 1 + dimensions].
 
-    `rows` tells how often each point occurs. Exact, in floats, up to 2^42 rows.
+    `rows` tells how often each point occurs.
     """
-    chosen, clusters = nearest(points, centroids), len(centroids)
-    numbers = [np.full(len(points), float(UNIT)), *points.T.astype(np.float64)]
-    if clusters > TOGETHER:
-        sums = [np.bincount(chosen, weights=column * rows, minlength=clusters) for column in numbers]
-        return np.stack(sums, axis=1).astype(np.int64)
-    member = np.zeros((clusters, len(points)))
-    member[chosen, np.arange(len(points))] = rows
-    return (member @ np.array(numbers).T).astype(np.int64)
+    from smc.kernels import add_chosen
+
+    sums = np.zeros((len(centroids), 1 + centroids.shape[1]), dtype=np.int64)
+    add_chosen(np.ascontiguousarray(points.T), np.ascontiguousarray(rows), nearest(points, centroids), UNIT, sums)
+    return sums
 
 
 def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool = True) -> Points:

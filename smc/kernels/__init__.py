@@ -1,6 +1,7 @@
 """Compiled inner loops: this file lists them with their types, the modules beside it hold their sources."""
 
 from smc.kernels.native import Kernel
+from smc.kernels.rows import ROWS as ROWS
 
 expand = Kernel("labels", "expand", "u64[]", "u64[]")
 hash_blocks = Kernel("labels", "hash_blocks", "u64[,]", "u64", "u64[,]", "u64[,]")
@@ -42,3 +43,10 @@ lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")
 
 add_slopes = Kernel("histogram", "add_slopes", "u8[,]", "i32[]", "i64[,]", "i64[,,,]")
 move_rows = Kernel("histogram", "move_rows", "u8[,]", "i32[]", "i32[,]")
+
+place = Kernel("rows", "place", "f64[]", "f64[]", "i64", "i64[]")
+count = Kernel("rows", "count", "i64[,]", "i64[]", "i64[,]", "i64[]", "i64[]", "i64[]")
+nearest = Kernel("rows", "nearest", "i64[,]", "i64[,]", "i64[,]", "i64[]")
+add_chosen = Kernel("rows", "add_chosen", "i64[,]", "i64[]", "i64[]", "i64", "i64[,]")
+look_up = Kernel("rows", "look_up", "i64[,]", "f64[]", "i64[]", "f64[]")
+add_up = Kernel("rows", "add_up", "i64[,]", "f64[]", "i64[]", "f64[]")

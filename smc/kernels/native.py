@@ -39,7 +39,9 @@ PACKAGE = __name__.rpartition(".")[0]
 SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native", "transposition")
 DIGEST_BYTES = 32
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
-ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
+ITEMS = {
+    "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
+}  # fmt: skip
 
 
 def _silent(module: str) -> None:

@@ -79,6 +79,11 @@ class Features:
         sizes = [0, *(column.size for column in self.columns)]
         return tuple(np.cumsum(sizes)[:-1].tolist())
 
+    @cached_property
+    def places(self) -> Numbers:
+        """Where the values of each column begin among those of all, and how many there are: int64[columns + 1]."""
+        return np.cumsum([0, *map(len, self.amounts)])
+
     def vector(self, codes: Sequence[int]) -> Numbers:
         """Return a row, int64[number], from the indices of its values."""
         vector = np.zeros(self.number, dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,10 +58,13 @@ class TrainingRows:
 
     def margins(self, weights: Floats) -> Floats:
         """Return c w.d of every line."""
+        from smc.kernels import look_up
+
+        tables = np.zeros(self.features.places[-1])
+        for of_column, amounts, features in self._parts():
+            tables[of_column] = amounts / ONE * weights[features]
         margins = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
-        for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
-            column_weights = weights[start : start + column.size]
-            margins += (self.features.amounts[place] / ONE * column_weights)[self.codes[:, place]]
+        look_up(self._by_column, tables, self.features.places, margins)
         return self.signs * margins
 
     def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
@@ -68,13 +72,29 @@ class TrainingRows:
 
         Exact for integers of which the absolute values add up to less than 2^49.
         """
+        from smc.kernels import add_up
+
+        tables = np.zeros(self.features.places[-1])
+        add_up(self._by_column, each.astype(np.float64), self.features.places, tables)
         totals = np.zeros(self.features.number, dtype=each.dtype)
-        for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
-            amounts = self.features.amounts[place]
-            sums = np.bincount(self.codes[:, place], weights=each, minlength=len(amounts)).astype(each.dtype)
-            totals[start : start + column.size] = sums * amounts if column.numbers is None else (sums * amounts).sum()
+        for of_column, amounts, features in self._parts():
+            sums = tables[of_column].astype(each.dtype) * amounts
+            totals[features] = sums.sum() if features.stop - features.start == 1 else sums
         totals[-1] = each.sum() * self.features.unit
         return totals
+
+    @cached_property
+    def _by_column(self) -> Numbers:
+        """The codes, one column after the other: int64[columns, lines]."""
+        return np.ascontiguousarray(self.codes.T)
+
+    def _parts(self) -> Iterator[tuple[slice, Numbers, slice]]:
+        """Yield of each column where its values stand among those of all, their amounts, and its features."""
+        known = self.features
+        for column, amounts, place, start in zip(
+            known.columns, known.amounts, known.places, known.starts, strict=False
+        ):
+            yield slice(place, place + len(amounts)), amounts, slice(start, start + column.size)
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
         """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at

@@ -16,12 +16,12 @@ from parties.jobs.kind import Document
 from parties.jobs.release import columns, presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, own_vector, sums
-from parties.jobs.release.reading import marginals
+from parties.jobs.release.reading import MOST_WAYS, marginals
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-WAYS, MOST_WAYS = 2, 3
+WAYS = 2
 SPELT = 6  # sets that are named in a sentence
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, product
+from itertools import accumulate, chain, product
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from protocols.counts import Counts, Indices, Rows
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
 
+MOST_WAYS = 3  # columns that are counted together
 MAX_CELLS = 1 << 16  # that a query tells apart: more than that are refused
 
 
@@ -168,13 +169,18 @@ def marginals(
     A table is int64[wanted values of the first column, of the second, ...]. All are counted in one pass.
     """
     shapes = [tuple(len(where.values(name, schema)) for name in names) for names in sets]
-    tables = [np.zeros(math.prod(shape), dtype=np.int64) for shape in shapes]
-    for codes, numbers in _pieces(rows, schema, target, where, chain(*sets)):
-        for names, shape, table in zip(sets, shapes, tables, strict=True):
-            cell = np.zeros(len(numbers), dtype=np.int64)
-            for name, size in zip(names, shape, strict=True):
-                cell = cell * size + codes[name]
-            table += np.bincount(cell, weights=numbers, minlength=len(table)).astype(np.int64)
+    from smc.kernels import count
+
+    columns = list(dict.fromkeys(chain(*sets)))
+    sizes = np.array([*(len(where.values(name, schema)) for name in columns), 1])  # and a column of one value
+    padded = [[*names, *[None] * MOST_WAYS][:MOST_WAYS] for names in sets]
+    places = np.array([[len(columns) if name is None else columns.index(name) for name in names] for names in padded])
+    *starts, cells = accumulate(map(math.prod, shapes), initial=0)
+    counts = np.zeros(cells, dtype=np.int64)
+    for codes, numbers in _pieces(rows, schema, target, where, columns):
+        table = np.array([*(codes[name] for name in columns), np.zeros_like(numbers)])
+        count(table, np.ascontiguousarray(numbers), places, sizes, np.array(starts), counts)
+    tables = np.split(counts, starts[1:])
     return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
 
 

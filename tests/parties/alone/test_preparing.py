@@ -291,6 +291,8 @@ def odd_files(draw: st.DrawFn) -> bytes:
     width = draw(st.integers(1, 4))
     kinds = [draw(KINDS) for _ in range(width)]
     names = draw(st.lists(NAMES, min_size=width, max_size=width))
+    if draw(st.integers(0, 9)) == 0:
+        names = draw(st.sampled_from([names[:1] * width, [""] * width, [*names, ""], ["", *names[1:]], [" "] * width]))
     stray = st.integers(0, 9).flatmap(lambda i: FIELDS if i == 0 else st.nothing() | st.none())
     rows = []
     for _ in range(draw(st.sampled_from([0, 1, 2, 12, 25]))):
@@ -308,9 +310,18 @@ def odd_files(draw: st.DrawFn) -> bytes:
     writer.writerow(names)
     writer.writerows(rows)
     text = stream.getvalue()
-    match draw(st.sampled_from(["", "", "", "", "ragged", "blank", "mixed", "cut quote", "nul", "no end"])):
+    damages = ["ragged", "short", "blank", "mixed", "quotes", "cut quote", "nul", "huge", "no end"]
+    match draw(st.sampled_from(["", "", "", "", *damages])):
         case "ragged":
             text += mark.join("1" * draw(st.integers(0, 6))) + "\n"
+        case "short":
+            lines = text.splitlines(keepends=True)
+            place = draw(st.integers(0, len(lines)))
+            text = "".join([*lines[:place], "1\n", *lines[place:]])
+        case "quotes":
+            text += mark.join(draw(st.sampled_from(["'a\"", "\"a'", 'a"b', "a'b", '"a"b', '""', "'"])) for _ in names)
+        case "huge":
+            text += mark.join(["x" * draw(st.sampled_from([1 << 17, (1 << 17) + 1, 1 << 22])), *names[1:]]) + "\n"
         case "blank":
             text = "\n\n" + text + "\n \n"
         case "mixed":
@@ -322,7 +333,8 @@ def odd_files(draw: st.DrawFn) -> bytes:
         case "no end":
             text = text.rstrip("\r\n")
     content = text.encode(
-        draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])), "replace"
+        draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "latin-1"])),
+        "replace",
     )
     match draw(st.sampled_from(["", "", "", "", "gzip", "cut gzip", "bytes"])):
         case "gzip":

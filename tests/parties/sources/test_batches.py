@@ -30,7 +30,7 @@ from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
 from parties.sources.plain import PlainSource
-from parties.sources.settings import TableSettings
+from parties.sources.settings import ColumnSettings, TableSettings
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
@@ -119,6 +119,25 @@ GRID = task(Cluster, columns=("bmi", "age"), bounds=("-1:2", "20:80"), k=3, part
 PAIRS = task(Marginals, ways=2, delta=1e-7, where="bmi != '?'")
 SQUARES = task(RegressJoint, target="age", numeric=("bmi",), method="least-squares", delta=1e-7)
 CENTROIDS = np.array([[-1024, 0], [3, 5], [700, -700]] + [[i, -i] for i in range(40)])
+
+
+EDGES = [-2.5, 0, 0.1, 7]
+
+
+@given(st.lists(st.one_of(st.floats(), st.sampled_from(EDGES)), max_size=20), st.booleans())
+def test_numbers_between_edges_are_placed_as_one_by_one(numbers: list[float], missing: bool) -> None:
+    """Typed columns, and lists of categories with edges of one's own."""
+    typed = Domain(read_type({"type": "real", "low": -9, "high": 9, "edges": EDGES, "missing": missing}))
+    listed = tuple("edcba") + ("?",) * missing
+    schema = Schema({"typed": typed, "listed": listed})
+    settings = {"listed": ColumnSettings.model_validate({"edges": EDGES})}
+    for rule in rules(settings, schema, ["typed", "listed"]):
+        assert rule.takes_numbers
+        assert rule.ranges is not None
+        places = np.full(len(numbers), 77)
+        rule.place(np.array(numbers, dtype=np.float64), places)
+        none = rule.missing if missing else -1
+        assert places.tolist() == [none if math.isnan(x) else rule.ranges.place(x) for x in numbers]
 
 
 class Ordered:
