@@ -99,8 +99,7 @@ class GraphicalModel:
 
     def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:
         """See `Model.estimate`."""
-        model = self._model(measured)
-        return [model.project(columns).reshape(-1) for columns in self._work.sets]
+        return [table.reshape(-1) for table in self._model(measured).project(self._work.sets)]
 
     def total(self, measured: Sequence[Measured]) -> float:
         """Return the estimate of the number of rows."""

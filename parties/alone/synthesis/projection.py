@@ -1,0 +1,95 @@
+"""Marginals of a calibrated junction tree by any columns, in one clique or in several.
+
+A set of columns in one clique is a sum of its probabilities. One that is spread over several is a sum along the part of
+the tree between them: each clique gives its parent the probabilities of what was found, given what both share, and only
+of the columns that are asked for or passed on. All that is asked of a clique is summed at once (`Margins`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parties.alone.synthesis.junction import JunctionTree
+from parties.alone.synthesis.margins import Margins, Set, Table, ordered, turned
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """What one clique adds: its marginal by the columns `here`, given those that it shares with its parent.
+
+    It is passed on to the clique `to`, None at the last one, by the columns `kept`.
+    """
+
+    place: int
+    to: int | None
+    here: Set
+    separator: Set
+    kept: Set
+
+
+def projected(
+    domains: Sequence[int], tree: JunctionTree, beliefs: Sequence[Table], sets: Sequence[Set]
+) -> list[Table]:
+    """Return the probabilities by each set of columns, its axes in ascending order; `beliefs` are those of cliques."""
+    tops = _tops(tree, len(domains))
+    routes = [_route(tree, tops, one) for one in sets]
+    asked: dict[int, set[Set]] = {}
+    for route in routes:
+        for hop in route:
+            asked.setdefault(hop.place, set()).update(one for one in (hop.here, hop.separator) if one)
+    known: dict[int, Mapping[Set, Table]] = {}
+    for place, some in asked.items():
+        clique, inside = tree.cliques[place], {one: ordered(one, domains) for one in some}
+        axes = ordered(clique, domains)
+        margins = Margins(axes, domains, inside.values(), np.ascontiguousarray(turned(beliefs[place], clique, axes)))
+        margins.sum()
+        known[place] = {one: turned(margins.tables[mine], mine, one) for one, mine in inside.items()}
+    return [_along(route, known) for route in routes]
+
+
+def _tops(tree: JunctionTree, columns: int) -> list[int]:
+    """Return the first clique that has each column: its own part of the tree hangs on that."""
+    tops = [0] * columns
+    for place in range(len(tree.cliques) - 1, -1, -1):
+        for column in tree.cliques[place]:
+            tops[column] = place
+    return tops
+
+
+def _route(tree: JunctionTree, tops: Sequence[int], wanted: Set) -> list[_Hop]:
+    """Return the hops from the ends of a part of the tree that has all columns to its top."""
+    home = tree.home(wanted)
+    if home is not None:
+        return [_Hop(home, None, wanted, (), wanted)]
+    route: list[_Hop] = []
+    waiting: dict[int, set[int]] = {tops[column]: set() for column in wanted}  # cliques, by what is passed to them
+    while waiting:
+        place = max(waiting)
+        passed = waiting.pop(place)
+        separator = tree.separators[place] if waiting else ()
+        here = passed.union(wanted, separator).intersection(tree.cliques[place])
+        kept = (here | passed).intersection((*wanted, *separator))
+        to = None
+        if waiting:  # a clique that shares nothing is independent of all that wait: it may go to any
+            to = tree.parents[place] if separator else max(waiting)
+            waiting.setdefault(to, set()).update(kept)
+        route.append(_Hop(place, to, tuple(sorted(here)), separator, tuple(sorted(kept))))
+    return route
+
+
+def _along(route: Sequence[_Hop], known: Mapping[int, Mapping[Set, Table]]) -> Table:
+    """Return the probabilities at the end of a route."""
+    passed: dict[int | None, list[Any]] = {}  # tables, each followed by its columns
+    for hop in route:
+        factors = passed.pop(hop.place, [])
+        if hop.here:
+            factors += [known[hop.place][hop.here], hop.here]
+        if hop.separator:
+            shared = known[hop.place][hop.separator]
+            factors += [np.divide(1.0, shared, out=np.zeros_like(shared), where=shared > 0), hop.separator]
+        passed.setdefault(hop.to, []).extend([np.einsum(*factors, hop.kept), hop.kept])
+    return passed[None][0]
