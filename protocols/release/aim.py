@@ -22,6 +22,7 @@ sigma and epsilon, which `count_at_most` counts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,8 +95,8 @@ class AimProblem:
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return how much each marginal says of those that are wanted: columns in common, added up; the least whole
     numbers."""
-    wanted_sets = [set(one) for one in wanted]
-    found = [sum(len(other.intersection(one)) for other in wanted_sets) for one in sets]
+    times = Counter(column for one in wanted for column in one)
+    found = [sum(times[column] for column in one) for one in sets]
     divisor = math.gcd(*found)
     return tuple(weight // divisor for weight in found)
 
@@ -146,9 +147,9 @@ def expected_noise(sigma: Fraction, cells: int) -> float:
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
     """Return the marginals that a round may choose, by the size that the model would have."""
     work = plan.work
-    measured = sorted({work.sets[one.table] for one in state})
     most = plan.most_cells * plan.spent(state) / work.rho
-    found = [number for number, one in enumerate(work.sets) if model.size([*measured, one]) <= most]
+    sizes = model.sizes([work.sets[one.table] for one in state], work.sets)
+    found = [number for number, size in enumerate(sizes) if size <= most]
     return found or list(work.singles)
 
 

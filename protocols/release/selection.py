@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -64,7 +64,7 @@ class Workload:
         """The marginals of one column each."""
         return tuple(range(len(self.domains)))
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The cells of each marginal."""
         return tuple(math.prod(self.domains[column] for column in one) for one in self.sets)
@@ -118,8 +118,11 @@ class MarginalModel(Protocol):
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        """Return the cells of a model of these marginals, the same number at both parties."""
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return the cells of a model of the measured sets of columns and one of those more, for each of these.
+
+        They are in the order in which they were measured; the numbers are the same at both parties.
+        """
 
 
 def measure(

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from parties.alone.synthesis.inference import Inference
 from parties.alone.synthesis.junction import JunctionTree, junction_tree
-from parties.alone.synthesis.margins import Set, Table
 from parties.alone.synthesis.marginals import Measurement
 from parties.alone.synthesis.projection import projected
+from parties.alone.synthesis.sums import Set, Table
 
 Potentials = Mapping[Set, Table]
 STEPS = 300  # of mirror descent
@@ -101,10 +101,14 @@ def fit(
     start: Potentials | None = None,
     steps: int = STEPS,
     near: float = NEAR,
+    tree: JunctionTree | None = None,
 ) -> MarkovRandomField:
-    """Return the model of these marginals, one target a set of columns, from some potentials on."""
+    """Return the model of these marginals, one target a set of columns, from some potentials on.
+
+    Each set is in a clique of the tree, which is made if there is none.
+    """
     sets = [target.columns for target in targets]
-    tree = junction_tree(domains, sets)
+    tree = junction_tree(domains, sets) if tree is None else tree
     inference = Inference(domains, tree, sets)
     starting = {} if start is None else start
     potentials = inference.vector([starting.get(t.columns, np.zeros(t.counts.shape)) for t in targets])
@@ -182,4 +186,3 @@ class Graphical:
         model = fit(list(domain.values()), targets, total, start_of(targets), self.steps)
         drawn = model.rows(rows, seed)
         return {name: drawn[:, place] for place, name in enumerate(domain)}
-

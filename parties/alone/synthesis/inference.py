@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from parties.alone.synthesis.junction import JunctionTree
-from parties.alone.synthesis.margins import Margins, Set, Table, ordered, turned
+from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
 
 LEAST = 1e-200  # a sum of exponentials below it, of which the greatest is 1, is taken with a greatest of its own
 
@@ -35,7 +35,9 @@ class Inference:
         separators = [ordered(one, domains) for one in tree.separators]
         self._cliques = []
         for place, clique in enumerate(tree.cliques):
-            here = {axes: part for axes, part, home in zip(self._axes, self._slices, homes, strict=True) if home == place}
+            here = {
+                axes: part for axes, part, home in zip(self._axes, self._slices, homes, strict=True) if home == place
+            }
             shared = [one for one, parent in zip(separators, tree.parents, strict=True) if one and parent == place]
             self._cliques.append(_Clique(ordered(clique, domains), separators[place], domains, here, shared))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parties.alone.synthesis.junction import JunctionTree
-from parties.alone.synthesis.margins import Margins, Set, Table, ordered, turned
+from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,9 @@ class _Hop:
     kept: Set
 
 
-def projected(
-    domains: Sequence[int], tree: JunctionTree, beliefs: Sequence[Table], sets: Sequence[Set]
-) -> list[Table]:
+def projected(domains: Sequence[int], tree: JunctionTree, beliefs: Sequence[Table], sets: Sequence[Set]) -> list[Table]:
     """Return the probabilities by each set of columns, its axes in ascending order; `beliefs` are those of cliques."""
-    tops = _tops(tree, len(domains))
-    routes = [_route(tree, tops, one) for one in sets]
+    routes = [_route(tree, one) for one in sets]
     asked: dict[int, set[Set]] = {}
     for route in routes:
         for hop in route:
@@ -51,22 +48,13 @@ def projected(
     return [_along(route, known) for route in routes]
 
 
-def _tops(tree: JunctionTree, columns: int) -> list[int]:
-    """Return the first clique that has each column: its own part of the tree hangs on that."""
-    tops = [0] * columns
-    for place in range(len(tree.cliques) - 1, -1, -1):
-        for column in tree.cliques[place]:
-            tops[column] = place
-    return tops
-
-
-def _route(tree: JunctionTree, tops: Sequence[int], wanted: Set) -> list[_Hop]:
+def _route(tree: JunctionTree, wanted: Set) -> list[_Hop]:
     """Return the hops from the ends of a part of the tree that has all columns to its top."""
     home = tree.home(wanted)
     if home is not None:
         return [_Hop(home, None, wanted, (), wanted)]
     route: list[_Hop] = []
-    waiting: dict[int, set[int]] = {tops[column]: set() for column in wanted}  # cliques, by what is passed to them
+    waiting: dict[int, set[int]] = {tree.tops[column]: set() for column in wanted}  # cliques, by what is passed to them
     while waiting:
         place = max(waiting)
         passed = waiting.pop(place)
@@ -83,13 +71,24 @@ def _route(tree: JunctionTree, tops: Sequence[int], wanted: Set) -> list[_Hop]:
 
 def _along(route: Sequence[_Hop], known: Mapping[int, Mapping[Set, Table]]) -> Table:
     """Return the probabilities at the end of a route."""
-    passed: dict[int | None, list[Any]] = {}  # tables, each followed by its columns
+    passed: dict[int | None, list[tuple[Table, Set]]] = {}
     for hop in route:
         factors = passed.pop(hop.place, [])
         if hop.here:
-            factors += [known[hop.place][hop.here], hop.here]
+            factors.append((known[hop.place][hop.here], hop.here))
         if hop.separator:
             shared = known[hop.place][hop.separator]
-            factors += [np.divide(1.0, shared, out=np.zeros_like(shared), where=shared > 0), hop.separator]
-        passed.setdefault(hop.to, []).extend([np.einsum(*factors, hop.kept), hop.kept])
-    return passed[None][0]
+            factors.append((np.divide(1.0, shared, out=np.zeros_like(shared), where=shared > 0), hop.separator))
+        passed.setdefault(hop.to, []).append((_contracted(factors, hop.kept), hop.kept))
+    return passed[None][0][0]
+
+
+def _contracted(factors: Sequence[tuple[Table, Set]], kept: Set) -> Table:
+    """Return the product of tables by their columns, summed over all columns but some."""
+    columns = sorted({column for _, axes in factors for column in axes})
+    label = {column: number for number, column in enumerate(columns)}  # numpy takes no numbers above 51
+    operands: list[Any] = []
+    for table, axes in factors:
+        operands += [table, [label[column] for column in axes]]
+    found: Table = np.einsum(*operands, [label[column] for column in kept])
+    return found

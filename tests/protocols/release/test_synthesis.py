@@ -60,8 +60,8 @@ class Independent:
     def __init__(self, work: Workload) -> None:
         self.work = work
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        return sum(prod(self.work.domains[i] for i in one) for one in sets)
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        return [sum(prod(self.work.domains[i] for i in one) for one in {*measured, new}) for new in more]
 
     def estimate(self, measured: Sequence[Measured]) -> list[Any]:
         single = {one.table: np.maximum(one.counts, 0) / max(1, one.counts.sum()) for one in measured[: len(DOMAINS)]}
@@ -204,8 +204,8 @@ class Guess:
         self._cells = [random.integers(0, 5, size).astype(np.float64) for size in work.sizes]
         self._learns = learns
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        return 0
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        return [0] * len(more)
 
     def estimate(self, measured: Sequence[Measured]) -> list[Any]:
         return [cells + 20 * (self._learns and len(measured) % 2) for cells in self._cells]
