@@ -57,20 +57,25 @@ GENERATORS: dict[str, Generator] = {"graphical": Graphical(), "relaxed": Relaxed
 Row = dict[str, Any]
 
 
-def released(rows: Codes, domains: tuple[int, ...], how: str) -> tuple[list[Measurement], int]:
-    """What the joint protocol opens, and the seed that follows from it; every other row is party 1's."""
+def released(
+    rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RHO, ways: int = 3
+) -> tuple[list[Measurement], int]:
+    """What the joint protocol opens, and the seed that follows from it; every other row is party 1's.
+
+    AIM is asked for all marginals of so many columns.
+    """
     columns = range(len(domains))
-    sets = [one for many in range(1, 3 if how == "MST" else 4) for one in combinations(columns, many)]
+    sets = [one for many in range(1, (2 if how == "MST" else ways) + 1) for one in combinations(columns, many)]
     if how == "AIM":
         sets = [one for one in sets if prod(domains[column] for column in one) <= MODEL_CELLS]
-    work = Workload(domains, tuple(sets), -(-len(rows) // 2), RHO)
+    work = Workload(domains, tuple(sets), -(-len(rows) // 2), rho)
 
     def program(session: Session) -> State:
         own = [_counts(rows[session.party :: 2], domains, one) for one in sets]
         engine, model = engine_of(session, Profile("clear")), GraphicalModel(work)
         if how == "MST":
             return mst.mst(engine, work, np.concatenate(own), model, lambda state: None)
-        wanted = [one for one in sets if len(one) == 3]
+        wanted = [one for one in sets if len(one) == ways]
         plan = aim.AimProblem(work, aim.weights(sets, wanted), MODEL_CELLS)
         return aim.aim(engine, plan, np.concatenate(own), model, lambda state: None)
 
@@ -102,8 +107,8 @@ def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: st
     chosen = time.perf_counter() - start
     for name, generator in GENERATORS.items():
         start = time.perf_counter()
-        made = _made(generator, domains, measured, len(train), seed)
-        row = learnt(f"{how}, {name}", fold, made, train, test, domains)
+        synthetic = made(generator, domains, measured, len(train), seed)
+        row = learnt(f"{how}, {name}", fold, synthetic, train, test, domains)
         yield row | {
             "measured": len(measured),
             "seconds to choose": round(chosen, 1),
@@ -111,9 +116,10 @@ def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: st
         }
 
 
-def _made(generator: Generator, domains: tuple[int, ...], measured: list[Measurement], many: int, seed: int) -> Codes:
-    made = generator.generate({str(i): size for i, size in enumerate(domains)}, measured, many, seed)
-    return np.column_stack([made[str(i)] for i in range(len(domains))])
+def made(generator: Generator, domains: tuple[int, ...], measured: list[Measurement], many: int, seed: int) -> Codes:
+    """Rows of a generator, int64[rows, columns]."""
+    columns = generator.generate({str(i): size for i, size in enumerate(domains)}, measured, many, seed)
+    return np.column_stack([columns[str(i)] for i in range(len(domains))])
 
 
 def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: str) -> Iterator[Row]:
@@ -130,8 +136,8 @@ def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold
         counts = content["counts"][start : start + prod(shape)].reshape(shape)[(slice(-1),) * len(shape)]
         start += prod(shape)
         measured.append(Measurement(tuple(columns), counts.astype(np.int64), sigma))
-    made = _made(Graphical(), domains, measured, len(train), SEED)
-    yield learnt(f"OpenDP {how}, our generator", fold, made, train, test, domains) | about
+    rows = made(Graphical(), domains, measured, len(train), SEED)
+    yield learnt(f"OpenDP {how}, our generator", fold, rows, train, test, domains) | about
 
 
 def run_peer(table: Table, fold: Codes, many: int) -> None:
