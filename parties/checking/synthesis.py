@@ -76,7 +76,7 @@ def _mechanism(name: str, task: Synthesise, promise: Promise, compared: Compared
 
 def _powers(scores: list[Numbers], law: Powers) -> Simulated:
     """Return choices of the exponential mechanism from the scores of either table."""
-    chances = [[float(chance) for chance in law.probabilities(one.tolist())] for one in scores]
+    chances = [[float(chance) for chance in law.probabilities(row.tolist())] for row in scores]
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         return rng.choice(len(chances[table]), copies, p=chances[table])

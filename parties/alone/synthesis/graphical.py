@@ -136,8 +136,8 @@ def fit(
         if stalled == PATIENCE:
             break
     inference.marginals(potentials)
-    found = dict(zip(sets, inference.tables(potentials), strict=True))
-    return MarkovRandomField(tuple(domains), total, found, tree, tuple(inference.beliefs()))
+    fitted = dict(zip(sets, inference.tables(potentials), strict=True))
+    return MarkovRandomField(tuple(domains), total, fitted, tree, tuple(inference.beliefs()))
 
 
 def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> tuple[list[Target], float]:

@@ -27,29 +27,31 @@ class Inference:
 
     def __init__(self, domains: Sequence[int], tree: JunctionTree, sets: Sequence[Set]) -> None:
         self._tree, self._sets = tree, sets
-        self._axes = [ordered(one, domains) for one in sets]
+        self._axes = [ordered(columns, domains) for columns in sets]
         self._shapes = [[domains[column] for column in axes] for axes in self._axes]
         ends = np.cumsum([prod(shape) for shape in self._shapes]).tolist()
         self._slices = [slice(end - prod(shape), end) for end, shape in zip(ends, self._shapes, strict=True)]
-        homes = [tree.home(one) for one in sets]
-        separators = [ordered(one, domains) for one in tree.separators]
+        homes = [tree.home(columns) for columns in sets]
+        separators = [ordered(columns, domains) for columns in tree.separators]
         self._cliques = []
         for place, clique in enumerate(tree.cliques):
             here = {
                 axes: part for axes, part, home in zip(self._axes, self._slices, homes, strict=True) if home == place
             }
-            shared = [one for one, parent in zip(separators, tree.parents, strict=True) if one and parent == place]
+            shared = [
+                common for common, parent in zip(separators, tree.parents, strict=True) if common and parent == place
+            ]
             self._cliques.append(_Clique(ordered(clique, domains), separators[place], domains, here, shared))
 
     def vector(self, tables: Sequence[Table]) -> Table:
         """Return tables by the sets, their axes in ascending order, as a vector."""
         parts = zip(tables, self._sets, self._axes, strict=True)
-        return np.concatenate([turned(table, one, axes).reshape(-1) for table, one, axes in parts])
+        return np.concatenate([turned(table, columns, axes).reshape(-1) for table, columns, axes in parts])
 
     def tables(self, vector: Table) -> list[Table]:
         """Return the inverse of `vector`."""
         parts = zip(self._slices, self._shapes, self._axes, self._sets, strict=True)
-        return [turned(vector[part].reshape(shape), axes, one).copy() for part, shape, axes, one in parts]
+        return [turned(vector[part].reshape(shape), axes, columns).copy() for part, shape, axes, columns in parts]
 
     def marginals(self, potentials: Table) -> Table:
         """Return the marginals of the distribution whose logarithm is the sum of these potentials."""
@@ -59,11 +61,11 @@ class Inference:
             message = clique.message()
             if clique.separator:
                 self._cliques[parent].logs.tables[clique.separator] += message
-        found = np.empty_like(potentials)
+        result = np.empty_like(potentials)
         for clique, parent in zip(self._cliques, self._tree.parents, strict=True):
             clique.normalise(self._cliques[parent].masses.tables[clique.separator] if clique.separator else np.ones(()))
-            clique.end(found)
-        return found
+            clique.end(result)
+        return result
 
     def beliefs(self) -> list[Table]:
         """Return the probabilities of each clique, for the potentials that were asked last; axes in ascending order."""
@@ -88,10 +90,10 @@ class _Clique:
         self.logs, self.masses = Margins(columns, domains, wanted), Margins(columns, domains, wanted)
         self._sums = Margins(columns, domains, [separator] if separator else [], self.masses.whole)
         self._targets = [
-            (self.logs.tables[one].reshape(-1), self.masses.tables[one].reshape(-1), part)
-            for one, part in targets.items()
+            (self.logs.tables[axes].reshape(-1), self.masses.tables[axes].reshape(-1), part)
+            for axes, part in targets.items()
         ]
-        self._others = [self.logs.tables[one] for one in shared if one not in targets]
+        self._others = [self.logs.tables[axes] for axes in shared if axes not in targets]
         self._hidden = tuple(place for place, column in enumerate(columns) if column not in separator)
         self._wider = [domains[column] if column in separator else 1 for column in columns]  # of a separator's table
 
@@ -127,7 +129,7 @@ class _Clique:
         self.masses.whole *= (marginal / sums).reshape(self._wider)
         self.masses.sum()
 
-    def end(self, found: Table) -> None:
+    def end(self, result: Table) -> None:
         """Write the marginals of its own sets into the vector."""
         for _, masses, part in self._targets:
-            found[part] = masses
+            result[part] = masses

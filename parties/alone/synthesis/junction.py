@@ -51,14 +51,14 @@ class JunctionTree:
 
     def between(self, columns: Sequence[int]) -> set[int]:
         """Return the tops of some columns and what lies between them, in each connected part for itself."""
-        waiting, found = {self.tops[column] for column in columns}, set[int]()
+        waiting, region = {self.tops[column] for column in columns}, set[int]()
         while waiting:
             place = max(waiting)
             waiting.remove(place)
-            found.add(place)
+            region.add(place)
             if any(self.roots[other] == self.roots[place] for other in waiting):
                 waiting.add(self.parents[place])
-        return found
+        return region
 
 
 def cliques_of(domains: Sequence[int], sets: Iterable[Set]) -> list[Set]:
@@ -124,11 +124,11 @@ class GrowingTree:
 
     def of(self, sets: Sequence[Set]) -> JunctionTree:
         """Return the tree of these sets, in the order in which they came."""
-        asked = tuple(dict.fromkeys(one for one in sets if len(one) > 1))
-        if self._sets != asked[: len(self._sets)]:
+        wanted = tuple(dict.fromkeys(columns for columns in sets if len(columns) > 1))
+        if self._sets != wanted[: len(self._sets)]:
             self._sets, self._tree = (), junction_tree(self._domains, ())
-        while self._sets != asked:
-            new = asked[len(self._sets)]
+        while self._sets != wanted:
+            new = wanted[len(self._sets)]
             self._sets += (new,)
             grown, anew = self._joined(new), junction_tree(self._domains, self._sets)
             is_smaller = size(self._domains, grown) < size(self._domains, anew.cliques)
@@ -139,7 +139,7 @@ class GrowingTree:
         """Return the cells of the tree of some sets and one candidate more, of each at most; alike on all machines."""
         tree = self.of(sets)
         now = size(self._domains, tree.cliques)
-        return [now + self._growth(one) for one in candidates]
+        return [now + self._growth(columns) for columns in candidates]
 
     def _growth(self, new: Set) -> int:
         old, cliques = self._region(new)
@@ -148,7 +148,7 @@ class GrowingTree:
     def _joined(self, new: Set) -> list[Set]:
         """Return the cliques with one more set."""
         old, cliques = self._region(new)
-        return [*(one for one in self._tree.cliques if one not in old), *cliques]
+        return [*(clique for clique in self._tree.cliques if clique not in old), *cliques]
 
     def _region(self, new: Set) -> tuple[list[Set], list[Set]]:
         """Return the cliques that one more set changes, and what they become."""

@@ -21,30 +21,30 @@ from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
 class _Hop:
     """What one clique adds: its marginal by the columns `here`, given those that it shares with its parent.
 
-    It is passed on to the clique `to`, None at the last one, by the columns `kept`.
+    It is passed on to the clique `to`, None at the last one, by the columns `remaining`.
     """
 
     place: int
     to: int | None
     here: Set
     separator: Set
-    kept: Set
+    remaining: Set
 
 
 def projected(domains: Sequence[int], tree: JunctionTree, beliefs: Sequence[Table], sets: Sequence[Set]) -> list[Table]:
     """Return the probabilities by each set of columns, its axes in ascending order; `beliefs` are those of cliques."""
-    routes = [_route(tree, one) for one in sets]
-    asked: dict[int, set[Set]] = {}
+    routes = [_route(tree, columns) for columns in sets]
+    wanted_sets: dict[int, set[Set]] = {}
     for route in routes:
         for hop in route:
-            asked.setdefault(hop.place, set()).update(one for one in (hop.here, hop.separator) if one)
+            wanted_sets.setdefault(hop.place, set()).update(columns for columns in (hop.here, hop.separator) if columns)
     known: dict[int, Mapping[Set, Table]] = {}
-    for place, some in asked.items():
-        clique, inside = tree.cliques[place], {one: ordered(one, domains) for one in some}
+    for place, some in wanted_sets.items():
+        clique, inside = tree.cliques[place], {columns: ordered(columns, domains) for columns in some}
         axes = ordered(clique, domains)
         margins = Margins(axes, domains, inside.values(), np.ascontiguousarray(turned(beliefs[place], clique, axes)))
         margins.sum()
-        known[place] = {one: turned(margins.tables[mine], mine, one) for one, mine in inside.items()}
+        known[place] = {columns: turned(margins.tables[mine], mine, columns) for columns, mine in inside.items()}
     return [_along(route, known) for route in routes]
 
 
@@ -60,12 +60,12 @@ def _route(tree: JunctionTree, wanted: Set) -> list[_Hop]:
         passed = waiting.pop(place)
         separator = tree.separators[place] if waiting else ()
         here = passed.union(wanted, separator).intersection(tree.cliques[place])
-        kept = (here | passed).intersection((*wanted, *separator))
+        remaining = (here | passed).intersection((*wanted, *separator))
         to = None
         if waiting:  # a clique that shares nothing is independent of all that wait: it may go to any
             to = tree.parents[place] if separator else max(waiting)
-            waiting.setdefault(to, set()).update(kept)
-        route.append(_Hop(place, to, tuple(sorted(here)), separator, tuple(sorted(kept))))
+            waiting.setdefault(to, set()).update(remaining)
+        route.append(_Hop(place, to, tuple(sorted(here)), separator, tuple(sorted(remaining))))
     return route
 
 
@@ -79,16 +79,16 @@ def _along(route: Sequence[_Hop], known: Mapping[int, Mapping[Set, Table]]) -> T
         if hop.separator:
             shared = known[hop.place][hop.separator]
             factors.append((np.divide(1.0, shared, out=np.zeros_like(shared), where=shared > 0), hop.separator))
-        passed.setdefault(hop.to, []).append((_contracted(factors, hop.kept), hop.kept))
+        passed.setdefault(hop.to, []).append((_contracted(factors, hop.remaining), hop.remaining))
     return passed[None][0][0]
 
 
-def _contracted(factors: Sequence[tuple[Table, Set]], kept: Set) -> Table:
+def _contracted(factors: Sequence[tuple[Table, Set]], remaining: Set) -> Table:
     """Return the product of tables by their columns, summed over all columns but some."""
     columns = sorted({column for _, axes in factors for column in axes})
     label = {column: number for number, column in enumerate(columns)}  # numpy takes no numbers above 51
     operands: list[Any] = []
     for table, axes in factors:
         operands += [table, [label[column] for column in axes]]
-    found: Table = np.einsum(*operands, [label[column] for column in kept])
-    return found
+    product: Table = np.einsum(*operands, [label[column] for column in remaining])
+    return product

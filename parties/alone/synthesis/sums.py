@@ -44,16 +44,16 @@ class Margins:
         self.whole = np.zeros(shape) if whole is None else whole
         self.tables = {columns: self.whole}
         self._domains = domains
-        asked = set(wanted)
+        filled_sets = set(wanted)
         edges: list[tuple[Set, Set]] = []  # a table, and a smaller one that is summed from it
-        for wide, narrow in _tree(columns, asked - {columns}, domains):
+        for wide, narrow in _tree(columns, filled_sets - {columns}, domains):
             edges += self._chain(wide, narrow)
         self._sums = [self._three_axes(*edge) for edge in edges]
         self._additions = []  # source, target, and whether the target has something by then
         for (wide, _), (source, target) in zip(reversed(edges), reversed(self._sums), strict=True):
-            self._additions.append((target[:, None, :], source, wide in asked))
-            asked.add(wide)
-        self._blank = columns not in asked
+            self._additions.append((target[:, None, :], source, wide in filled_sets))
+            filled_sets.add(wide)
+        self._blank = columns not in filled_sets
 
     def sum(self) -> None:
         """Fill all marginals from the whole table."""
@@ -110,12 +110,12 @@ def _tree(columns: Set, wanted: set[Set], domains: Sequence[int]) -> Iterator[tu
     """
     rest = sorted(wanted)
     while rest:
-        dropped = max(columns, key=lambda column: (sum(column not in one for one in rest), domains[column]))
-        served = [one for one in rest if dropped not in one]
-        narrow = tuple(column for column in columns if any(column in one for one in served))
+        dropped = max(columns, key=lambda column: (sum(column not in subset for subset in rest), domains[column]))
+        served = [subset for subset in rest if dropped not in subset]
+        narrow = tuple(column for column in columns if any(column in subset for subset in served))
         yield columns, narrow
         yield from _tree(narrow, set(served) - {narrow}, domains)
-        rest = [one for one in rest if dropped in one]
+        rest = [subset for subset in rest if dropped in subset]
 
 
 def _runs(wide: Set, narrow: Set) -> list[Set]:
