@@ -48,6 +48,7 @@ import numpy as np
 
 from protocols.release.laws import SECURITY
 from smc.circuit import (
+    GROUP,
     Builder,
     Form,
     Integer,
@@ -195,12 +196,13 @@ def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -
 
 
 def _greatest(engine: Engine, values: Bits) -> Bits:
-    """Return the greatest of several numbers."""
+    """Return the greatest of several numbers; where depth counts, of eights at once."""
+    most = GROUP if engine.form == "depth" else 2
     while values.batch > 1:
-        pairs = values.batch // 2 * 2
-        left, right = values.take(slice(0, pairs, 2)), values.take(slice(1, pairs, 2))
-        (greater,) = engine.run(_match_netlist(values.width, engine.form), left, right)
-        values = Bits.join([greater, values.take(slice(pairs, None))])
+        many = min(most, values.batch)
+        seats = np.arange(-(-values.batch // many) * many) % values.batch  # who fills the last group plays twice
+        players = [values.take(seats[place::many]) for place in range(many)]
+        (values,) = engine.run(_greatest_netlist(values.width, many, engine.form), *players)
     return values
 
 
@@ -231,10 +233,10 @@ def _widened(engine: Engine, value: Bits, width: int) -> Bits:
 
 
 @lru_cache(maxsize=64)
-def _match_netlist(width: int, form: Form) -> Netlist:
-    """Return two numbers in, the greater one out."""
+def _greatest_netlist(width: int, many: int, form: Form) -> Netlist:
+    """Return so many numbers in, the greatest one out."""
     builder = Builder(form)
-    builder.output(maximum([builder.input(width), builder.input(width)])[0])
+    builder.output(maximum([builder.input(width) for _ in range(many)])[0])
     return builder.build()
 
 
