@@ -16,7 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-synthesis-errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning bench-recoding docs
+	bench-synthesis bench-synthesis-errors bench-marginals bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
+	bench-recoding docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -116,6 +117,8 @@ bench-synthesis: $(STAMP)
 
 bench-synthesis-errors: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis.errors --out benchmarks/results
+bench-marginals: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis.marginals $(if $(PEER),--peer $(PEER))
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

@@ -57,10 +57,15 @@ GENERATORS: dict[str, Generator] = {"graphical": Graphical(), "relaxed": Relaxed
 Row = dict[str, Any]
 
 
-def released(rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RHO) -> tuple[list[Measurement], int]:
-    """What the joint protocol opens, and the seed that follows from it; every other row is party 1's."""
+def released(
+    rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RHO, ways: int = 3
+) -> tuple[list[Measurement], int]:
+    """What the joint protocol opens, and the seed that follows from it; every other row is party 1's.
+
+    AIM is asked for all marginals of so many columns.
+    """
     columns = range(len(domains))
-    sets = [one for many in range(1, 3 if how == "MST" else 4) for one in combinations(columns, many)]
+    sets = [one for many in range(1, (2 if how == "MST" else ways) + 1) for one in combinations(columns, many)]
     if how == "AIM":
         sets = [one for one in sets if prod(domains[column] for column in one) <= MODEL_CELLS]
     work = Workload(domains, tuple(sets), -(-len(rows) // 2), rho)
@@ -70,7 +75,7 @@ def released(rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RH
         engine, model = engine_of(session, Profile("clear")), GraphicalModel(work)
         if how == "MST":
             return mst.mst(engine, work, np.concatenate(own), model, lambda state: None)
-        wanted = [one for one in sets if len(one) == 3]
+        wanted = [one for one in sets if len(one) == ways]
         plan = aim.AimProblem(work, aim.weights(sets, wanted), MODEL_CELLS)
         return aim.aim(engine, plan, np.concatenate(own), model, lambda state: None)
 

@@ -1,14 +1,16 @@
 """Choices of marginals as black boxes: of the two ways in which `synthesise` chooses, a choice of epsilon.
 
-The scores are computed once, by the protocol's own circuits, from its settings and weights; samples of its law of noise
-are added to them. The row that is added, or replaced, brings one pair of columns nearer to its public estimate in every
+The scores are computed once, by the protocol's own circuits, from its settings and weights; what is chosen follows from
+their law. The row that is added, or replaced, brings one pair of columns nearer to its public estimate in every
 cell that it changes, and takes the other away from its own; so the scores move towards each other by all that they may.
+The pair whose score grows is chosen seldom on both tables: then it becomes nearly e^epsilon times as likely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
@@ -18,12 +20,12 @@ from parties.base.arrays import Numbers
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise
 from parties.checking.questions import Lines, own_numbers, words
-from parties.checking.regressions import greatest
-from parties.checking.samples import simulated
+from parties.checking.samples import Simulated, simulated
+from parties.checking.statistics.losses import Outcomes
 from parties.jobs.synthesise.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.release import aim, mst
-from protocols.release.geometric import OneSidedGeometric
+from protocols.release.exponential import Powers
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import Estimates
 from smc.engines import Bits, Engine, make_engine
@@ -34,21 +36,22 @@ from smc.session import Session
 SCHEMA = Schema(dict.fromkeys("abc", ("0", "1")))
 NEARER, FARTHER = ("a", "b"), ("a", "c")
 ROWS = 3  # of either kind, in both tables
-MAX_ROWS = 64
+MAX_ROWS = 4096
 FAR = 100  # by which both are farther from their estimates than the third pair, which is never chosen
-Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, OneSidedGeometric]]
+ODDS = Fraction(3, 2)  # logarithm of those of the pair whose score grows, on the second table
+Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, Powers]]
 
 
 def by_aim(promise: Promise) -> Mechanism:
     """Return the first choice of AIM, between two pairs of columns."""
     task = _task(promise, "aim")
     rounds = task.plan.rounds
-    rho = promise.epsilon**2 / 2 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
+    rho = promise.epsilon**2 / 8 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
     plan = replace(task.plan, work=replace(task.work, rho=rho))
     some = [task.sets.index(pair) for pair in (NEARER, FARTHER)]
     sigma, epsilon = plan.first
 
-    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, OneSidedGeometric]:
+    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, Powers]:
         return aim.compared(engine, plan, tables, some, estimates, sigma, epsilon)
 
     return _mechanism("aim", task, promise, compared)
@@ -59,7 +62,7 @@ def by_mst(promise: Promise) -> Mechanism:
     task = _task(promise, "mst")
     work = task.work
 
-    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, OneSidedGeometric]:
+    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, Powers]:
         return mst.compared(engine, work, tables, estimates, promise.epsilon)
 
     return _mechanism("mst", task, promise, compared)
@@ -67,16 +70,27 @@ def by_mst(promise: Promise) -> Mechanism:
 
 def _mechanism(name: str, task: Synthesise, promise: Promise, compared: Compared) -> Mechanism:
     scores, law = choosing(task, promise, compared)
-    draw = simulated(greatest(scores, law))
+    draw = simulated(_powers(scores, law))
     return Mechanism(name, words(_tables(promise)), float(promise.epsilon), 0.0, draw)
 
 
-def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], OneSidedGeometric]:
-    """Return the scores that are compared, of either table, and the noise on each."""
-    counts = [own_numbers(task, table) for table in _tables(promise)]
-    estimates = np.split(_estimates(task, *counts), np.cumsum(task.work.sizes)[:-1])
+def _powers(scores: list[Numbers], law: Powers) -> Simulated:
+    """Return choices of the exponential mechanism from the scores of either table."""
+    chances = [[float(chance) for chance in law.probabilities(row.tolist())] for row in scores]
 
-    def program(session: Session, whole: Numbers) -> tuple[Numbers, OneSidedGeometric]:
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        return rng.choice(len(chances[table]), copies, p=chances[table])
+
+    return draw
+
+
+def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], Powers]:
+    """Return the scores that are compared, of either table, and the law of the choice."""
+    counts = [own_numbers(task, table) for table in _tables(promise)]
+    ahead = round(2 * task.work.moved * ODDS / promise.epsilon)
+    estimates = np.split(_estimates(task, counts[0], counts[1], ahead), np.cumsum(task.work.sizes)[:-1])
+
+    def program(session: Session, whole: Numbers) -> tuple[Numbers, Powers]:
         engine = make_engine(session, "clear")
         share = whole // 2 if session.party else whole - whole // 2
         bits, law = compared(engine, JointTables(engine, share, task.work.sizes, MAX_ROWS), estimates)
@@ -86,10 +100,10 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
     return [first, second], law
 
 
-def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:
+def _estimates(task: Synthesise, first: Numbers, second: Numbers, ahead: int) -> Numbers:
     """Estimate all marginals: as near as can be, but the two pairs' far off, on the side that the row makes them.
 
-    The scores of the two are equal on the second table.
+    On the second table the nearer pair is still by so many rows `ahead` of the other.
     """
     estimates = np.maximum(first, second)
     starts = np.cumsum([0, *task.work.sizes])
@@ -101,7 +115,7 @@ def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:
         unmoved = starts[place] + np.flatnonzero(moved == 0)[0]
         estimates[unmoved] += FAR
         apart = np.abs(2 * (second[cells] - estimates[cells]) - 1).sum()  # twice the distance
-        estimates[unmoved] += (4 * FAR - apart) // 2
+        estimates[unmoved] += (4 * FAR + 2 * ahead * (pair == NEARER) - apart) // 2
     return estimates
 
 

@@ -5,11 +5,11 @@ McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for
 
     w_r (|n_r - e_r|_1 - sqrt(2 / pi) sigma cells_r),
 
-with noise: how far the model's estimate e_r is from the joint counts n_r, less what a measurement would be wrong by,
-times how much r says of the marginals that are asked for. It is measured, and the model learns from it. Where the
-estimate of the chosen marginal then moves by no more than noise would move it, sigma is halved and epsilon doubled
-(annealing). The last round spends what is left. Marginals that would make the model larger than the share of rho that
-is spent allows are no candidates.
+by the exponential mechanism: how far the model's estimate e_r is from the joint counts n_r, less what a measurement
+would be wrong by, times how much r says of the marginals that are asked for. It is measured, and the model learns from
+it. Where the estimate of the chosen marginal then moves by no more than noise would move it, sigma is halved and
+epsilon doubled (annealing). The last round spends what is left. Marginals that would make the model larger than the
+share of rho that is spent allows are no candidates.
 
 Distributed: the joint counts are added on shares once. A score is a sum of absolute differences from public numbers:
 adders and inverted bits, no product of two secrets. Opened are the marginals that are chosen, each before the next one
@@ -22,6 +22,7 @@ sigma and epsilon, which `count_at_most` counts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,14 +30,13 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.release import selection
-from protocols.release.choice import noisy_choice_of
-from protocols.release.geometric import OneSidedGeometric
+from protocols.release.exponential import Powers, chosen, split_scores
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import Estimates, MarginalModel, Measured, OnMeasurement, State, Workload
 from smc.counting import CountingEngine
 from smc.engines import Bits, Engine
 
-MEASURING = Fraction(4, 5)  # of a round's rho; the rest chooses. The paper has 9 / 10, for a choice that costs less
+MEASURING = Fraction(9, 10)  # of a round's rho; the rest chooses
 ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
 
 
@@ -94,8 +94,8 @@ class AimProblem:
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return how much each marginal says of those that are wanted: columns in common, added up; the least whole
     numbers."""
-    wanted_sets = [set(one) for one in wanted]
-    found = [sum(len(other.intersection(one)) for other in wanted_sets) for one in sets]
+    times = Counter(column for one in wanted for column in one)
+    found = [sum(times[column] for column in one) for one in sets]
     divisor = math.gcd(*found)
     return tuple(weight // divisor for weight in found)
 
@@ -124,8 +124,8 @@ def aim(
         if step is None:
             break
         on_step(state)
-        chosen = _chosen(engine, plan, tables, model, state, estimates, *step)
-        state += selection.measure(engine, work, tables, [chosen], *step, plan.most_counts)
+        worst = _chosen(engine, plan, tables, model, state, estimates, *step)
+        state += selection.measure(engine, work, tables, [worst], *step, plan.most_counts)
         before = estimates
     return state
 
@@ -146,9 +146,9 @@ def expected_noise(sigma: Fraction, cells: int) -> float:
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
     """Return the marginals that a round may choose, by the size that the model would have."""
     work = plan.work
-    measured = sorted({work.sets[one.table] for one in state})
     most = plan.most_cells * plan.spent(state) / work.rho
-    found = [number for number, one in enumerate(work.sets) if model.size([*measured, one]) <= most]
+    sizes = model.sizes([work.sets[one.table] for one in state], work.sets)
+    found = [number for number, size in enumerate(sizes) if size <= most]
     return found or list(work.singles)
 
 
@@ -177,7 +177,8 @@ def choice(
 ) -> int:
     """Return the place among the candidates of the one that is chosen."""
     with engine.session.phase("choice"):
-        return noisy_choice_of(engine, *compared(engine, plan, tables, some, estimates, sigma, epsilon))
+        scores, law = compared(engine, plan, tables, some, estimates, sigma, epsilon)
+        return chosen(engine, split_scores(engine, scores, law), law)
 
 
 def compared(
@@ -188,15 +189,16 @@ def compared(
     estimates: Estimates,
     sigma: Fraction,
     epsilon: Fraction,
-) -> tuple[Bits, OneSidedGeometric]:
-    """Return the secret scores of the candidates, and the noise on each."""
+) -> tuple[Bits, Powers]:
+    """Return the secret scores of the candidates, and their law."""
     work = plan.work
     distances = tables.distances(some, [estimates[number] for number in some])
-    scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
-    cells = [work.sizes[number] for number in some]
+    law, most = selection.score_powers(work, epsilon, plan.rounds)
+    heaviest = max(plan.weights[number] for number in some)
+    scales = [max(1, most * plan.weights[number] // heaviest) for number in some]
+    cells = [work.sizes[number] for number in some]  # half of them belongs to a distance
     less = [round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)]
-    scores = selection.weighted(engine, distances, scales, less)
-    return scores, selection.score_law(work, epsilon, max(scales) * work.moved, plan.rounds * len(work.sets))
+    return selection.weighted(engine, distances, scales, less), law
 
 
 def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:

@@ -30,7 +30,8 @@ Zero-concentrated, it is epsilon^2 / 2 (Bun, Steinke 2016, of any pure mechanism
 the exponential mechanism (Cesar, Rogers 2021) rests on its *bounded range*: all probabilities change by factors that
 are within e^epsilon of each other. Permute-and-flip has not that: of the scores 0 and -2 the worse wins with e^-epsilon
 / 2, after one row with 1/2, e^epsilon times that; the better once with 1 - e^-epsilon / 2, then with 1/2. Between the
-two factors lie e^epsilon (2 - e^-epsilon), for a small epsilon e^(2 epsilon).
+two factors lie e^epsilon (2 - e^-epsilon), for a small epsilon e^(2 epsilon). So choices that are composed as rho are
+made by `protocols.release.exponential`.
 
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 
@@ -55,7 +56,7 @@ from protocols.opened import index_below
 from protocols.release.exact import sum_netlist
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import SECURITY, Law, security_for
-from protocols.release.numbers import MOST_BITS, noisy, noisy_sum_netlist, sum_width
+from protocols.release.numbers import MOST_BITS, noisy_sum_netlist, sum_width
 from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, select
 from smc.engines import Bits, Engine
 from smc.errors import InputError
@@ -106,13 +107,6 @@ def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law 
         places.append(_chosen(engine, scores[:, start : start + at_once // 2], width, law, at_once))
     (opened,) = engine.reveal(Bits.join(places))
     return index_below(opened, candidates, "a noisy choice")
-
-
-def noisy_choice_of(engine: Engine, scores: Bits, law: Law) -> int:
-    """Return the chosen candidate of one choice whose scores, from 0 up, are secrets already, [width, candidates]."""
-    if scores.batch < 1:
-        raise InputError("a choice needs at least one candidate")
-    return 0 if scores.batch == 1 else greatest(engine, noisy(engine, scores, law))
 
 
 def greatest(engine: Engine, values: Bits) -> int:

@@ -5,8 +5,8 @@ data" (Journal of Privacy and Confidentiality 11, 2021). A third of rho measures
 estimates each pair as if columns were independent; how far a pair is from that is its score. Another third chooses
 d - 1 pairs, one after the other, among those that join what is not joined yet (Kruskal). The rest measures them.
 
-The distances are computed once, on shares; every choice adds fresh noise to them. Opened are the chosen pairs and the
-noisy counts. `protocols.release.selection` tells what is spent.
+The distances are computed once, on shares, and so are the powers that every choice draws from anew. Opened are the
+chosen pairs and the noisy counts. `protocols.release.selection` tells what is spent.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.release import selection
-from protocols.release.choice import noisy_choice_of
-from protocols.release.geometric import OneSidedGeometric
+from protocols.release.exponential import Powers, chosen, split_scores
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import MarginalModel, OnMeasurement, State, Workload
 from smc.counting import CountingEngine
@@ -48,8 +47,8 @@ def mst(
     if columns > 1 and len(state) == columns:
         on_step(state)
         epsilon = work.choice_epsilon(third / (columns - 1))
-        chosen = _tree(engine, work, tables, selection.agreed_estimates(engine, work, model, state), epsilon)
-        state += selection.measure(engine, work, tables, chosen, work.sigma(third / (columns - 1)), epsilon)
+        pairs = _tree(engine, work, tables, selection.agreed_estimates(engine, work, model, state), epsilon)
+        state += selection.measure(engine, work, tables, pairs, work.sigma(third / (columns - 1)), epsilon)
     return state
 
 
@@ -59,16 +58,17 @@ def _tree(
     """Return the pairs, as they are chosen."""
     pairs = _pairs(work)
     parts = list(range(len(work.domains)))  # which columns are joined: those of one number
-    chosen: list[int] = []
+    found: list[int] = []
     with engine.session.phase("choice"):
         scores, law = compared(engine, work, tables, estimates, epsilon)
+        powers = split_scores(engine, scores, law)
         while len(set(parts)) > 1:
             free = [i for i, pair in enumerate(pairs) if len({parts[column] for column in work.sets[pair]}) == 2]
-            place = free[noisy_choice_of(engine, scores.take(np.array(free)), law)]
-            chosen.append(pairs[place])
+            place = free[chosen(engine, powers.take(np.array(free)), law)]
+            found.append(pairs[place])
             one, other = (parts[column] for column in work.sets[pairs[place]])
             parts = [one if part == other else part for part in parts]
-    return chosen
+    return found
 
 
 def _pairs(work: Workload) -> list[int]:
@@ -77,16 +77,18 @@ def _pairs(work: Workload) -> list[int]:
 
 def compared(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
-) -> tuple[Bits, OneSidedGeometric]:
-    """Return the secret scores of all pairs, twice their distance, for half of its cells belongs to it; and the noise
-    on each.
-
-    Each choice has noise of its own.
+) -> tuple[Bits, Powers]:
+    """Return the secret scores of all pairs, an even number of times their distance, for half of its cells belongs to
+    it; and the law of each choice.
     """
     pairs = _pairs(work)
+    law, most = selection.score_powers(work, epsilon, len(work.domains))
     distances = tables.distances(pairs, [estimates[pair] for pair in pairs])
-    scores = selection.weighted(engine, distances, [2] * len(pairs), [-work.sizes[pair] for pair in pairs])
-    return scores, selection.score_law(work, epsilon, 2 * work.moved, len(pairs) * len(work.domains))
+    half = most // 2
+    scores = selection.weighted(
+        engine, distances, [2 * half] * len(pairs), [-half * work.sizes[pair] for pair in pairs]
+    )
+    return scores, law
 
 
 def count(engine: CountingEngine, work: Workload) -> None:
@@ -99,7 +101,8 @@ def count(engine: CountingEngine, work: Workload) -> None:
     estimates = selection.told_estimates(engine, work, zeros)
     share = work.rho / 3 / (columns - 1)
     scores, law = compared(engine, work, tables, estimates, work.choice_epsilon(share))
+    powers = split_scores(engine, scores, law)
     for _ in range(columns - 1):
-        noisy_choice_of(engine, scores, law)
+        chosen(engine, powers, law)
     largest = sorted(_pairs(work), key=lambda pair: work.sizes[pair])[1 - columns :]
     selection.measure(engine, work, tables, largest, work.sigma(share), Fraction(0))

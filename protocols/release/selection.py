@@ -8,8 +8,8 @@ the distance of each table from them by 1 at most (`protocols.release.joint_tabl
 
 Privacy, in zero-concentrated form (Bun, Steinke 2016). A row more or less changes one cell of a marginal by 1, so a
 marginal opened with discrete Gaussian noise of sigma spends 1 / (2 sigma^2), and m marginals m times that. A choice
-among candidates whose scores a row changes by the weight of each at most is noisy max with one-sided geometric
-noise of the scale 2 weight / epsilon (`protocols.release.choice`), which spends epsilon^2 / 2. One row replaced is
+is the exponential mechanism (`protocols.release.exponential`), whose range is bounded by epsilon: it spends
+epsilon^2 / 8. A row changes a candidate's score by its weight at most. One row replaced is
 one less and one more: twice the changes in a choice, and sqrt(2) times the Euclidean one of a marginal. Of m rows
 together, those of a person, all these changes are m times as large. All of it adds up, chosen one after the other
 by what was opened before.
@@ -21,18 +21,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from protocols.release.exponential import Powers, powers_for
 from protocols.release.gaussian import discrete_gaussian
-from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.laws import security_for
 from protocols.release.numbers import opened_with_noise
-from smc.circuit import Builder, Netlist, multiply
+from smc.circuit import Builder, Integer, Netlist, multiply
 from smc.engines import Bits, Engine
 from smc.errors import ProtocolError
 from smc.primitives import bits as bitpack
@@ -64,7 +64,7 @@ class Workload:
         """The marginals of one column each."""
         return tuple(range(len(self.domains)))
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The cells of each marginal."""
         return tuple(math.prod(self.domains[column] for column in one) for one in self.sets)
@@ -89,13 +89,13 @@ class Workload:
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """Return what a choice spends."""
-        return epsilon**2 / 2
+        """Return what a choice of such a range spends."""
+        return epsilon**2 / 8
 
     @staticmethod
     def choice_epsilon(rho: Fraction) -> Fraction:
-        """Return the most of a choice that spends at most rho."""
-        return _rounded(2 * rho, up=False)
+        """Return the widest range of a choice that spends at most rho."""
+        return _rounded(8 * rho, up=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,11 @@ class MarginalModel(Protocol):
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        """Return the cells of a model of these marginals, the same number at both parties."""
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return the cells of a model of the measured sets of columns and one of those more, for each of these.
+
+        They are in the order in which they were measured; the numbers are the same at both parties.
+        """
 
 
 def measure(
@@ -171,24 +174,30 @@ def tell(
     return found
 
 
-def score_law(work: Workload, epsilon: Fraction, change: int, samples: int) -> OneSidedGeometric:
-    """Return the noise on each of so many scores of a run; one row changes none by more than `change`."""
-    return OneSidedGeometric(2 * change / epsilon, security_for(work.epsilon, samples))
+def score_powers(work: Workload, epsilon: Fraction, choices: int) -> tuple[Powers, int]:
+    """Return the weights of one of so many choices of a run, and by how much to multiply distances at most."""
+    return powers_for(epsilon, work.moved, security_for(work.epsilon, choices))
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
     """Scores from 0 up: each distance times its weight, less a public number, all raised by the greatest of these."""
     raised = [max(less) - number for number in less]
-    bits = max(weights).bit_length(), max(1, max(raised).bit_length())
-    public = [engine.constant(bitpack.from_integers(v, b)) for v, b in zip((weights, raised), bits, strict=True)]
-    (scores,) = engine.run(_score_netlist(distances.width, *bits), distances, *public)
+    bits = max(1, max(raised).bit_length())
+    public = [engine.constant(bitpack.from_integers(raised, bits))]
+    if len(set(weights)) == 1:
+        netlist = _score_netlist(distances.width, weights[0].bit_length(), bits, weights[0])
+    else:
+        netlist = _score_netlist(distances.width, max(weights).bit_length(), bits)
+        public.append(engine.constant(bitpack.from_integers(weights, max(weights).bit_length())))
+    (scores,) = engine.run(netlist, distances, *public)
     return scores
 
 
 @lru_cache(maxsize=64)
-def _score_netlist(width: int, weight: int, addend: int) -> Netlist:
+def _score_netlist(width: int, weight: int, addend: int, constant: int | None = None) -> Netlist:
     builder = Builder("size")
-    distance, factor, raised = builder.input(width), builder.input(weight), builder.input(addend)
+    distance, raised = builder.input(width), builder.input(addend)
+    factor = builder.input(weight) if constant is None else Integer.constant(builder.graph, constant)
     builder.output(multiply(distance, factor, width + weight).wide_add(raised))
     return builder.build()
 

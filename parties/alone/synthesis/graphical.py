@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.synthesis.junction import JunctionTree, Set, junction_tree
+from parties.alone.synthesis.inference import Inference
+from parties.alone.synthesis.junction import JunctionTree, junction_tree
 from parties.alone.synthesis.marginals import Measurement
+from parties.alone.synthesis.projection import projected
+from parties.alone.synthesis.sums import Set, Table
 
-Table = NDArray[np.float64]
 Potentials = Mapping[Set, Table]
 STEPS = 300  # of mirror descent
 GROWTH, SHRINKING = 1.2, 0.5  # of its step
@@ -50,29 +51,9 @@ class MarkovRandomField:
     tree: JunctionTree
     beliefs: tuple[Table, ...]
 
-    def project(self, columns: Set) -> Table:
-        """Return the expected counts of some columns together, in ascending order, float64 of the marginal's shape."""
-        home = self.tree.home(columns)
-        if home is not None:
-            return self.total * _sum_to(self.beliefs[home], self.tree.cliques[home], columns)
-        messages: dict[int, tuple[Table, Set]] = {}
-        wanted = set(columns)
-        for place in range(len(self.tree.cliques) - 1, -1, -1):
-            clique, separator = self.tree.cliques[place], set(self.tree.separators[place])
-            below = [messages.pop(child) for child in sorted(messages) if self.tree.parents[child] == place]
-            here = wanted.intersection(clique) - separator
-            if not below and not here and place:
-                continue  # nothing that is asked for is here or behind
-            table = self.beliefs[place]
-            if separator:
-                shared = _sum_to(table, clique, tuple(sorted(separator)))
-                inverse = np.divide(1.0, shared, out=np.zeros_like(shared), where=shared > 0)
-                table = table * _spread(inverse, tuple(sorted(separator)), clique)
-            factors = [(table, clique), *below]
-            keep = separator | {c for _, axes in factors for c in axes if c in wanted}
-            messages[place] = _contract(factors, tuple(sorted(keep)))
-        table, axes = messages[0]
-        return self.total * _sum_to(table, axes, columns)
+    def project(self, sets: Sequence[Set]) -> list[Table]:
+        """Return the expected counts by each of these sets of columns, in ascending order, float64 of its shape."""
+        return [self.total * table for table in projected(self.domains, self.tree, self.beliefs, sets)]
 
     def rows(self, many: int, seed: int) -> NDArray[np.int64]:
         """Draw rows of category codes, int64[many, columns]."""
@@ -120,41 +101,43 @@ def fit(
     start: Potentials | None = None,
     steps: int = STEPS,
     near: float = NEAR,
+    tree: JunctionTree | None = None,
 ) -> MarkovRandomField:
-    """Return the model of these marginals, one target a set of columns, from some potentials on."""
+    """Return the model of these marginals, one target a set of columns, from some potentials on.
+
+    Each set is in a clique of the tree, which is made if there is none.
+    """
     sets = [target.columns for target in targets]
-    tree = junction_tree(domains, sets)
+    tree = junction_tree(domains, sets) if tree is None else tree
+    inference = Inference(domains, tree, sets)
     starting = {} if start is None else start
-    potentials = {t.columns: starting.get(t.columns, np.zeros(t.counts.shape)) for t in targets}
-    homes = {columns: _home(tree, columns) for columns in sets}
+    potentials = inference.vector([starting.get(t.columns, np.zeros(t.counts.shape)) for t in targets])
+    counts = inference.vector([target.counts for target in targets])
+    weights = np.repeat([target.weight for target in targets], [target.counts.size for target in targets])
 
-    def marginals(some: Potentials) -> tuple[list[Table], dict[Set, Table]]:
-        beliefs = _beliefs(domains, tree, homes, some)
-        return beliefs, {
-            columns: total * _sum_to(beliefs[homes[columns]], tree.cliques[homes[columns]], columns) for columns in sets
-        }
+    def at(some: Table) -> tuple[Table, Table, float]:
+        """Return the marginals of some potentials, the slopes of the loss there, and the loss."""
+        estimates = total * inference.marginals(some)
+        slopes = weights * (estimates - counts)
+        return estimates, slopes, 0.5 * float((slopes * (estimates - counts)).sum())
 
-    def loss_of(estimated: Mapping[Set, Table]) -> float:
-        return sum(0.5 * t.weight * float(((estimated[t.columns] - t.counts) ** 2).sum()) for t in targets)
-
-    beliefs, estimates = marginals(potentials)
-    loss, stalled = loss_of(estimates), 0
-    step = 1.0 / (total * max(target.weight for target in targets))
+    estimates, slopes, loss = at(potentials)
+    stalled, step = 0, 1.0 / (total * max(target.weight for target in targets))
     for _ in range(steps):
-        slopes = {t.columns: t.weight * (estimates[t.columns] - t.counts) for t in targets}
-        tried = {columns: potentials[columns] - step * slopes[columns] for columns in sets}
-        next_beliefs, next_estimates = marginals(tried)
-        next_loss = loss_of(next_estimates)
-        ahead = sum(float((slopes[columns] * (estimates[columns] - next_estimates[columns])).sum()) for columns in sets)
+        tried = potentials - step * slopes
+        next_estimates, next_slopes, next_loss = at(tried)
+        ahead = float((slopes * (estimates - next_estimates)).sum())
         if loss - next_loss < 0.5 * ahead or not np.isfinite(next_loss):
             step *= SHRINKING
             continue
         stalled = stalled + 1 if loss - next_loss <= near * loss else 0
-        potentials, beliefs, estimates, loss = tried, next_beliefs, next_estimates, next_loss
+        potentials, estimates, slopes, loss = tried, next_estimates, next_slopes, next_loss
         step *= GROWTH
         if stalled == PATIENCE:
             break
-    return MarkovRandomField(tuple(domains), total, potentials, tree, tuple(beliefs))
+    inference.marginals(potentials)
+    fitted = dict(zip(sets, inference.tables(potentials), strict=True))
+    return MarkovRandomField(tuple(domains), total, fitted, tree, tuple(inference.beliefs()))
 
 
 def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> tuple[list[Target], float]:
@@ -203,62 +186,3 @@ class Graphical:
         model = fit(list(domain.values()), targets, total, start_of(targets), self.steps)
         drawn = model.rows(rows, seed)
         return {name: drawn[:, place] for place, name in enumerate(domain)}
-
-
-def _home(tree: JunctionTree, columns: Set) -> int:
-    place = tree.home(columns)
-    assert place is not None, "every set is part of a clique"
-    return place
-
-
-def _beliefs(domains: Sequence[int], tree: JunctionTree, homes: Mapping[Set, int], some: Potentials) -> list[Table]:
-    """Return the probabilities of each clique: messages from the leaves to the root and back, as logarithms."""
-    logs = [np.zeros([domains[column] for column in clique]) for clique in tree.cliques]
-    for columns, table in some.items():
-        logs[homes[columns]] += _spread(table, columns, tree.cliques[homes[columns]])
-    up: list[Table] = [np.zeros(()) for _ in tree.cliques]
-    for place in range(len(tree.cliques) - 1, 0, -1):
-        clique, separator, parent = tree.cliques[place], tree.separators[place], tree.parents[place]
-        up[place] = _log_sum_to(logs[place], clique, separator)
-        logs[parent] += _spread(up[place], separator, tree.cliques[parent])
-    for place in range(1, len(tree.cliques)):
-        clique, separator, parent = tree.cliques[place], tree.separators[place], tree.parents[place]
-        down = _log_sum_to(logs[parent], tree.cliques[parent], separator) - up[place]
-        logs[place] += _spread(down, separator, clique)
-    beliefs = []
-    for table in logs:
-        masses = np.exp(table - table.max())
-        beliefs.append(masses / masses.sum())
-    return beliefs
-
-
-def _spread(table: Table, axes: Set, wider: Set) -> Table:
-    """Return the table with axes of length 1 for what it does not have."""
-    shape = iter(table.shape)
-    return table.reshape([next(shape) if column in axes else 1 for column in wider])
-
-
-def _sum_to(table: Table, axes: Set, remaining: Set) -> Table:
-    """Sum over the other columns."""
-    return table.sum(axis=tuple(place for place, column in enumerate(axes) if column not in remaining))
-
-
-def _log_sum_to(table: Table, axes: Set, remaining: Set) -> Table:
-    hidden = tuple(place for place, column in enumerate(axes) if column not in remaining)
-    if not hidden:
-        return table.copy()
-    top = table.max(axis=hidden, keepdims=True)
-    sums: Table = np.log(np.exp(table - top).sum(axis=hidden)) + top.squeeze(axis=hidden)
-    return sums
-
-
-def _contract(factors: Sequence[tuple[Table, Set]], remaining: Set) -> tuple[Table, Set]:
-    """Return the product of tables, summed over all columns but some."""
-
-    def times(first: tuple[Table, Set], second: tuple[Table, Set]) -> tuple[Table, Set]:
-        axes = tuple(sorted({*first[1], *second[1]}))
-        return _spread(*first, axes) * _spread(*second, axes), axes
-
-    table, axes = reduce(times, factors)
-    left = tuple(column for column in axes if column in remaining)
-    return _sum_to(table, axes, left), left

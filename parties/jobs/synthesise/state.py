@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.synthesis import graphical, junction
+from parties.alone.synthesis import graphical
+from parties.alone.synthesis.junction import GrowingTree
 from parties.alone.synthesis.marginals import Measurement
+from parties.alone.synthesis.sums import Set
 
 if TYPE_CHECKING:
     from protocols.release.selection import Measured, Workload
@@ -84,36 +86,36 @@ def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measur
 class GraphicalModel:
     """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.MarginalModel`.
 
-    A model begins with the potentials of the one before, in the order of the measurements: so what it estimates follows
-    from these alone, whether the models before are at hand or are fitted again.
+    A model begins with the potentials and the tree of the one before, in the order of the measurements: so what it
+    estimates follows from these alone, whether the models before are at hand or are fitted again.
     """
 
     def __init__(self, work: Workload) -> None:
         self._work = work
         self._names = [str(column) for column in range(len(work.domains))]
-        self._fitted: dict[int, graphical.MarkovRandomField] = {}  # by how many measurements it has
+        self._trees = GrowingTree(work.domains)
+        self._many = 0  # measurements that the last model has
+        self._last: graphical.MarkovRandomField | None = None
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        """See `Model.size`."""
-        return junction.size(self._work.domains, sets)
+    def sizes(self, measured: Sequence[Set], more: Sequence[Set]) -> list[int]:
+        """See `MarginalModel.sizes`."""
+        return self._trees.sizes(measured, more)
 
     def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:
-        """See `Model.estimate`."""
-        model = self._model(measured)
-        return [model.project(columns).reshape(-1) for columns in self._work.sets]
+        """See `MarginalModel.estimate`."""
+        return [table.reshape(-1) for table in self._model(measured).project(self._work.sets)]
 
     def total(self, measured: Sequence[Measured]) -> float:
         """Return the estimate of the number of rows."""
         return graphical.targets_of(self._names, measurements(self._work, self._names, measured))[1]
 
     def _model(self, measured: Sequence[Measured]) -> graphical.MarkovRandomField:
-        many = len(measured)
-        if many not in self._fitted:
-            targets, total = graphical.targets_of(self._names, measurements(self._work, self._names, measured))
-            if many > len(self._work.domains):
-                start = self._model(measured[:-1]).potentials
-            else:
-                start = graphical.start_of(targets)
-            self._fitted = {n: model for n, model in self._fitted.items() if n == many - 1}
-            self._fitted[many] = graphical.fit(self._work.domains, targets, total, start)
-        return self._fitted[many]
+        if len(measured) < self._many:
+            self._many, self._last = 0, None
+        for many in range(max(self._many + 1, len(self._work.domains)), len(measured) + 1):
+            targets, total = graphical.targets_of(self._names, measurements(self._work, self._names, measured[:many]))
+            start = graphical.start_of(targets) if self._last is None else self._last.potentials
+            tree = self._trees.of([target.columns for target in targets])
+            self._many, self._last = many, graphical.fit(self._work.domains, targets, total, start, tree=tree)
+        assert self._last is not None
+        return self._last

@@ -25,7 +25,7 @@ from parties.base.text import quoted
 from parties.jobs.conversion import best_order
 from parties.jobs.settings import MAX_ROWS
 from parties.jobs.spending import Loss, exact
-from parties.node.budget.composition import Composition, composed, epsilon_of, room_at
+from parties.node.budget.composition import Composition, composed, epsilon_of, most_pure, room_at
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 
@@ -186,7 +186,7 @@ class Account:
     def _left(self, added: Composition, budget: BudgetSettings) -> float:
         pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
         order, left = self._renyi(self.loss, budget, added.delta)
-        return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
+        return max(pure, float(most_pure(left, order)) if left > 0 else 0.0)
 
     def _renyi(
         self, loss: Composition, budget: BudgetSettings, delta: Fraction = Fraction(0)

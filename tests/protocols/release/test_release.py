@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocols.release.choice import choice_law, noisy_choice, noisy_choice_of
+from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, netlist, sample
@@ -101,19 +101,6 @@ def test_secrets_are_opened_with_noise_of_their_own(play, monkeypatch: pytest.Mo
         return opened_with_noise(engine, engine.constant(bitpack.from_integers(secrets.tolist(), 5)), law)
 
     assert play(seeded(program), name).agreed_array.tolist() == (secrets + drawn(law, 13, 13, 4)).tolist()
-
-
-@pytest.mark.parametrize("name", ["clear", "yao", "gmw"])
-def test_a_choice_among_secret_scores_is_the_greatest_with_its_noise(play, name: str) -> None:
-    law = OneSidedGeometric(Fraction(4), 10)
-    rows = [np.random.default_rng(many).integers(0, 8, many) for many in (1, 2, 3, 5, 13, 40)]
-
-    def program(engine: Engine) -> list[int]:
-        return [noisy_choice_of(engine, engine.constant(bitpack.from_integers(one.tolist(), 3)), law) for one in rows]
-
-    noise = np.split(drawn(law, *map(len, rows[1:])), np.cumsum([len(one) for one in rows[1:]])[:-1])
-    expected = [0, *(int((one + extra).argmax()) for one, extra in zip(rows[1:], noise, strict=True))]
-    assert play(seeded(program), name).results == (expected, expected)
 
 
 def expected_choices(own: np.ndarray, noise: np.ndarray) -> list[int]:

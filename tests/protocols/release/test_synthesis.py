@@ -18,7 +18,8 @@ from protocols.release import aim as aims
 from protocols.release import mst as trees
 from protocols.release import selection
 from protocols.release.aim import AimProblem, aim, expected_noise, weights
-from protocols.release.geometric import OneSidedGeometric
+from protocols.release.choice import greatest
+from protocols.release.exponential import Powers
 from protocols.release.joint_tables import JointTables
 from protocols.release.mst import mst
 from protocols.release.selection import Measured, Workload
@@ -60,8 +61,8 @@ class Independent:
     def __init__(self, work: Workload) -> None:
         self.work = work
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        return sum(prod(self.work.domains[i] for i in one) for one in sets)
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        return [sum(prod(self.work.domains[i] for i in one) for one in {*measured, new}) for new in more]
 
     def estimate(self, measured: Sequence[Measured]) -> list[Any]:
         single = {one.table: np.maximum(one.counts, 0) / max(1, one.counts.sum()) for one in measured[: len(DOMAINS)]}
@@ -90,7 +91,9 @@ def both(program: Callable[[Any, Any], Any], rows: Sequence[Any], work: Workload
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "discrete_gaussian", lambda variance, security: Known(0))
-    monkeypatch.setattr(selection, "OneSidedGeometric", lambda scale, security: Known(0))
+    for way in (aims, trees):
+        monkeypatch.setattr(way, "split_scores", lambda engine, scores, law: scores)
+        monkeypatch.setattr(way, "chosen", lambda engine, scores, law: greatest(engine, scores))
 
 
 @settings(max_examples=25)
@@ -204,8 +207,8 @@ class Guess:
         self._cells = [random.integers(0, 5, size).astype(np.float64) for size in work.sizes]
         self._learns = learns
 
-    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        return 0
+    def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
+        return [0] * len(more)
 
     def estimate(self, measured: Sequence[Measured]) -> list[Any]:
         return [cells + 20 * (self._learns and len(measured) % 2) for cells in self._cells]
@@ -227,10 +230,10 @@ class Watched:
         self, monkeypatch: pytest.MonkeyPatch, way: str, work: Workload, rows: Any, learns: bool = False
     ) -> None:
         self.scores: list[list[int]] = []
-        self.choices: list[OneSidedGeometric] = []
+        self.choices: list[Powers] = []
         self.counts: list[tuple[Fraction, int]] = []  # variance and security of each cell
 
-        def choose(engine: Any, scores: Any, law: OneSidedGeometric) -> int:
+        def choose(engine: Any, scores: Any, law: Powers) -> int:
             (opened,) = engine.reveal(scores)
             if engine.party == 0:
                 self.scores.append(bitpack.to_integers(opened))
@@ -242,7 +245,8 @@ class Watched:
                 self.counts += [law] * secrets.batch
             return np.zeros(secrets.batch, dtype=np.int64)
 
-        monkeypatch.setattr(aims if way == "aim" else trees, "noisy_choice_of", choose)
+        monkeypatch.setattr(aims if way == "aim" else trees, "split_scores", lambda engine, scores, law: scores)
+        monkeypatch.setattr(aims if way == "aim" else trees, "chosen", choose)
         monkeypatch.setattr(selection, "opened_with_noise", measure)
         monkeypatch.setattr(selection, "discrete_gaussian", lambda variance, security: (variance, security))
         axes = range(len(work.domains))
@@ -258,8 +262,8 @@ class Watched:
 def test_noise_is_for_what_one_row_changes(monkeypatch: pytest.MonkeyPatch, way: str, replaced: bool) -> None:
     """Scores as they are compared, of tables that differ by a row, against the scale of the noise; all that is spent.
 
-    A choice whose scores move by D both ways needs noise of 2 D / epsilon and spends epsilon^2 / 2; a count with noise
-    of sigma spends 1 / (2 sigma^2) for each cell that a row changes by 1.
+    A choice whose scores move by D has a range of epsilon at most and spends epsilon^2 / 8; a count with noise of sigma
+    spends 1 / (2 sigma^2) for each cell that a row changes by 1.
     """
     work = replace(ASKED, replaced=replaced)
     rows = np.random.default_rng(2).integers(0, 3, work.domains)
@@ -273,12 +277,11 @@ def test_noise_is_for_what_one_row_changes(monkeypatch: pytest.MonkeyPatch, way:
         changed = np.maximum(changed, moved)
     chosen = [m for m in run.state if m.epsilon]
     assert len(chosen) > 1
-    assert [law.scale for law in run.choices] == [
-        2 * most / m.epsilon for most, m in zip(changed.tolist(), chosen, strict=True)
-    ]
+    for law, most, m in zip(run.choices, changed.tolist(), chosen, strict=True):
+        assert Fraction(96, 100) * m.epsilon < law.range(most) <= m.epsilon
     assert [variance for variance, _ in run.counts] == [m.sigma**2 for m in run.state for _ in range(m.counts.size)]
     cells = 2 if replaced else 1
-    spent = sum(cells / (2 * m.sigma**2) + m.epsilon**2 / 2 for m in run.state)
+    spent = sum(cells / (2 * m.sigma**2) + m.epsilon**2 / 8 for m in run.state)
     assert Fraction(9, 10) * work.rho < spent <= work.rho
 
 
@@ -287,7 +290,7 @@ def test_all_noise_of_the_longest_run_is_within_its_distance(monkeypatch: pytest
     """Of choices together, and of counts together, 2^-40: where every round teaches enough, and counts the most."""
     run = Watched(monkeypatch, way, ASKED, np.ones(ASKED.domains, dtype=np.int64), learns=True)
     assert len(run.state) > (40 if way == "aim" else 4)
-    choices = [Fraction(len(some), 1 << law.security) for some, law in zip(run.scores, run.choices, strict=True)]
+    choices = [Fraction(1, 1 << law.security) for law in run.choices]
     assert sum(choices) <= Fraction(1, 1 << 40)
     assert sum(Fraction(1, 1 << security) for _, security in run.counts) <= Fraction(1, 1 << 40)
 
@@ -307,7 +310,7 @@ def test_what_is_spent_is_never_more_than_rho(replaced: bool) -> None:
         assert Fraction(95, 100) * work.rho < plan.spent(state) <= work.rho
     sigma = work.sigma(Fraction(1, 8))
     assert sigma == (2 if not replaced else Fraction(2828428, 10**6))  # sqrt(change / (2 rho)), rounded up
-    assert work.choice_epsilon(Fraction(1, 8)) == Fraction(1, 2)
+    assert work.choice_epsilon(Fraction(1, 32)) == Fraction(1, 2)
 
 
 def test_a_model_that_would_be_too_large_is_no_candidate() -> None:

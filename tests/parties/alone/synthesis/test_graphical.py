@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.alone.synthesis.graphical import Graphical, MarkovRandomField, Target, fit, start_of, targets_of
-from parties.alone.synthesis.junction import cliques_of, junction_tree, size
+from parties.alone.synthesis.junction import GrowingTree, JunctionTree, junction_tree, size
 from parties.alone.synthesis.marginals import Measurement
 
 DOMAINS = (3, 2, 4, 2, 3)
@@ -42,23 +42,45 @@ def test_every_marginal_is_that_of_the_product(sets: list[tuple[int, ...]], seed
     start = {target.columns: random.normal(0, 2, target.counts.shape) for target in targets}
     model = fit(DOMAINS, targets, 50.0, start, steps=0)
     joint = whole(model)
-    for many in range(1, 5):
-        for columns in combinations(range(5), many):
-            np.testing.assert_allclose(model.project(columns), summed(joint, columns), atol=1e-9)
+    asked = [columns for many in range(1, 5) for columns in combinations(range(5), many)]
+    for columns, found in zip(asked, model.project(asked), strict=True):
+        np.testing.assert_allclose(found, summed(joint, columns), atol=1e-9)
+
+
+def check(tree: JunctionTree, sets: list[tuple[int, ...]]) -> None:
+    """Every set is in a clique, no clique in another, and a column's cliques hang together."""
+    for one in sets:
+        holding = [place for place, clique in enumerate(tree.cliques) if set(one) <= set(clique)]
+        assert tree.home(one) == holding[0]
+    assert not any(set(a) < set(b) for a in tree.cliques for b in tree.cliques)
+    for place, (parent, separator) in enumerate(zip(tree.parents, tree.separators, strict=True)):
+        assert parent < place
+        assert separator == (tuple(sorted(set(tree.cliques[place]) & set(tree.cliques[parent]))) if place else ())
+    for column in range(5):
+        holding = [place for place, clique in enumerate(tree.cliques) if column in clique]
+        assert sum(column not in tree.separators[place] for place in holding) == 1
 
 
 @settings(max_examples=60)
 @given(SETS)
 def test_the_tree_is_one(sets: list[tuple[int, ...]]) -> None:
-    """Every set is in a clique, no clique in another, and a column's cliques hang together."""
     tree = junction_tree(DOMAINS, sets)
-    assert sorted(tree.cliques) == sorted(cliques_of(DOMAINS, sets))
-    assert all(tree.home(one) is not None for one in sets)
-    assert not any(set(a) < set(b) for a in tree.cliques for b in tree.cliques)
-    assert size(DOMAINS, sets) == sum(prod(DOMAINS[i] for i in clique) for clique in tree.cliques)
-    for column in range(5):
-        holding = [place for place, clique in enumerate(tree.cliques) if column in clique]
-        assert sum(column not in tree.separators[place] for place in holding) == 1
+    check(tree, sets)
+    assert size(DOMAINS, tree.cliques) == sum(prod(DOMAINS[i] for i in clique) for clique in tree.cliques)
+
+
+@settings(max_examples=60)
+@given(SETS)
+def test_a_tree_grows_by_what_was_told_at_most(sets: list[tuple[int, ...]]) -> None:
+    """Whatever is asked in between, the tree of some sets in their order is the same."""
+    growing = GrowingTree(DOMAINS)
+    for many in range(len(sets)):
+        told = growing.sizes(sets[:many], sets)
+        tree = growing.of(sets[: many + 1])
+        check(tree, sets[: many + 1])
+        assert size(DOMAINS, tree.cliques) <= told[many]
+        assert size(DOMAINS, tree.cliques) <= size(DOMAINS, junction_tree(DOMAINS, sets[: many + 1]).cliques)
+    assert GrowingTree(DOMAINS).of(sets) == growing.of(sets)
 
 
 def test_the_fit_is_where_no_distribution_is_nearer() -> None:
@@ -70,11 +92,12 @@ def test_the_fit_is_where_no_distribution_is_nearer() -> None:
     model = fit(DOMAINS, targets, 2000.0, start_of(targets), steps=3000, near=0.0)
     slope = np.zeros(DOMAINS)
     for target in targets:
-        one = target.weight * (model.project(target.columns) - target.counts)
+        one = target.weight * (model.project([target.columns])[0] - target.counts)
         slope = slope + one.reshape([size if i in target.columns else 1 for i, size in enumerate(DOMAINS)])
     joint = whole(model)
     gap = float((joint * (slope - slope.min())).sum())  # what the loss is above the least, at most (Frank, Wolfe)
-    loss = sum(0.5 * t.weight * float(((model.project(t.columns) - t.counts) ** 2).sum()) for t in targets)
+    near = model.project([target.columns for target in targets])
+    loss = sum(0.5 * t.weight * float(((one - t.counts) ** 2).sum()) for t, one in zip(targets, near, strict=True))
     assert gap < 0.005 * loss
 
 

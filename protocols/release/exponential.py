@@ -1,0 +1,313 @@
+"""The exponential mechanism: a candidate is chosen with a probability in proportion to a power of its score.
+
+Ideal functionality. Inputs: secret scores from 0 up, of a batch of n candidates. Output to both: one index i, with
+probability w(q_i) / (w(q_1) + ... + w(q_n)), where w(q) is about 2^(q / 2^b). Leakage: n, widths, law. No score, no
+weight and no sum is opened. Security is that of the engine; what is random comes from `Engine.random`.
+
+Privacy (McSherry, Talwar 2007). Let one row change each score by at most D. It changes all w(q_i) by factors from
+2^(-D / 2^b) to 2^(D / 2^b), and their sum by one factor for all. So whatever the candidates i and j,
+
+    (P(i) / P'(i)) / (P(j) / P'(j)) = (w(q_i) / w(q'_i)) (w(q'_j) / w(q_j)) <= e^epsilon,   epsilon = 2 D ln 2 / 2^b:
+
+the choice has a *bounded range* of epsilon (Durfee, Rogers 2019; Dong, Durfee, Rogers 2020), which is more than that it
+is epsilon-private: it spends epsilon^2 / 8 in zero-concentrated form (Cesar, Rogers 2021), a quarter of what other
+choices of this epsilon may spend. So where many choices are composed as rho, this one has half the scale of a noisy max
+(`protocols.release.choice`), which errs less where epsilon alone counts.
+
+Weights in whole numbers, base 2 as in Ilvento, "Implementing the exponential mechanism with base-2 differential
+privacy" (CCS 2020). Let q = e 2^b + f. Then w(q) = M(f) 2^e, M(f) of m + 1 bits: f's first h bits i take A_i =
+floor(2^(m + i / 2^h)) from a table, the others go on along the line to A_(i + 1), rounded down. A line lies above the
+power by a factor of at most 1 + (x^2 / 8) e^x for x = ln 2 / 2^h, and the two roundings take 2^(1 - m) of it at most.
+So ln w(q) is wrong by numbers in an interval of the length
+
+    u = -ln(1 - 2^(1 - m)) + (x^2 / 8) e^x,
+
+and the two quotients above by 2 u more in all, which `Powers.range` counts.
+
+In the circuit e is taken relative to the greatest one, E: 2^e becomes 2^(T - (E - e)), and 0 where E - e > T. Left out
+are weights of at most 2^-T of the greatest, n of them. The weights are added up in a tree to W. A uniform number U of k
+bits makes R = floor(U W / 2^k), and the index is where R falls: from the root on, is R below the first of four sums,
+the first two, the first three? These answers are two digits of the index, so they are opened, and R is taken less by
+what is before. Each of the n - 1 bounds is wrong by less than 2^-k. Distance to the ideal law: n 2^-T + n 2^-k, at most
+2^-s with T and k of s + 1 + log2 n or more.
+
+Cost, at s = 50 and an epsilon of 0.05: 165 ANDs for each M, once for all choices from the same scores; for a choice 340
+for each candidate and 11,600 besides, and 60 random bits; in the form "depth" 230, 390 and 17,900.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+import gmpy2
+import numpy as np
+
+from protocols.release.laws import SECURITY
+from smc.circuit import (
+    GROUP,
+    Builder,
+    Form,
+    Integer,
+    Netlist,
+    any_of,
+    decode,
+    maximum,
+    multiply,
+    pick,
+    select,
+    sum_rows,
+    total,
+)
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+
+LN2 = Fraction(693_147_181, 10**9)  # rounded up
+LEAST_STEP = 64  # the greatest factor of a distance is at least so much: an epsilon is met within one part of it
+EXACT = 64  # rounded weights take at most so small a part of an epsilon
+MOST_TABLE = 16  # digits of a table's index
+AT_ONCE = 2  # levels of the tree of sums, and digits of the choice that are opened together
+
+
+@dataclass(frozen=True)
+class Powers:
+    """What a choice's weights are: a score that is 2^`fraction` more weighs twice as much.
+
+    `table` are the digits of the table's index, h at most; `security` is s.
+    """
+
+    fraction: int
+    table: int
+    security: int = SECURITY
+
+    @property
+    def digits(self) -> int:
+        """h, the first digits of a score's fraction, that the table is asked for."""
+        return min(self.table, self.fraction)
+
+    @property
+    def precision(self) -> int:
+        """m: M has one bit more."""
+        return 2 * self.table + 5
+
+    @property
+    def nodes(self) -> list[int]:
+        """A_0 to A_(2^h): integers, the same on every machine."""
+        return _nodes(self.digits, self.precision)
+
+    def mantissa(self, fraction: int) -> int:
+        """Return M(f)."""
+        rest = self.fraction - self.digits
+        place, along = fraction >> rest, fraction & ((1 << rest) - 1)
+        low, high = self.nodes[place : place + 2]
+        return low + (along * (high - low) >> rest)
+
+    def weight(self, score: int) -> int:
+        """Return w(q), a whole number."""
+        return self.mantissa(score & ((1 << self.fraction) - 1)) << (score >> self.fraction)
+
+    def probabilities(self, scores: Sequence[int]) -> list[Fraction]:
+        """Return the ideal law: that of the circuit is within 2^-`security` of it."""
+        least = min(scores) >> self.fraction << self.fraction
+        weights = [self.weight(score - least) for score in scores]
+        return [Fraction(weight, sum(weights)) for weight in weights]
+
+    def range(self, change: int) -> Fraction:
+        """Return an epsilon that bounds the range where one row changes no score by more than `change`."""
+        return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
+
+    def last(self, candidates: int) -> int:
+        """T, and k as well, at least s + 1 + log2 n."""
+        return self.security + 1 + (candidates - 1).bit_length()
+
+
+@lru_cache(maxsize=64)
+def _nodes(digits: int, precision: int) -> list[int]:
+    root = 1 << digits
+    return [int(gmpy2.iroot(gmpy2.mpz(1) << (root * precision + i), root)[0]) for i in range(root + 1)]
+
+
+def _slack(table: int) -> Fraction:
+    """Return 2 u, rounded up."""
+    rounding = Fraction(2, 1 << (2 * table + 5))
+    x = LN2 / (1 << table)
+    return 2 * (rounding / (1 - rounding) + x**2 / 8 * (1 + 2 * x))
+
+
+@lru_cache(maxsize=256)
+def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple[Powers, int]:
+    """Return the weights of a choice whose range is at most epsilon, and by how much to multiply: the greatest factor
+    that a score's distances may have, if one row changes no distance by more than `moved`.
+
+    `InputError` for an epsilon that is too small for any table.
+    """
+    table = next((size for size in range(3, MOST_TABLE + 1) if _slack(size) * EXACT <= epsilon), None)
+    if table is None:
+        raise InputError(f"a choice of epsilon {float(epsilon):.2g} is too small: give more epsilon, or fewer columns")
+    fraction, left = 0, (epsilon - _slack(table)) / (2 * LN2 * moved)
+    while left * (1 << fraction) < LEAST_STEP:
+        fraction += 1
+    return Powers(fraction, table, security), int(left * (1 << fraction))
+
+
+def split_scores(engine: Engine, scores: Bits, law: Powers) -> Bits:
+    """Return the scores [width, candidates] as their weights' mantissas, m + 1 bits, and exponents after them."""
+    (mantissas, exponents) = engine.run(_split_netlist(scores.width, law, engine.form), scores)
+    return Bits(np.concatenate([mantissas.data, exponents.data]))
+
+
+def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
+    """Return the candidate that is chosen, of scores that were split."""
+    many, bits = parts.batch, law.precision + 1
+    if many < 1:
+        raise InputError("a choice needs at least one candidate")
+    if many == 1:
+        return 0
+    mantissas, exponents = parts[:bits], parts[slice(bits, None)]
+    netlist = _weight_netlist(bits, exponents.width, law.last(many), engine.form)
+    (weights,) = engine.run(netlist, mantissas, exponents, _greatest(engine, exponents).take(np.zeros(many, np.intp)))
+    *levels, whole = _sums(engine, weights)
+    uniform = engine.random(law.last(many), 1)
+    (rest,) = engine.run(_part_netlist(whole[0].width, uniform.width, engine.form), *whole, uniform)
+    place, height = 0, len(levels)
+    while height:
+        steps = min(AT_ONCE, height)
+        height, rows = height - steps, levels[height - steps]
+        places = range(place << steps, min((place + 1) << steps, rows[0].batch))
+        place, rest = _descended(engine, rest, [[row.take(slice(one, one + 1)) for row in rows] for one in places])
+        place += places[0]
+    return place
+
+
+def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -> tuple[int, Bits]:
+    """Return in which of several sums, given by their rows, a number falls, and by how much it exceeds those before."""
+    width, inner = children[0][0].width, [row for rows in children[:-1] for row in rows]
+    place = 0
+    if inner:
+        netlist = _step_netlist(rest.width, width, len(children[0]), len(children) - 1, engine.form)
+        *less, below = engine.run(netlist, rest, *inner)
+        (is_below,) = engine.reveal(below)
+        place = int((is_below == 0).sum())
+        rest = [rest, *less][place]
+    return place, rest[:width]
+
+
+def _greatest(engine: Engine, values: Bits) -> Bits:
+    """Return the greatest of several numbers; where depth counts, of eights at once."""
+    most = GROUP if engine.form == "depth" else 2
+    while values.batch > 1:
+        many = min(most, values.batch)
+        seats = np.arange(-(-values.batch // many) * many) % values.batch  # who fills the last group plays twice
+        players = [values.take(seats[place::many]) for place in range(many)]
+        (values,) = engine.run(_greatest_netlist(values.width, many, engine.form), *players)
+    return values
+
+
+def _sums(engine: Engine, weights: Bits) -> list[list[Bits]]:
+    """Return the weights, sums of neighbours, and so on to a single one, an odd one out as it is.
+
+    From the first sums on each is two rows that are still to be added: so no carry runs along a row.
+    """
+    levels = [[weights]]
+    while levels[-1][0].batch > 1:
+        rows = levels[-1]
+        width, pairs = rows[0].width + 1, rows[0].batch // 2 * 2
+        sides = [row.take(slice(side, pairs, 2)) for side in (0, 1) for row in rows]
+        made = sides if len(rows) == 1 else engine.run(_sum_netlist(width, engine.form), *sides)
+        if pairs < rows[0].batch:
+            last = [row.take(slice(pairs, None)) for row in rows]
+            last += [last[0][:0]] * (2 - len(last))
+            made = [
+                Bits.join([_widened(engine, part, width) for part in parts]) for parts in zip(made, last, strict=True)
+            ]
+        levels.append([_widened(engine, part, width) for part in made])
+    return levels
+
+
+def _widened(engine: Engine, value: Bits, width: int) -> Bits:
+    zeros = engine.constant(np.zeros((width - value.width, value.batch), dtype=np.uint8))
+    return Bits(np.concatenate([value.data, zeros.data]))
+
+
+@lru_cache(maxsize=64)
+def _greatest_netlist(width: int, many: int, form: Form) -> Netlist:
+    """Return so many numbers in, the greatest one out."""
+    builder = Builder(form)
+    builder.output(maximum([builder.input(width) for _ in range(many)])[0])
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _sum_netlist(width: int, form: Form) -> Netlist:
+    """Return the two rows of two sums in, those of their sum out, one bit wider: what they add up to is less."""
+    builder = Builder(form)
+    for row in sum_rows(builder.graph, [builder.input(width - 1) for _ in range(4)], [], width):
+        builder.output(row)
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
+    """Return a score in; M, and its exponent of at least one bit, out."""
+    builder = Builder(form)
+    score = builder.input(width)
+    padded = score.extend(max(width, law.fraction + 1))
+    rest = law.fraction - law.digits
+    along, place = padded[:rest], padded[rest : law.fraction]
+    onehot, nodes = decode(place), law.nodes
+    constants = [Integer.constant(score.graph, node, law.precision + 1) for node in nodes[:-1]]
+    mantissa = pick(onehot, constants)
+    if rest:
+        slopes = [high - low for low, high in pairwise(nodes)]
+        bits = max(slopes).bit_length()
+        slope = pick(onehot, [Integer.constant(score.graph, one, bits) for one in slopes])
+        mantissa = mantissa + multiply(along, slope, rest + bits)[rest:].resize(law.precision + 1)
+    builder.output(mantissa)
+    builder.output(padded[law.fraction :])
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _weight_netlist(mantissa: int, exponent: int, last: int, form: Form) -> Netlist:
+    """Return M, its exponent and the greatest one in; the weight out. T is at least `last`, or no exponent differs by
+    more than T."""
+    builder = Builder(form)
+    value, own, greatest = builder.input(mantissa), builder.input(exponent), builder.input(exponent)
+    gap = greatest - own
+    digits = min(exponent, last.bit_length())
+    if exponent > digits:
+        value = select(any_of(gap.wires[digits:]), Integer.constant(value.graph, 0, mantissa), value)
+    for place, wire in enumerate(gap.wires[:digits]):  # by T - gap: T is 2^digits - 1
+        value = value.extend(len(value) + (1 << place))
+        value = select(wire, value, value << (1 << place))
+    builder.output(value)
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _part_netlist(width: int, uniform: int, form: Form) -> Netlist:
+    """Return the two rows of W, and U of k bits, in; floor(U W / 2^k) out."""
+    builder = Builder(form)
+    whole = builder.input(width) + builder.input(width)
+    builder.output(multiply(whole, builder.input(uniform), width + uniform)[uniform:])
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _step_netlist(rest: int, width: int, rows: int, sums: int, form: Form) -> Netlist:
+    """Return R and some sums, by their rows, in; R less the first, the first two and so on, and where that is below 0,
+    out."""
+    builder = Builder(form)
+    left = [builder.input(rest).extend(rest + 1)]
+    minus: list[Integer] = []
+    for _ in range(sums):
+        taken = [builder.input(width) for _ in range(rows)]
+        minus += taken
+        left.append(total(left[:1], rest + 1, minus) if form == "depth" else total(left[-1:], rest + 1, taken))
+    for number in left[1:]:
+        builder.output(number[:rest])
+    builder.output([number[-1] for number in left[1:]])
+    return builder.build()
