@@ -655,7 +655,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/cluster/cluster.py",
         ("tests/parties/jobs/cluster/test_cluster.py",),
         [
-            ("self.noise(2 if self.replaced else 1)", "self.noise(1)"),
+            ("self.noise(2 if self.replaced else 1, ", "self.noise(1, "),
             (
                 "part.noise for part in self.rounds if part.noise is not None)",
                 "part.noise for part in self.rounds[:1] if part.noise is not None)",

@@ -8,7 +8,25 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate, combinations
 
+import gmpy2
+
 ExactLaw = dict[int, Fraction]
+Chances = Mapping[object, Fraction]
+MOST = Fraction(1, 1 << 38)  # that a circuit's law may add to delta
+
+
+def power(epsilon: Fraction) -> Fraction:
+    """A number just below e^epsilon."""
+    with gmpy2.context(precision=256, round=gmpy2.RoundDown):
+        numerator, denominator = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(epsilon))).as_integer_ratio()
+    return Fraction(int(numerator), int(denominator))
+
+
+def delta(one: Chances, other: Chances, epsilon: Fraction) -> Fraction:
+    """What of the chances of either table is not e^epsilon times the other's: exactly, but for what rounds it up."""
+    factor, none = power(epsilon), Fraction(0)
+    sides = [(one, other), (other, one)]
+    return max(sum((max(none, mass - factor * q.get(what, none)) for what, mass in p.items()), none) for p, q in sides)
 
 
 def shifted(law: Mapping[int, Fraction], value: int) -> ExactLaw:

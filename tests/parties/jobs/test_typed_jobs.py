@@ -157,7 +157,7 @@ def test_categories_are_cut_in_the_order_of_the_schema(table: TableSettings) -> 
     [
         ({"epsilon": 1.0}, "ordered", (2, 2, 2, 3)),
         ({"epsilon": 1.0, "splits": "multiway"}, "multiway", (4, 3)),
-        ({}, "multiway", (4, 3)),
+        ({}, "binary", (2, 2, 2, 2, 2)),
     ],
 )
 def test_with_noise_numbers_are_cut_in_two_unless_asked_otherwise(

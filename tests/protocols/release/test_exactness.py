@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -23,24 +23,9 @@ from protocols.release.tree_problem import Problem
 from protocols.release.triangles import answer_law, bound_law
 from smc.counting import forecast
 from smc.engines import Profile
+from tests.support.exact_laws import MOST, Chances, delta, power
 
-MOST = Fraction(1, 1 << 38)  # that exactness may add to delta
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(8), Fraction(16))
-Chances = Mapping[object, Fraction]
-
-
-def power(epsilon: Fraction) -> Fraction:
-    """A number just below e^epsilon."""
-    with gmpy2.context(precision=256, round=gmpy2.RoundDown):
-        numerator, denominator = gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(epsilon))).as_integer_ratio()
-    return Fraction(int(numerator), int(denominator))
-
-
-def delta(one: Chances, other: Chances, epsilon: Fraction) -> Fraction:
-    """What of the chances of either table is not e^epsilon times the other's: exactly, but for what rounds it up."""
-    factor, none = power(epsilon), Fraction(0)
-    sides = [(one, other), (other, one)]
-    return max(sum((max(none, mass - factor * q.get(what, none)) for what, mass in p.items()), none) for p, q in sides)
 
 
 def moved(law: Law, change: int) -> Chances:

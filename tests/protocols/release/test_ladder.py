@@ -20,8 +20,8 @@ from smc.circuit import Builder, Integer
 from smc.circuit.netlist import evaluate
 from smc.engines import Profile
 from smc.primitives import bits as bitpack
-from tests.protocols.release.test_exactness import MOST, delta
-from tests.protocols.release.test_triangles import drawn, expected, played
+from tests.support.exact_laws import MOST, delta
+from tests.support.graphs import drawn, expected, played
 
 FAR = 60  # rungs that are looked at
 

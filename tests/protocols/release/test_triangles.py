@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,38 +12,13 @@ from hypothesis import strategies as st
 from protocols.release import triangles
 from protocols.release.tails import tail
 from protocols.release.triangles import Edges, answer_law, bounded, common_netlist, exact_triangles, noisy_triangles
-from smc.engines import Engine, Profile, engine_of
+from smc.engines import Engine, Profile
 from smc.errors import InputError
-from smc.local import run_local
 from smc.primitives import bits as bitpack
+from tests.support.graphs import drawn, expected, played
 from tests.support.questions import Known
 
 ONE, DELTA = Fraction(1), Fraction(1, 10**6)
-
-
-def expected(first: Edges, second: Edges, vertices: int) -> tuple[int, int]:
-    """Most common neighbours, and triangles, of the edges of both."""
-    matrix = np.zeros((vertices, vertices), dtype=np.int64)
-    matrix[np.triu_indices(vertices, 1)] = first | second
-    matrix += matrix.T
-    square = matrix @ matrix
-    return int((square - np.diag(np.diag(square))).max()), int(np.trace(square @ matrix)) // 6
-
-
-def drawn(seed: int, vertices: int, share: float) -> tuple[Edges, Edges]:
-    rng = np.random.default_rng(seed)
-    pairs = vertices * (vertices - 1) // 2
-    first, second = ((rng.random(pairs) < share).astype(np.uint8) for _ in range(2))
-    return first, second
-
-
-def played(edges: tuple[Edges, Edges], program: Any, profile: Profile) -> Any:
-    def party(session: Any) -> Any:
-        return program(engine_of(session, profile), edges[session.party])
-
-    one, other = run_local(party)
-    assert one == other
-    return one
 
 
 CLEAR = Profile("clear")
