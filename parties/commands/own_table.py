@@ -38,13 +38,16 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
 
 
 def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
-    """`InputError` if a file with rows is what a table reads and leaves rows out of: they would take part after all."""
+    """`InputError` if a file with rows is what a table reads that has a budget, or leaves rows out: it would not count,
+    they would take part after all."""
     if data is None:
         return
     place = PlaceSettings(source=str(data))
     for name, table in tables.items():
         read = same_place(place, table) or any(same_place(place, file) for file in table.files.values())
-        if table.is_chosen and read:
+        if read and table.budget is not None:
+            raise InputError(f"--data: {data} is read by tables.{name}, which has a budget: only a node keeps that")
+        if read and table.is_chosen:
             raise InputError(f"--data: tables.{name} leaves rows of {data} out: give --table {name} instead")
 
 

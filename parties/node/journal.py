@@ -135,10 +135,10 @@ class Journal:
             fields = {"party": party, "verdict": statement.verdict, "by": statement.by, **_person(party)}
             self._log.append("decided", identifier, {**fields, "reason": reason or statement.why})
 
-    def approved(self, record: Record, needed: int) -> None:
-        """Record that one more of our people has approved a job, and more have to."""
+    def approved(self, record: Record, person: str, needed: int) -> None:
+        """Record that one of our people has approved a job, and more have to, or has typed again what it asks for."""
         given = len(record.people)
-        self._log.append("approved", record.id, {"person": record.people[-1], "given": given, "needed": needed})
+        self._log.append("approved", record.id, {"person": person, "given": given, "needed": needed})
 
     def started(self, record: Record, depth: int, profile: str, address: str | None) -> None:
         """Record that a session has begun, at this depth."""

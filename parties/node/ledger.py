@@ -94,9 +94,8 @@ class Ledger(Runs):
             record = self.find(beginning)
             if verdict == "approved" and self._needs(record):
                 self._check_typed(record, typed or {})
-                self._inputs.put(record.id, typed or {})
                 if record.ours.verdict == "approved":
-                    return self._tell(self._put(record.model_copy(update={"note": ""})))
+                    return self._tell(self._typed_again(record, typed or {}))
             elif typed:
                 raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
@@ -113,8 +112,10 @@ class Ledger(Runs):
                 raise InputError(f"this cannot be approved: {decision.reason}")
             people = self._people(record if verdict == "approved" else None)
             record = record.model_copy(update={"people": people})
+            if verdict == "approved":
+                self._inputs.put(record.id, typed or {})
             if verdict == "approved" and self._lacks(record):
-                self._journal.approved(record, self.approvals)
+                self._journal.approved(record, people[-1], self.approvals)
                 return self._tell(self._put(record), say=False)
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
             by = "proposer" if (verdict, proposed_by) == ("approved", "us") else "operator"
@@ -277,6 +278,18 @@ class Ledger(Runs):
                 done = "proposed" if first else "approved"
                 raise InputError(f"{name} has {done} job {record.id[:8]}: somebody else must approve it now")
         return tuple(dict.fromkeys((*before, name) if name else before))
+
+    def _typed_again(self, record: Record, typed: Mapping[str, Any]) -> Record:
+        """Keep what was typed for a job that has our consent. `InputError` if that is for those behind the job."""
+        name = acting.get()
+        if self.approvals > 1:
+            if name not in record.people:
+                raise InputError(
+                    f"job {record.id[:8]} was approved by {', '.join(record.people)}: one of them types it"
+                )
+            self._journal.approved(record, name, self.approvals)
+        self._inputs.put(record.id, typed)
+        return self._put(record.model_copy(update={"note": ""}))
 
     def _lacks(self, record: Record) -> bool:
         """Return whether more of our people must approve a job before we consent."""

@@ -14,7 +14,7 @@ def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
             yield party, f"after entry {entry.fields[party]['head']['number']}"
     else:
         for name, value in entry.fields.items():
-            if words := in_words(value):
+            if name != "blind" and (words := in_words(value)):
                 yield name, words
 
 

@@ -28,6 +28,7 @@ ALL_FAILURES, ALL_SECONDS = 30, 3.0  # likewise of all names together
 MAX_NAME = 64  # characters of a name that count
 MAX_NAMES = 256  # whose failures are counted, the last ones: more than all failures until a name's are forgotten
 MAX_LINKS = 64  # unused at a time; the oldest go first
+MAX_OF_PERSON = 4  # sessions of one person
 MAX_SESSIONS = 64
 
 
@@ -127,6 +128,9 @@ class Logins:
         ends = now + SESSION_SECONDS if person.name else math.inf
         session = Login(secrets.token_urlsafe(32), secrets.token_urlsafe(32), person, 0.0, ends)
         session.expires = now + _idle(session)
+        of_person = [other for other in self._sessions if other.person.name == person.name]
+        if person.name and len(of_person) >= MAX_OF_PERSON:  # nobody ends another's sessions by signing in
+            self._sessions.remove(of_person[0])
         self._sessions = [*self._sessions[1 - MAX_SESSIONS :], session]
         return session
 

@@ -56,12 +56,15 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        session = self._logins.session(request.cookies.get(cookie(request), ""), TIMER not in request.headers)
+        secret, in_use = request.cookies.get(cookie(request), ""), TIMER not in request.headers
+        session, form = self._logins.session(secret, in_use), {}
+        if session is not None and request.method == "POST":
+            form = await form_of(request)
+            session = self._logins.session(secret, in_use)  # it may have ended while the form was under way
         answer: ASGIApp
         if session is None:
             answer = self._stranger(request)
         else:
-            form = await form_of(request) if request.method == "POST" else {}
             visit = Visit(request, session, form, as_person(self._operator, session.person))
             answer = await run_in_threadpool(self._page, visit)
         await answer(scope, receive, send)

@@ -45,7 +45,7 @@ def test_two_machines(tmp_path: Path) -> None:
     assert tree in (walk.directory / "anna.log").read_text()
     for party in ("anna", "bert"):
         assert (walk.directory / party / "tree.json").is_file()
-    assert walk.printed[-1] == "yes\nno\nno\nyes\n"
+    assert walk.printed[-1] == "no\nyes\nno\nyes\n"
 
 
 def test_node(tmp_path: Path) -> None:

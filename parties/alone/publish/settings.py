@@ -196,7 +196,7 @@ def unrecorded(path: Path) -> PublishPlan:
     plan = read(path)
     if plan.history is not None:
         raise InputError(
-            f"{path}: history: only what smc publish anonymise and apply write is put down there: rows that are to be "
-            "published in another way need a plan without it"
+            f"{path}: history: only what smc publish anonymise, apply and invariant write is put down there: rows "
+            "that are to be published in another way need a plan without it"
         )
     return plan

@@ -2,9 +2,11 @@
 
 Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or the losses at
 a Renyi order that the budget fixes (`parties.node.budget.composition`) come, at the delta that is left, to at most
-epsilon. To choose between the two by what was seen is sound. A run that keeps to pure losses differs by at most
-e^epsilon in the probability of each outcome; the others are outcomes of a mechanism that stops where the second bound
-ends; and delta is needed for these alone.
+epsilon. To choose between the two by what was seen is sound as long as no use has a delta of its own. A run that keeps
+to pure losses differs by at most e^epsilon in the probability of each outcome; the others are outcomes of a mechanism
+that stops where the second bound ends; and delta is needed for these alone. The deltas of uses (those of `smc release
+triangles --delta`) are taken from what is left for the conversion: who chooses by what was seen whether to spend it on
+them may reach twice the budget's delta, by a run's own deltas and by what the conversion leaves to other runs.
 
 What is shown as spent is the least epsilon that is known of what was spent: so what is left may be less than the
 difference to the budget.

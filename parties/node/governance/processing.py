@@ -143,7 +143,10 @@ def _measures(evidence: Evidence) -> Iterator[str]:
     if not file.policy:
         yield "There are no rules: the operator decides on every job."
     if (people := file.node.approvals) > 1:
-        yield f"{people} different people stand behind each job that no rule permits; who proposed it is one of them."
+        yield (
+            f"{people} different people stand behind each job of ours, and each of a peer's that no rule permits; "
+            "who proposed it is one of them."
+        )
     for name, table in file.tables.items():
         if table.budget is not None:
             yield f"Privacy budget of table “{name}”: {table.budget.words}; a job that does not fit is refused."

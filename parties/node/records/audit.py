@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database
 from parties.node.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
-from parties.node.records.kinds import FIELDS, EntryKind
+from parties.node.records.kinds import FIELDS, EntryKind, Named
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
 from smc.errors import InputError
@@ -46,7 +47,8 @@ class AuditLog:
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
         head = self._end(self._identity.certificate)
-        content = canonical(FIELDS[kind].model_validate(dict(fields)).model_dump(mode="json"))
+        blind = {"blind": secrets.token_hex(16)} if issubclass(FIELDS[kind], Named) else {}
+        content = canonical(FIELDS[kind].model_validate({**fields, **blind}).model_dump(mode="json"))
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         row = Row(head.number + 1, at, kind, job, content, head.hash, "")
         row = row._replace(hash=row.digest())

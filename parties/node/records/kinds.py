@@ -69,6 +69,16 @@ class Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class Named(Fields):
+    """What one of our people may have done: `person` is the name, empty if nobody has one.
+
+    `blind` are random digits: a peer sees the hashes of entries, and could try names until one fits.
+    """
+
+    person: Text = ""
+    blind: Text = ""
+
+
 class NodeStarted(Fields):
     """The node runs, with this certificate."""
 
@@ -117,21 +127,19 @@ class TurnedAway(Fields):
     why: Text
 
 
-class LogInFailed(Fields):
+class LogInFailed(Named):
     """Somebody did not get into the page: whose name was typed, if it is a person's."""
 
-    person: Text = ""
     why: Text
 
 
-class Operators(Fields):
+class Operators(Named):
     """An account of our people was changed: whose, what it may do now, and by whom, if that one has a name."""
 
     what: Literal["added", "changed", "password", "removed"]
     name: Text
     roles: list[Text] = []
     unix: Text = ""
-    person: Text = ""
 
 
 class RepeatedEvent(Fields):
@@ -162,7 +170,7 @@ class RollbackAccepted(RolledBack):
     """The operator goes on all the same."""
 
 
-class Proposed(Fields):
+class Proposed(Named):
     """A job was proposed: by whom, and all that is public about it."""
 
     by: Side
@@ -178,25 +186,22 @@ class Proposed(Fields):
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
     exact: Text = ""  # what it means that a joint number is opened without noise, if one is
-    person: Text = ""  # of ours, by name; so below
 
 
-class Approved(Fields):
+class Approved(Named):
     """One of our people approved the job, and others must, too: so many of so many have; who proposed it is one."""
 
-    person: Text
     given: Size
     needed: Size
 
 
-class Decided(Fields):
+class Decided(Named):
     """A party consented or declined: `by` is `operator`, `proposer` or `rule NAME`."""
 
     party: Side
     verdict: Literal["approved", "refused"]
     by: Text
     reason: Text = ""
-    person: Text = ""
 
 
 class Started(Fields):
@@ -294,14 +299,13 @@ class Failed(Fields):
     bytes_received: Size = 0
 
 
-class Cancelled(Fields):
+class Cancelled(Named):
     """A party ended the job before its end."""
 
     by: Side
     why: Text = ""
     bytes_sent: Size = 0
     bytes_received: Size = 0
-    person: Text = ""
 
 
 class BothSigned(Fields):
@@ -312,14 +316,13 @@ class BothSigned(Fields):
     peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
 
 
-class Withdrawn(Fields):
+class Withdrawn(Named):
     """A party has withdrawn the result of the job: its word, signed for the job of this digest."""
 
     by: Side
     signer: Fingerprint
     digest: Digest
     word: Withdrawal
-    person: Text = ""
 
 
 class Published(Fields):
