@@ -78,7 +78,7 @@ def link_command(
 
     files.check_outputs({"--out": out}, [published, known, plan_file, config_file])
     with console.progress("reading") as status:
-        release, mine = cells_of(published, None), cells_of(known, config_file)
+        release, mine = cells_of(published, None), cells_of(known, config_file, plan_file)
         pairs = _agreements(release, mine, columns, plan_file, tolerance, [row_column], linking.MOST)
         links = linking.link(pairs.columns, lambda done, total: status.share("looking for rows", done, total))
     right = None
@@ -130,7 +130,7 @@ def infer_command(
     from parties.alone.attacks import inference, linking
 
     with console.progress("reading") as status:
-        release, mine = cells_of(published, None), cells_of(known, config_file)
+        release, mine = cells_of(published, None), cells_of(known, config_file, plan_file)
         pairs = _agreements(release, mine, columns, plan_file, tolerance, [sensitive], linking.MOST)
         status.doing("guessing")
         values, codes = np.unique(

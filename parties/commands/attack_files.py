@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base import console, files
 from parties.base.text import printable
 from parties.commands.rows import chosen
+from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,11 +30,21 @@ def names_of(text: str) -> list[str]:
     return names
 
 
-def cells_of(path: Path, config_file: Path | None) -> Columns:
-    """Read a file, as its table in party.toml is spelled if there is one."""
+def cells_of(path: Path, config_file: Path | None, plan_file: Path | None = None) -> Columns:
+    """Read a file as its table in party.toml is spelled, or else as a plan says, its cells as publications have them:
+    numbers with a point, `?` for words that mean no value."""
     from parties.sources.cells import cells, cells_at
 
-    return cells(path, MOST_ROWS) if config_file is None else cells_at(chosen(str(path), None, config_file), MOST_ROWS)
+    if config_file is None and plan_file is None:
+        return cells(path, MOST_ROWS)
+    from parties.alone.publish.reading import rows_of
+    from parties.alone.publish.settings import read
+
+    if config_file is None and plan_file is not None:
+        place = PlaceSettings(source=str(path), format=read(plan_file).format)
+    else:
+        place = chosen(str(path), None, config_file)
+    return cells_at(place, MOST_ROWS, rows_of)
 
 
 def column_of(table: Columns, name: str) -> list[str]:

@@ -229,6 +229,8 @@ def apply_command(
     choose(source, config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
+    if recoding.history is not None and history is not None and not history.versions:
+        raise InputError(f"--history: {history.path} has no publication yet: give the file of the recoding's plan")
     if source.party_table is None:  # later rows come as the first ones did
         source = source.model_copy(update={"format": recoding.format})
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):

@@ -64,6 +64,8 @@ def history_of(
         if history_file is not None or row_column is not None or person_column is not None:
             raise InputError("give both --history, a file, and --row, the column that says whose row each is")
         return None
+    if not history_file.exists():
+        console.err.print(f"{history_file} begins with this: what was published before is not looked at")
     return load(history_file, row_column, person_column)
 
 

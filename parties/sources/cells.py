@@ -5,7 +5,9 @@ What a command reads once, from the first row to the last. A node's tables are a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parties.base.extras import require
 from parties.sources.formats import format_of
@@ -13,6 +15,9 @@ from parties.sources.settings import FormatSettings, PlaceSettings
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import RowQuery
 
 
 def cells(path: Path, max_rows: int | None = None) -> Columns:
@@ -28,17 +33,24 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
     return _queried(PlaceSettings(source=str(path.absolute())), max_rows)
 
 
-def cells_at(place: PlaceSettings, max_rows: int | None = None) -> Columns:
-    """Return the same of the file at a place, spelled as the party's table there, without rows that it leaves out."""
+def cells_at(
+    place: PlaceSettings, max_rows: int | None = None, opened: Callable[[PlaceSettings], RowQuery] | None = None
+) -> Columns:
+    """Return the same of the file at a place, spelled as the party's table there, without rows that it leaves out.
+
+    `opened` opens the rows, if it is done in another way than by `open_rows`.
+    """
     plain = place.chosen_as is None and place.spelling == FormatSettings()
-    return cells(Path(place.source), max_rows) if plain else _queried(place, max_rows)
+    return cells(Path(place.source), max_rows) if plain else _queried(place, max_rows, opened)
 
 
-def _queried(place: PlaceSettings, max_rows: int | None) -> Columns:
+def _queried(
+    place: PlaceSettings, max_rows: int | None, opened: Callable[[PlaceSettings], RowQuery] | None = None
+) -> Columns:
     from parties.sources.opening import open_rows
 
     path = Path(place.source)
-    with open_rows(place) as rows:
+    with (opened or open_rows)(place) as rows:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
         names = [name for name in rows.types if name and name not in unfit]

@@ -309,7 +309,9 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if not whole and (high - low) / smallest < 10_000:
         fields["step"] = _plain(smallest)
     if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
-        return fields | {"low": often[0], "high": often[-1]}, remarks  # numbers beyond belong to the first and the last
+        if (often[0], often[-1]) == (column.low, column.high):
+            return fields | {"low": often[0], "high": often[-1]}, remarks
+        return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # what is rare is counted at the ends
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
     width = max(nice((inner_high - inner_low) / RANGES), smallest)
     edge = (math.floor(inner_low / width) + 1) * width

@@ -152,7 +152,7 @@ def _weights(document: Document) -> list[tuple[str, float, float]]:
             ]
         else:
             reach = column["weight"] * (column["greatest"] - column["middle"])
-            features.append((f"{shown(name)}, each 1 more", column["weight"], reach))
+            features.append((f"{shown(name)}, each 1 above {column['middle']:g}", column["weight"], reach))
     return features
 
 

@@ -89,6 +89,23 @@ def test_what_is_guessed_before_and_after(capsys: pytest.CaptureFixture[str]) ->
     assert f"inference (disease)         without {before['prior']:.4g}, with {after['class']:.4g}" in shown
 
 
+def test_known_rows_are_spelled_as_the_plan_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Separator, decimal mark and words for no value are those of the rows that were published."""
+    rows = [f"{i % 7};{40 + i % 30},5;{'-' if i == 3 else 'ab'[i % 2]}" for i in range(60)]
+    Path("raw.csv").write_text("n;kg;ill\n" + "\n".join(rows) + "\n")
+    plan = 'source = "raw.csv"\nalgorithm = "mondrian"\n[format]\nseparator = ";"\ndecimal = ","\nmissing = ["-"]\n'
+    plan += (
+        '[columns.n]\nrole = "quasi-identifier"\nranges = [3]\n[columns.kg]\nrole = "quasi-identifier"\nranges = [10]\n'
+    )
+    Path("raw.toml").write_text(plan + '[columns.ill]\nrole = "sensitive"\n[[models]]\nmodel = "k-anonymity"\nk = 4\n')
+    assert run(["publish", "anonymise", "--plan", "raw.toml", "--out", "out.csv"]) == 0
+    capsys.readouterr()
+    words = ("--known", "raw.csv", "--plan", "raw.toml", "--sensitive", "ill")
+    found = said("infer", "--published", "out.csv", *words, capsys=capsys)
+    assert (found["known"], found["columns"]) == (60, ["n", "kg"])
+    assert found["prior"] == pytest.approx(0.5)  # 30 of b of 60, and one that is not known
+
+
 def test_rows_from_tables(capsys: pytest.CaptureFixture[str]) -> None:
     tables = [("a*b", "ab.csv"), ("b*c", "bc.csv"), ("a*c", "ac.csv")]
     flags = [word for name, file in tables for word in ("--cross", name, file)]

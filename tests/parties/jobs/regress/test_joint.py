@@ -222,7 +222,7 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
     text, picture = made.text(document, 0), made.picture(document)
     assert text.endswith("is good\n")
     by = "3 choices among 33 weights" if fields is CHOICES else f"lambda {document['lambda']:g}"
-    for said in ("intercept", "epsilon 1", by, "age, each 1 more"):
+    for said in ("intercept", "epsilon 1", by, "age, each 1 above "):
         assert said in text
     assert "What speaks for end = bad" in picture
     assert {"steps": "town = north"}.get(next(iter(fields)), "age") in picture
