@@ -17,7 +17,15 @@ from parties.commands.options import FILE, Between, check_proposal, json_option,
 from parties.commands.publish_invariant import invariant_command
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
-from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, history_options, report_options
+from parties.commands.publish_options import (
+    ESCAPE,
+    PLAN,
+    Telling,
+    history_of,
+    history_options,
+    report_options,
+    tell_beginning,
+)
 from parties.commands.publish_protect import protect_command
 from parties.commands.publish_table import table_command
 from parties.commands.publish_tables import tables_command
@@ -175,6 +183,7 @@ def anonymise_command(
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
+    tell_beginning(history)
     _written(into, outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
         shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
@@ -240,6 +249,7 @@ def apply_command(
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"
         console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
+    tell_beginning(history)
     _written(into, outputs.values())
 
 

@@ -9,7 +9,7 @@ import click
 from parties.base import console
 from parties.commands.options import FILE
 from parties.commands.publish_log import check_outputs, log_options, recording
-from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options
+from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options, tell_beginning
 from parties.commands.rows import choose, paths
 from smc.errors import InputError
 
@@ -54,4 +54,5 @@ def invariant_command(
             write(release.rows, out, escape_formulas)
             log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)
     telling.tell(release.report, out.name)
+    tell_beginning(history)
     console.err.print(f"written: {out}, {plan.history.file}")

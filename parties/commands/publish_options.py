@@ -64,9 +64,13 @@ def history_of(
         if history_file is not None or row_column is not None or person_column is not None:
             raise InputError("give both --history, a file, and --row, the column that says whose row each is")
         return None
-    if not history_file.exists():
-        console.err.print(f"{history_file} begins with this: what was published before is not looked at")
     return load(history_file, row_column, person_column)
+
+
+def tell_beginning(history: History | None) -> None:
+    """Say of a history that was empty that it is: a file whose name was mistyped is one, too."""
+    if history is not None and not history.versions:
+        console.err.print(f"{history.path} begins with this: what was published before was not looked at")
 
 
 @dataclass(frozen=True)
