@@ -98,10 +98,10 @@ def learnt(name: str, fold: int, synthetic: Codes, train: Codes, test: Codes, do
     return found
 
 
-def error(rows: Codes, synthetic: Codes, domains: tuple[int, ...]) -> float:
-    """How far marginals of three columns are apart in the mean, total variation distance."""
+def error(rows: Codes, synthetic: Codes, domains: tuple[int, ...], many: int = 3) -> float:
+    """How far marginals of so many columns are apart in the mean, total variation distance."""
     names = {str(i): size for i, size in enumerate(domains)}
-    errors = marginal_errors(names, *({n: table[:, int(n)] for n in names} for table in (rows, synthetic)))
+    errors = marginal_errors(names, *({n: table[:, int(n)] for n in names} for table in (rows, synthetic)), many)
     return float(np.mean([distance for _, distance in errors]))
 
 

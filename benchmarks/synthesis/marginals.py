@@ -20,8 +20,7 @@ import click
 import numpy as np
 
 from benchmarks.private_trees.tables import load
-from benchmarks.synthesis.__main__ import DATA, generated, released
-from parties.alone.comparing.fidelity import marginal_errors
+from benchmarks.synthesis.__main__ import DATA, error, generated, released
 from parties.alone.synthesis.graphical import Graphical
 from parties.base.arrays import Codes
 from parties.jobs.release.noise import gauss
@@ -32,12 +31,8 @@ DELTA = Fraction(1, 10**9)
 
 def errors(rows: Codes, synthetic: Codes, domains: tuple[int, ...]) -> dict[str, float]:
     """The mean error of all pairs, and of all threes."""
-    names = {str(i): size for i, size in enumerate(domains)}
-    both = [{name: table[:, int(name)] for name in names} for table in (rows, synthetic)]
-    found = {}
-    for many, word in ((2, "pairs"), (3, "threes")):
-        found[word] = round(float(np.mean([apart for _, apart in marginal_errors(names, both[0], both[1], many)])), 4)
-    return found
+    ways = {"pairs": 2, "threes": 3}
+    return {word: round(error(rows, synthetic, domains, many), 4) for word, many in ways.items()}
 
 
 def ours(rows: Codes, domains: tuple[int, ...], epsilon: str, how: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,26 @@ if TYPE_CHECKING:
 POINTS = 1_001  # of the grid of weights
 
 
-class Choice(Method):
+class Chosen(Method):
+    """What is opened is which weight of a public grid is chosen, by a noisy maximum."""
+
+    what = "choice"
+    words = "choosing"
+    mechanism: ClassVar[str]  # as the ledger names it
+
+    @property
+    @override
+    def numbers(self) -> int:
+        """See `Method.numbers`: the index of a weight."""
+        return 1
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        return (PureLoss(self.mechanism, self.epsilon, adjacency=self.settings.adjacency),)
+
+
+class Choice(Chosen):
     """One weight of a public grid, the likelier the less J is there: for one column of numbers, without intercept.
 
     A row's score of a weight is the greatest loss that there can be, less its own and lambda / 2 w^2, in integers up to
@@ -31,19 +50,7 @@ class Choice(Method):
     """
 
     BEST = 1 << 12
-    what = "choice"
-    words = "choosing"
-
-    @property
-    @override
-    def numbers(self) -> int:
-        """See `Method.numbers`: the index of the weight."""
-        return 1
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return (PureLoss("choice of a weight by noisy max", self.epsilon, adjacency=self.settings.adjacency),)
+    mechanism = "choice of a weight by noisy max"
 
     @cached_property
     def grid(self) -> Floats:

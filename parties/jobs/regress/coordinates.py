@@ -22,8 +22,8 @@ from typing_extensions import override
 from parties.alone.regression.rows import RowStream
 from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Document
-from parties.jobs.regress.method import Method, OnRound, Opened
-from parties.jobs.spending import Loss, PureLoss
+from parties.jobs.regress.choice import Chosen
+from parties.jobs.regress.method import OnRound, Opened, Stepwise
 
 if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric
@@ -33,30 +33,11 @@ REACH = 16  # of the grid on either side: what counts is how weights stand to ea
 GRID = np.array([0, *(side * size for size in range(1, REACH + 1) for side in (1, -1))], dtype=np.float64)
 
 
-class Coordinates(Method):
+class Coordinates(Chosen, Stepwise):
     """One weight of all in each step, the likelier the more rows are then right."""
 
-    streamed = True
     minimises = False
-    what = "choice"
-    words = "choosing"
-
-    @property
-    def steps(self) -> int:  # type: ignore[override]
-        """How many weights are chosen, one after the other."""
-        assert self.settings.steps is not None
-        return self.settings.steps
-
-    @property
-    @override
-    def numbers(self) -> int:
-        """See `Method.numbers`: the index of a weight."""
-        return 1
-
-    @property
-    @override
-    def spends(self) -> tuple[Loss, ...]:
-        return (PureLoss("choices of weights by noisy max", self.epsilon, adjacency=self.settings.adjacency),)
+    mechanism = "choices of weights by noisy max"
 
     @cached_property
     def law(self) -> OneSidedGeometric:

@@ -13,7 +13,7 @@ from parties.alone.regression.features import BITS
 from parties.alone.regression.rows import SLOPE_BITS, OwnRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
-from parties.jobs.regress.method import Method, OnRound, Opened
+from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.release.noise import Noise
 from parties.jobs.spending import Loss, exact
 
@@ -22,16 +22,8 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-class Gradient(Method):
-    """Noisy gradient descent, `protocols.release.descent`."""
-
-    streamed = True
-
-    @property
-    def steps(self) -> int:  # type: ignore[override]
-        """T."""
-        assert self.settings.steps is not None
-        return self.settings.steps
+class Gradient(Stepwise):
+    """Noisy gradient descent, `protocols.release.descent`; T is `steps`."""
 
     @property
     @override

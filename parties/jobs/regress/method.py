@@ -139,3 +139,15 @@ class OpenedOnce(Method):
         width = sum_width(self.width, self.noise.law(self.numbers))
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")
+
+
+class Stepwise(Method):
+    """As many steps as the settings say, each over all rows, which are read in pieces."""
+
+    streamed = True
+
+    @property
+    def steps(self) -> int:  # type: ignore[override]
+        """How many."""
+        assert self.settings.steps is not None
+        return self.settings.steps
