@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from protocols.tree import Split, Tree
 Runs = tuple[tuple[int, int], ...]  # of questions that ask one ordered column: the first, and the one after the last
 
 
+@lru_cache(maxsize=1 << 14)  # nodes of a level ask it again and again
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return which of the questions left still tell rows apart that have given this answer.
 

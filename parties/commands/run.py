@@ -47,9 +47,11 @@ def run(
     def counted() -> Program:
         return lambda engine: function(engine, *inputs)
 
+    from parties.jobs.choosing import choice, usual  # the engines take their time to load
+
     with (
         console.progress("starting") as status,
-        connection.agreed(specification, status, counted, integers) as running,
+        connection.agreed(specification, status, choice(specification, counted, integers, usual(settings))) as running,
     ):
         result = function(running.engine, *inputs)
         report = running.finish()

@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
-from smc.counting.roles import counting_transfers
-from smc.counting.session import CountingSession
+from smc.counting.roles import CountingTransfers
+from smc.counting.session import CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
@@ -25,7 +25,10 @@ from smc.engines.interface import XorSharedEngine
 from smc.engines.making import furnish
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
+from smc.gmw.triples import Store, TripleSource
 from smc.hashing import Blocks
+from smc.ot import Transfers
+from smc.ot.interface import Packed
 from smc.primitives.arrays import Gates, Octets
 from smc.primitives.bits import BitMatrix
 from smc.recipes import Garbling
@@ -41,12 +44,18 @@ class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
+    transfers: Transfers
+
+    @property
+    def counted(self) -> CountingSession:
+        """The session, which counts."""
+        assert isinstance(self.session, CountingSession)
+        return self.session
 
     @contextmanager
     def repeated(self, times: int) -> Iterator[None]:
         """Count what is done in the block so many times: bytes and seconds, in as many messages and rounds as once."""
-        session = self.session
-        assert isinstance(session, CountingSession)
+        session = self.counted
         session.times *= times
         gates = session.meter.total.and_gates
         try:
@@ -126,8 +135,20 @@ class CountingYao(CountingEngine, YaoEngine):
         return bits.data
 
 
+class _CountingTriples(TripleSource):
+    """A store that has room for nothing."""
+
+    def _kept(self, fresh: Store, size: int) -> Store:
+        return no_values(fresh.dtype, (3, size))
+
+    def _made(self, *keys: Packed) -> Store:
+        return no_values(np.dtype(np.uint8), (3, 8 * len(keys[0])))
+
+
 class _CountingTripleGates(TripleGates):
     """Opens nothing, counts what would be opened."""
+
+    source = _CountingTriples
 
     def _step(self, state: State, closing: Gates, xors: Gates, ands: Gates, width: int, *_: Any) -> None:
         _work(self._session, len(ands) * width * AND_SECONDS)
@@ -141,19 +162,20 @@ class CountingGmw(CountingEngine, GmwEngine):
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots if isinstance(self._gates, TableGates) else 0)
         self._gates.run(netlist, state, rows)
-        return np.zeros((len(netlist.outputs), rows.batch), dtype=np.uint8)
+        return no_values(np.dtype(np.uint8), (len(netlist.outputs), rows.batch))
 
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
     """Return the counting twin of `smc.engines.make_engine`."""
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
-    transfers = counting_transfers(session, profile.ot)
+    transfers = CountingTransfers(session, profile.ot)
     engine: CountingEngine
     if profile.garbles:
         engine = CountingYao(session, transfers, profile.garbling)
     else:
         gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
         engine = CountingGmw(session, gates)
+    engine.transfers = transfers
     furnish(engine, transfers, profile)
     return engine

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from smc.counting.engines import CountingEngine, make_counting_engine
+from smc.counting.recording import Group, Recording, group
 from smc.counting.session import CountingSession, Event
 from smc.counting.timing import predicted_seconds
 from smc.engines import Profile
@@ -41,9 +42,12 @@ class Forecast:
         """Both ways."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
-    def seconds(self, shape: LinkShape) -> float:
-        """Predict seconds from the first message to the result, on such a link."""
-        return predicted_seconds(self.traces, shape)
+    def seconds(self, shape: LinkShape, pace: float = 1.0) -> float:
+        """Predict seconds from the first message to the result, on such a link.
+
+        `pace`: how many times as long as the usual machine (`smc.counting.rates`) the parties' take to compute.
+        """
+        return predicted_seconds(self.traces, shape, pace)
 
 
 def forecast(program: Program, profile: Profile) -> Forecast:
@@ -61,6 +65,28 @@ def forecast(program: Program, profile: Profile) -> Forecast:
     return counts
 
 
+def forecasts(program: Program, profiles: Sequence[Profile]) -> list[Forecast]:
+    """Return the forecast of each profile: the same as `forecast`, with the program run once for several of them.
+
+    Example:
+        >>> import numpy as np
+        >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
+        >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]
+        [5058, 4]
+    """
+    recordings: dict[Group, tuple[Recording, Recording]] = {}
+    counted = []
+    for profile in profiles:
+        alike = group(profile)
+        if alike not in recordings:
+            recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
+        counts = Forecast.begun(profile)
+        for recording, engine in zip(recordings[alike], counts.engines, strict=True):
+            recording.play(engine)
+        counted.append(counts)
+    return counted
+
+
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
     """Return the forecast of least predicted time; of equals the first.
 
@@ -71,4 +97,4 @@ def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) ->
         >>> cheapest(program, profiles, LinkShape.parse("wan")).profile.engine
         'gmw'
     """
-    return min((forecast(program, profile) for profile in profiles), key=lambda counts: counts.seconds(shape))
+    return min(forecasts(program, profiles), key=lambda counts: counts.seconds(shape))

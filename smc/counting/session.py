@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,12 @@ from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
 
 Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
+
+
+@lru_cache(maxsize=1024)
+def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return zeros that take no memory, and cannot be written."""
+    return np.broadcast_to(np.zeros((), dtype=kind), shape)
 
 
 class _NoChannel(Channel):
@@ -47,7 +54,7 @@ class CountingSession(Session):
         """Count a message of that size; zeros that take no memory."""
         kind = np.dtype(dtype)
         self.received(kind.itemsize * math.prod(shape))
-        return np.broadcast_to(np.zeros((), dtype=kind), tuple(shape))
+        return no_values(kind, tuple(shape))
 
     def sent(self, size: int) -> None:
         """Count an outgoing message of `size` bytes."""

@@ -46,9 +46,11 @@ class TripleGates:
     x y = c xor d b xor e a xor d e.
     """
 
+    source = TripleSource
+
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
-        self._source = TripleSource(session, transfers)
+        self._source = self.source(session, transfers)
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """See `AndGates.stock`."""

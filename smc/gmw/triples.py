@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.ot import Transfers
+from smc.ot.interface import Packed
 from smc.session import Session
 
 Store = NDArray[np.uint8]
@@ -43,8 +44,12 @@ class TripleSource:
             return
         with self._session.phase("triples"):
             fresh = self._make((missing + 7) // 8)
-        self._store = np.concatenate([self._store[:, self._next :], fresh], axis=1)
+        self._store = self._kept(fresh, self._store.shape[1] - self._next + fresh.shape[1])
         self._next = 0
+
+    def _kept(self, fresh: Store, size: int) -> Store:
+        """Return what is left and the fresh ones, `size` bytes in all."""
+        return np.concatenate([self._store[:, self._next :], fresh], axis=1)
 
     def take(self, size: int) -> tuple[Store, int]:
         """Take the next `size` bytes of those reserved, never again: rows a, b, c, and where in them they begin.
@@ -60,6 +65,8 @@ class TripleSource:
         return self._store, first
 
     def _make(self, words: int) -> Store:
-        key0, key1, b, chosen = self._transfers.random_bits(words)
+        return self._made(*self._transfers.random_bits(words))
+
+    def _made(self, key0: Packed, key1: Packed, b: Packed, chosen: Packed) -> Store:
         a = key0 ^ key1
         return np.stack([a, b, (a & b) ^ key0 ^ chosen]).view(np.uint8)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,13 @@ class Role(ABC):
     def _room(self, *shape: int) -> Blocks:
         """Return where results will be written."""
         return np.empty(shape, dtype=np.uint64)
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return additive_correction(keys, values)
+
+    def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
+        """Return the share that an end of `additive` is left with."""
+        raise NotImplementedError
 
     @abstractmethod
     def steps(self) -> Iterator[None]:
@@ -125,7 +133,11 @@ class Sender(Role):
         """Return this party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(len(values))
         if len(values):
-            self.session.send(f"{self.name}.additive", additive_correction(keys, values))
+            self.session.send(f"{self.name}.additive", self._correction(keys, values))
+        return self._share(keys)
+
+    @override
+    def _share(self, keys: Blocks, *_: NDArray[Any]) -> Packed:
         share: Packed = np.uint64(0) - keys[0, :, 0]
         return share
 
@@ -186,6 +198,11 @@ class Receiver(Role):
         if count == 0:
             return keys[:, 0]
         correction = self.session.receive(f"{self.name}.additive", np.uint64, (count,))
+        return self._share(keys, correction, choice)
+
+    @override
+    def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
+        correction, choice = more
         return keys[:, 0] + (correction & masks(choice))
 
 

@@ -34,11 +34,10 @@ class Transfers:
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
         """Make random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
         count = len(choice)
-        keys = np.empty((2, count, 2), dtype=np.uint64)
-        chosen = np.empty((count, 2), dtype=np.uint64)
+        keys, chosen = self._room(2, count, 2), self._room(count, 2)
         for part in self._batches(count):
-            chosen[part] = self.receiver.random(choice[part])
-            keys[:, part] = self.sender.random(part.stop - part.start)
+            self._put(chosen[part], self.receiver.random(choice[part]))
+            self._put(keys[:, part], self.sender.random(part.stop - part.start))
         return keys, chosen
 
     def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
@@ -47,11 +46,20 @@ class Transfers:
         `keys0` and `keys1` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
         word i is OT 64 i + j.
         """
-        keys0, keys1, choice, chosen = np.empty((4, words), dtype=np.uint64)
+        keys0, keys1, choice, chosen = self._room(4, words)
         for part in self._batches(words, 64):
-            choice[part], chosen[part] = self.receiver.random_bits(part.stop - part.start)
-            keys0[part], keys1[part] = self.sender.random_bits(part.stop - part.start)
+            for own, made in zip((choice, chosen), self.receiver.random_bits(part.stop - part.start), strict=True):
+                self._put(own[part], made)
+            for own, made in zip((keys0, keys1), self.sender.random_bits(part.stop - part.start), strict=True):
+                self._put(own[part], made)
         return keys0, keys1, choice, chosen
+
+    def _room(self, *shape: int) -> Blocks:
+        """Return where results will be written."""
+        return np.empty(shape, dtype=np.uint64)
+
+    def _put(self, place: Blocks, made: Blocks) -> None:
+        place[...] = made
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
         """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
@@ -71,7 +79,12 @@ class Transfers:
         if count == 0:
             return np.zeros(0, dtype=np.uint64)
         keys, chosen = self.random(choice)
-        self.session.send("additive", additive_correction(keys, values))
-        correction = self.session.receive("additive", np.uint64, (count,))
+        self.session.send("additive", self._correction(keys, values))
+        return self._share(keys, chosen, self.session.receive("additive", np.uint64, (count,)), choice)
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return additive_correction(keys, values)
+
+    def _share(self, keys: Blocks, chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
         share: Packed = chosen[:, 0] + (correction & masks(choice)) - keys[0, :, 0]
         return share
