@@ -20,7 +20,7 @@ from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import load
-from smc.counting import Forecast
+from smc.counting import Forecast, forecasts
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
@@ -126,12 +126,8 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     shape = LinkShape.parse(link)
     rows: list[dict[str, Any]] = []
     with console.progress("counting") as progress:
-        for profile in profiles:
-            progress.doing(f"counting: {profile}")
-            counts = Forecast.begun(profile)
-            for engine in counts.engines:
-                counted.program(engine)
-            rows.append(_fields(counts, shape) | {"at_most": counted.most(profile)})
+        for counts in forecasts(counted.program, profiles, lambda profile: progress.doing(f"counting: {profile}")):
+            rows.append(_fields(counts, shape) | {"at_most": counted.most(counts.profile)})
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})

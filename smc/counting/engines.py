@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc.circuit import Netlist
-from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
+from smc.counting.rates import AND_SECONDS, BUILD_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.counting.roles import CountingTransfers
-from smc.counting.session import CountingSession, no_values
+from smc.counting.session import BUILDING, CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
@@ -46,6 +46,10 @@ class CountingEngine(XorSharedEngine):
     answers: Answers | None = None
     transfers: Transfers
 
+    def __init__(self, session: Session, *more: Any) -> None:
+        super().__init__(session, *more)
+        self._built: dict[int, Netlist] = {}
+
     @property
     def counted(self) -> CountingSession:
         """The session, which counts."""
@@ -63,6 +67,20 @@ class CountingEngine(XorSharedEngine):
         finally:
             session.times //= times
             session.meter.gates((times - 1) * (session.meter.total.and_gates - gates))
+
+    @override
+    def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
+        self.built(netlist)
+        return super().run(netlist, *inputs)
+
+    def built(self, netlist: Netlist) -> None:
+        """Count the time of building a circuit, the first time that it is run; it is kept for later ones."""
+        if id(netlist) not in self._built:
+            self._built[id(netlist)] = netlist
+            times, self.counted.times = self.counted.times, 1
+            gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
+            self.counted.work(gates * BUILD_SECONDS, BUILDING)
+            self.counted.times = times
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

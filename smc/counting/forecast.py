@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smc.counting.engines import CountingEngine, make_counting_engine
@@ -42,6 +42,11 @@ class Forecast:
         """Both ways."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
+    def lines(self, pace: float = 1.0) -> dict[str, float]:
+        """Return the seconds of work by what it is, of the party that has more of it; `seconds` has them all."""
+        names = {name: None for engine in self.engines for name in engine.counted.lines}
+        return {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
+
     def seconds(self, shape: LinkShape, pace: float = 1.0) -> float:
         """Predict seconds from the first message to the result, on such a link.
 
@@ -65,8 +70,12 @@ def forecast(program: Program, profile: Profile) -> Forecast:
     return counts
 
 
-def forecasts(program: Program, profiles: Sequence[Profile]) -> list[Forecast]:
-    """Return the forecast of each profile: the same as `forecast`, with the program run once for several of them.
+def forecasts(
+    program: Program, profiles: Sequence[Profile], on_profile: Callable[[Profile], object] = lambda _: None
+) -> Iterator[Forecast]:
+    """Yield the forecast of each profile: the same as `forecast`, with the program run once for several of them.
+
+    `on_profile` is told of each before it is counted.
 
     Example:
         >>> import numpy as np
@@ -75,16 +84,15 @@ def forecasts(program: Program, profiles: Sequence[Profile]) -> list[Forecast]:
         [5058, 4]
     """
     recordings: dict[Group, tuple[Recording, Recording]] = {}
-    counted = []
     for profile in profiles:
+        on_profile(profile)
         alike = group(profile)
         if alike not in recordings:
             recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
         counts = Forecast.begun(profile)
         for recording, engine in zip(recordings[alike], counts.engines, strict=True):
             recording.play(engine)
-        counted.append(counts)
-    return counted
+        yield counts
 
 
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:

@@ -23,4 +23,5 @@ TREE_SECONDS: Final = 1 / 100e6  # a leaf of Ferret's trees, at the beginning of
 SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so much
 HAND_OVER_SECONDS: Final = 200e-6  # from thread to thread on its way, besides
 SECONDS_PER_BYTE: Final = 1 / 700e6  # and each byte: copies and encryption
+BUILD_SECONDS: Final = 3.5e-6  # a gate, XOR or AND, of a circuit that is built for the first time
 FRAME_BYTES: Final = 64  # of headers, a message

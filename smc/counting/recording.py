@@ -19,7 +19,7 @@ from typing_extensions import override
 from smc.arithmetic.shares import Shares
 from smc.circuit import Netlist
 from smc.counting.engines import CountingEngine
-from smc.counting.session import CountingSession
+from smc.counting.session import COMPUTING, CountingSession
 from smc.engines import Profile, YaoEngine
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits
@@ -72,8 +72,8 @@ class _Session(CountingSession):
         self._steps.append(lambda engine, _: engine.counted.received(size))
 
     @override
-    def work(self, seconds: float) -> None:
-        self._steps.append(lambda engine, _: engine.counted.work(seconds))
+    def work(self, seconds: float, what: str = COMPUTING) -> None:
+        self._steps.append(lambda engine, _: engine.counted.work(seconds, what))
 
     @contextmanager
     @override
@@ -121,6 +121,10 @@ class _Recorder(CountingEngine):
         return Bits(zeros)
 
     @override
+    def built(self, netlist: Netlist) -> None:
+        """Leave it to the engines that count."""
+
+    @override
     def constant(self, bits: BitMatrix) -> Bits:
         return Bits(_zeros(np.uint8, *bits.shape))
 
@@ -138,6 +142,7 @@ class _Recorder(CountingEngine):
 
 
 def _executed(engine: CountingEngine, netlist: Netlist, batch: int) -> None:
+    engine.built(netlist)
     engine.session.meter.gates(netlist.and_count * batch)
     engine._execute(netlist, [], batch)
 

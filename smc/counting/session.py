@@ -19,6 +19,7 @@ from smc.channel import Buffer, Channel
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
 
+COMPUTING, BUILDING = "computing", "building circuits"  # the lines of work
 Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
 
 
@@ -44,6 +45,7 @@ class CountingSession(Session):
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
+        self.lines: dict[str, float] = {}  # seconds of work, by what it is
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
@@ -66,9 +68,10 @@ class CountingSession(Session):
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
 
-    def work(self, seconds: float) -> None:
+    def work(self, seconds: float, what: str = COMPUTING) -> None:
         """Count computing time."""
         seconds *= self.times
+        self.lines[what] = self.lines.get(what, 0.0) + seconds
         if self.trace and self.trace[-1][0] == "work":
             seconds += self.trace.pop()[1]
         self.trace.append(("work", seconds))
