@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from parties.jobs.small.programs import arguments_of, load_program
 from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import load
 from smc.counting import Forecast, forecasts
+from smc.counting.rates import START_SECONDS
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
@@ -80,7 +82,7 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
     """
     function, values = load_program(program), arguments_of(arguments)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
-    _show(counted, profiles.profiles(integers), link, as_json)
+    _show(counted, profiles.profiles(integers), link, as_json, {})
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -104,7 +106,7 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
-        _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
+        _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json, task.own_seconds())
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
@@ -122,15 +124,19 @@ def _names(options: Sequence[Parameter]) -> set[str]:
     return {option.variable for option in options}
 
 
-def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
+def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool, own: Mapping[str, float]) -> None:
+    """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is."""
     shape = LinkShape.parse(link)
+    began = time.process_time()
     rows: list[dict[str, Any]] = []
     with console.progress("counting") as progress:
         for counts in forecasts(counted.program, profiles, lambda profile: progress.doing(f"counting: {profile}")):
             rows.append(_fields(counts, shape) | {"at_most": counted.most(counts.profile)})
+    besides = {"start": START_SECONDS, "counting what it costs": round(time.process_time() - began, 3), **own}
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
-        console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})
+        head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}
+        console.print_json({**head, "besides": besides, "estimates": rows})
         return
     bounded = any(row["at_most"] is not None for row in rows)
     most = ("both at most",) if bounded else ()
@@ -151,6 +157,11 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
             f"{row['seconds']:.3g}",
         )
     console.show(table)
+    console.out.print(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}")
+
+
+def _in_seconds(lines: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {seconds:.2g} s" for name, seconds in lines.items())
 
 
 def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
@@ -167,4 +178,5 @@ def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
         "party0_rounds": first.rounds,
         "party1_rounds": second.rounds,
         "seconds": round(counts.seconds(shape), 6),
+        "work": {name: round(seconds, 6) for name, seconds in counts.lines().items()},
     }

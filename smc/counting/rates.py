@@ -24,4 +24,7 @@ SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so m
 HAND_OVER_SECONDS: Final = 200e-6  # from thread to thread on its way, besides
 SECONDS_PER_BYTE: Final = 1 / 700e6  # and each byte: copies and encryption
 BUILD_SECONDS: Final = 3.5e-6  # a gate, XOR or AND, of a circuit that is built for the first time
+START_SECONDS: Final = 0.55  # a command's process, until it has reached the peer
+CELL_SECONDS: Final = 0.7e-6  # to read a cell of a file
+TALLY_SECONDS: Final = 20e-9  # to count a cell of a table for a level of a tree
 FRAME_BYTES: Final = 64  # of headers, a message

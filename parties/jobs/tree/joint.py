@@ -215,6 +215,16 @@ class JointTree(BySchema):
 
     # What it costs.
 
+    @override
+    def own_seconds(self) -> dict[str, float]:
+        """See `Kind.own_seconds`: the rows are counted for each level besides, of a forest's trees together."""
+        from smc.counting.rates import TALLY_SECONDS
+
+        domains = self.problem.domains
+        levels = 1 + min(len(domains), len(domains) if self.problem.max_depth is None else self.problem.max_depth)
+        tally = self.settings.max_rows * (len(self.columns) - 1) * levels * TALLY_SECONDS
+        return {**super().own_seconds(), "counting rows": tally}
+
     @abstractmethod
     def with_result(self, state: State) -> Program:
         """Return the conversation that ends in this state."""
