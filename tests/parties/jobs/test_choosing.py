@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,12 +19,15 @@ from parties.jobs.choosing import Choice, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs
 from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.settings import ForestSettings
+from parties.link import measurement, pace
 from parties.link.measurement import measuring_seconds
 from protocols.millionaires import strict
 from smc.counting import Forecast, forecast
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
 from smc.engines import Profile
 from smc.link_shape import LinkShape
+from smc.local import run_local
+from smc.session import Session
 
 AUTO = {"protocol": "test", "engine": "auto"}
 
@@ -70,6 +76,29 @@ def test_the_choice_is_that_of_least_time(rate: float, round_trip: float, pace: 
     times = {counted.profile: by_events(counted, shape, pace) for counted in MANY.forecasts}
     chosen = Choice(None, MANY.forecasts).quickest(shape, pace)
     assert times[chosen] <= min(times.values()) * (1 + 1e-9)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    clocks=st.tuples(st.floats(0.7, 1.3), st.floats(0.7, 1.3)), paces=st.tuples(st.floats(0.1, 50), st.floats(0.1, 50))
+)
+def test_both_parties_choose_the_same_whatever_each_has_measured(
+    clocks: tuple[float, float], paces: tuple[float, float]
+) -> None:
+    """Each has a clock that goes wrong in its own way, and a machine of its own."""
+
+    def program(session: Session) -> tuple[LinkShape, Profile]:
+        own = clocks[session.party]
+        local.now = lambda: int(time.monotonic_ns() * own)
+        shape = measurement.measure(session.channel, session.party)
+        ours, theirs = (pace.rounded(paces[party]) for party in (session.party, 1 - session.party))
+        return shape, MANY.quickest(shape, pace.agreed_pace(ours, theirs))
+
+    local = threading.local()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measurement, "time", SimpleNamespace(monotonic_ns=lambda: local.now()))
+        left, right = run_local(program)
+    assert left == right
 
 
 def test_what_is_chosen_follows_the_link() -> None:
