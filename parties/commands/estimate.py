@@ -123,7 +123,7 @@ def _names(options: Sequence[Parameter]) -> set[str]:
     return {option.variable for option in options}
 
 
-def _show(counted: Counted, integers: bool, link: str, as_json: bool, own: Mapping[str, float]) -> None:
+def _show(counted: Counted, integers: bool, link: str, as_json: bool, by_itself: Mapping[str, float]) -> None:
     """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is."""
     shape, suited, chosen = LinkShape.parse(link), profiles.profiles(integers), profiles.contenders(integers)
     rows: list[dict[str, Any]] = []
@@ -133,7 +133,7 @@ def _show(counted: Counted, integers: bool, link: str, as_json: bool, own: Mappi
             counting += time.process_time() - began if counts.profile in chosen else 0.0
             rows.append(_fields(counts, shape) | {"at_most": counted.most(counts.profile)})
             began = time.process_time()
-    besides = {"start": START_SECONDS, "counting what suits": round(counting, 3), **own}
+    besides = {"start": START_SECONDS, "counting what suits": round(counting, 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}

@@ -75,9 +75,10 @@ def output(help_: str) -> AnyField:
     return _field("output", None, "", help_, {}, {})
 
 
-def _engine() -> AnyField:
+def engine_field(default: str = "auto") -> AnyField:
+    """Return the field `engine`."""
     return public(
-        "auto", "Engine", "How it is computed; auto counts what suits, measures the link if that pays, and chooses"
+        default, "Engine", "How it is computed; auto counts what suits, measures the link if that pays, and chooses"
     )
 
 
@@ -91,7 +92,7 @@ class EngineSettings(Settings):
     """
 
     usual: ClassVar[str] = "mixed"
-    engine: AnyEngine = _engine()
+    engine: AnyEngine = engine_field()
     ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
@@ -101,8 +102,8 @@ class EngineSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _said_in_part(cls, fields: Any) -> Any:
-        said = isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
-        return {**fields, "engine": cls.usual} if said else fields
+        in_part = isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
+        return {**fields, "engine": cls.usual} if in_part else fields
 
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
@@ -126,7 +127,7 @@ class BooleanSettings(KindSettings):
     """Those of a kind that computes with circuits only, on whatever engine."""
 
     usual: ClassVar[str] = "yao"
-    engine: BooleanEngine = _engine()
+    engine: BooleanEngine = engine_field()
 
 
 class ManyGatesSettings(BooleanSettings):

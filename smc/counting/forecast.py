@@ -81,7 +81,7 @@ def forecasts(
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]
-        [5058, 4]
+        [7236, 4]
     """
     recordings: dict[Group, tuple[Recording, Recording]] = {}
     for profile in profiles:
@@ -93,16 +93,3 @@ def forecasts(
         for recording, engine in zip(recordings[alike], counts.engines, strict=True):
             recording.play(engine)
         yield counts
-
-
-def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
-    """Return the forecast of least predicted time; of equals the first.
-
-    Example:
-        >>> import numpy as np
-        >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
-        >>> profiles = [Profile("yao"), Profile("gmw")]
-        >>> cheapest(program, profiles, LinkShape.parse("wan")).profile.engine
-        'gmw'
-    """
-    return min(forecasts(program, profiles), key=lambda counts: counts.seconds(shape))

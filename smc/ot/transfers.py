@@ -48,18 +48,20 @@ class Transfers:
         """
         keys0, keys1, choice, chosen = self._room(4, words)
         for part in self._batches(words, 64):
-            for own, made in zip((choice, chosen), self.receiver.random_bits(part.stop - part.start), strict=True):
-                self._put(own[part], made)
-            for own, made in zip((keys0, keys1), self.sender.random_bits(part.stop - part.start), strict=True):
-                self._put(own[part], made)
+            drawn, key = self.receiver.random_bits(part.stop - part.start)
+            self._put(choice[part], drawn)
+            self._put(chosen[part], key)
+            both = self.sender.random_bits(part.stop - part.start)
+            self._put(keys0[part], both[0])
+            self._put(keys1[part], both[1])
         return keys0, keys1, choice, chosen
 
     def _room(self, *shape: int) -> Blocks:
         """Return where results will be written."""
         return np.empty(shape, dtype=np.uint64)
 
-    def _put(self, place: Blocks, made: Blocks) -> None:
-        place[...] = made
+    def _put(self, place: Blocks, keys: Blocks) -> None:
+        place[...] = keys
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
         """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
