@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from parties.base.text import instead, quoted
 from parties.commands.options import find_party_file
@@ -17,7 +17,12 @@ from parties.operator.accounts import Accounts, unix_user
 from parties.operator.interface import AuditEntry
 from smc.errors import InputError
 
-Append: TypeAlias = Callable[[EntryKind, dict[str, Any]], AuditEntry]
+
+class Append(Protocol):
+    """What writes an entry: of its kind, with its fields, and of a job if it is about one."""
+
+    def __call__(self, kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
+        """Write it, and return it as it stands."""
 
 
 def file_of(config_file: Path | None) -> NodeFile:
@@ -40,4 +45,8 @@ def appending(file: NodeFile) -> Iterator[Append]:
     """Give what writes an entry; all of a block are written at its end, or none if it raises."""
     person = Accounts(file.node.state).of_unix(unix_user())
     with log_of(file) as (connection, log), connection:
-        yield lambda kind, fields: log.append(kind, None, {**fields, "person": person.name if person else ""})
+
+        def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
+            return log.append(kind, job, {**fields, "person": person.name if person else ""})
+
+        yield append

@@ -46,6 +46,7 @@ EntryKind: TypeAlias = Literal[
     "published",
     "rights",
     "breach",
+    "reviewed",
 ]
 
 
@@ -361,6 +362,12 @@ class BreachStep(Named):
     tables: list[Text] = []
 
 
+class Reviewed(Named):
+    """One of our people has looked at a job that was permitted for an emergency, and says what came out."""
+
+    text: Text
+
+
 FIELDS: dict[str, type[Fields]] = {
     "node started": NodeStarted,
     "node stopped": NodeStopped,
@@ -390,6 +397,7 @@ FIELDS: dict[str, type[Fields]] = {
     "published": Published,
     "rights": RightsRequest,
     "breach": BreachStep,
+    "reviewed": Reviewed,
 }
 
 
