@@ -224,7 +224,8 @@ AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)
 class BudgetSettings(Settings):
     """A table's privacy budget: no window of time may cost more than (epsilon, delta), whoever asks.
 
-    Nor may exact answers open more than `bits` in it: what has no noise has no epsilon.
+    Nor may exact answers open more than `bits` in it: what has no noise has no epsilon. `apart` is the part of delta
+    for questions that have a delta of their own; without one such questions are refused.
 
     `per` is the window's length, and it slides: "year" are any 365 days on end, "month" any 30. So a budget that is
     used up at the end of a year is not whole again on the next day, as it would be by the calendar.
@@ -234,11 +235,19 @@ class BudgetSettings(Settings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.0
     per: Literal["day", "week", "month", "year", "ever"] = "ever"
     adjacency: Literal["add-remove", "replace"] = "add-remove"
+    apart: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.0
     bits: Annotated[int, Field(strict=True, ge=0, le=1 << 40)] = 4096
+
+    @model_validator(mode="after")
+    def _apart_is_a_part(self) -> BudgetSettings:
+        if self.apart > self.delta:
+            raise ValueError(f"apart: a part of delta, which is {self.delta:.3g}")
+        return self
 
     def shared(self, share: float) -> BudgetSettings:
         """Return this part of the budget: parts that come to 1 compose to the whole, whoever has each."""
-        parts = {"epsilon": self.epsilon * share, "delta": self.delta * share, "bits": int(self.bits * share + 1e-6)}
+        parts = {name: getattr(self, name) * share for name in ("epsilon", "delta", "apart")}
+        parts["bits"] = int(self.bits * share + 1e-6)
         return self.model_copy(update=parts)
 
     @property
