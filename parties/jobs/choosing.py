@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind
 
 LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # of every kind
+TINY = 1 << 21  # bytes by garbled circuits, of few rounds: no shared bits, of many, could save what their rounds cost
 SMALL = 1 << 27  # bytes both ways by every profile: beyond, what is lost is never so little
 MOST_KEPT = 4  # choices: their events take up to some MB each
 
@@ -75,7 +76,11 @@ def choice(
         return Choice(named)
     if program is None:
         return Choice(otherwise)
-    counted = tuple(forecasts(program(), profiles.contenders(integers)))
+    conversation, suited = program(), profiles.contenders(integers)
+    counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
+    if max(one.bytes for one in counted) <= TINY and (best := settled(counted)):
+        return Choice(best, counted)
+    counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
     return Choice(settled(counted), counted)
 
 
