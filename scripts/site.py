@@ -38,6 +38,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "README.md",
         "docs/choosing.md",
         "docs/security.md",
+        "SECURITY.md",
         "docs/tutorial.md",
         "docs/notes.md",
         "examples/README.md",
