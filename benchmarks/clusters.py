@@ -64,17 +64,17 @@ def table(rows: int, columns: int, seed: int) -> Any:
     return np.rint(np.clip(points, -1, 1) * UNIT).astype(np.int64)
 
 
-def task_of(method: str | None, rows: int, columns: int, epsilon: float) -> Cluster:
+def task_of(method: str | None, rows: int, columns: int, epsilon: float, values: tuple[str, ...] = VALUES) -> Cluster:
     """The job that two parties with half of the rows each would agree on; columns have the numbers of the fixed point.
 
     No method leaves it to the command.
     """
     names = [f"x{i}" for i in range(columns)]
     asked = {
-        "columns": names, "bounds": [f"0:{2 * UNIT}"] * columns, "k": CLUSTERS[columns],
+        "columns": names, "bounds": [f"0:{len(values) - 1}"] * columns, "k": CLUSTERS[columns],
         "method": method, "epsilon": epsilon, "max_rows": row_bound(-(-rows // 2)),
     }  # fmt: skip
-    return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, VALUES)))
+    return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, values)))
 
 
 @cache

@@ -21,6 +21,7 @@ from parties.base import files
 RESULTS = Path(__file__).parent / "results"
 TARGET = RESULTS.parents[1] / "docs" / "errors.md"
 EPSILONS = ("0.1", "0.5", "1", "2")
+PEER = "mbi 2, AIM"
 ALLOWED = 1.15  # times the error that theory allows
 
 Row = dict[str, Any]
@@ -53,9 +54,6 @@ rows that is as much as the counts, and a tree of one or two levels is the bette
 **The ninth decile.** Both choices cost the same in rows. OpenDP counts nine tenths of the rows at a number itself as
 below it, which favours lower numbers where, as here, rows above are rare; without noise it may miss the quantile where
 many rows have one number, ours does not.""",
-    "synthesis": """
-**Synthetic rows.** We do not know why. The peer was run once; whole numbers and a model that is told from party to
-party are the known differences.""",
 }
 
 
@@ -93,7 +91,8 @@ def table(head: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
 
 def compared(behind: Behind, why: str, name: str, cells: dict[str, Cell], shown: Callable[[float], str]) -> list[str]:
     """A line's cells by what they are of (an epsilon); those behind are noted."""
-    behind.setdefault(why, []).extend(f"{name} at {of}" for of, cell in cells.items() if cell.is_behind)
+    places = [of for of, cell in cells.items() if cell.is_behind]
+    behind.setdefault(why, []).extend([f"{name} at {', '.join(places)}"] if places else [])
     return [cell.text(shown) for cell in cells.values()]
 
 
@@ -230,31 +229,23 @@ def local(behind: Behind) -> str:
 
 
 def synthesis(behind: Behind) -> str:
-    """Pairs of columns of synthetic rows."""
-    found = results("synthesis_errors")["rows"]
-    kept = {(row["table"], row["way"], row.get("epsilon")): row for row in found}
+    """Pairs of columns of synthetic rows; `--select mst` asks a tree of them, whatever epsilon is."""
+    kept = {(row["table"], row["way"], row.get("epsilon")): row for row in results("synthesis_errors")["rows"]}
+
+    def off(row: Row, key: str = "pairs") -> float:
+        return float(100 * row[key])
 
     def lines() -> Iterator[list[str]]:
-        for name in ("adult", "car"):
-            theirs = {e: kept.get((name, "mbi 2, AIM", e)) for e in EPSILONS}
-            for way, said in (("AIM", "`smc synthesise`"), ("MST", "`--select mst`")):
-                cells = {}
-                for e, peer in theirs.items():
-                    error = 100 * kept[name, way, e]["pairs"]
-                    cells[e] = Cell(error, 100 * peer["pairs"], 100 * peer["spread"]) if peer else Cell(error)
-                texts = compared(behind, "synthesis", f"{name} by {way}", cells, "{:.1f}".format)
-                if way == "MST":  # it asks a tree of pairs, whatever epsilon is
-                    texts = [f"{cell.error:.1f}" for cell in cells.values()]
-                    behind["synthesis"] = [one for one in behind["synthesis"] if not one.startswith(f"{name} by MST")]
-                yield [name if way == "AIM" else "", said, *texts]
-            if any(theirs.values()):
-                yield [
-                    "",
-                    "AIM on mbi 2",
-                    *(f"{100 * p['pairs']:.1f} ± {100 * p['spread']:.1f}" for p in theirs.values() if p),
-                ]
-            floor = kept[name, "rows drawn anew", None]
-            yield ["", "as many rows drawn anew", *[f"{100 * floor['pairs']:.1f}"] * len(EPSILONS)]
+        for name in dict.fromkeys(name for name, _, _ in kept):
+            theirs = {e: kept[name, PEER, e] for e in EPSILONS if (name, PEER, e) in kept}
+            cells = {e: Cell(off(kept[name, "AIM", e])) for e in EPSILONS}
+            cells |= {e: Cell(cells[e].error, off(row), off(row, "spread")) for e, row in theirs.items()}
+            yield [name, "`smc synthesise`", *compared(behind, "synthesis", name, cells, "{:.1f}".format)]
+            yield ["", "`--select mst`", *(f"{off(kept[name, 'MST', e]):.1f}" for e in EPSILONS)]
+            if theirs:
+                yield ["", PEER, *(f"{off(row):.1f}" for row in theirs.values())]
+            floor = f"{off(kept[name, 'rows drawn anew', None]):.1f}"
+            yield ["", "as many rows drawn anew", *[floor] * len(EPSILONS)]
 
     return table(("% of rows that pairs differ by", "epsilon, delta 1e-9", *EPSILONS), lines())
 
@@ -287,7 +278,7 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Answers at the source",
         local,
-        "of 32 categories among 20,000 people, 20 draws of one law, but rappor's decoding; `subset` has the least "
+        "of 32 categories among 20,000 people; laws are the same, but for rappor's decoding; `subset` has the least "
         "there is, and multi-freq-ldpy's shares, as ours beside them, are cut at 0; `make bench-local`",
     ),
     (

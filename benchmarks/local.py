@@ -16,7 +16,7 @@ import math
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from smc.primitives.prg import Prg
 
 PEOPLE, SIZE, EPSILONS = 20_000, 32, (0.5, 1.0, 3.0)
 EPSILON = 1.0  # of what is timed
+OURS = 5  # times as many seeds
 CANDIDATES = tuple(f"text {i}" for i in range(1000))
 PAPER = Rappor(bits=128, hashes=2, cohorts=8, f=0.5, p=0.5, q=0.75)
 Row = dict[str, Any]
@@ -93,39 +94,41 @@ def ways(epsilon: float) -> dict[str, Mechanism]:
     }
 
 
-def errors(seeds: int, epsilon: float) -> list[Row]:
-    """Mean squared errors, ours and the others', and the least that any way has: that of subset selection."""
+def errors(seeds: int, epsilon: float, kept: Sequence[Row]) -> list[Row]:
+    """Mean squared errors, ours and the others', and the least that any way has: that of subset selection.
+
+    The others' are those that were kept, if there is no interpreter that has them.
+    """
     random = np.random.default_rng(2)
     shares = 1 / np.arange(1, SIZE + 1)
     codes = random.choice(SIZE, PEOPLE, p=shares / shares.sum())
     truth = np.bincount(codes, minlength=SIZE) / PEOPLE
-    names = tuple(f"v{i}" for i in range(SIZE))
-    found = []
-    ours = ways(epsilon)
+    names, ours, found = tuple(f"v{i}" for i in range(SIZE)), ways(epsilon), list[Row]()
     others = _others(codes.tolist(), seeds, epsilon, ours["rappor"])
+    beside = [row for row in kept if row["epsilon"] == epsilon]
+    for other, theirs in others.items():
+        each = np.mean((np.array(theirs) - truth) ** 2, axis=1)
+        what, library = other.split(", ")
+        about = {"what": what, "beside": library, "seeds": seeds, "theirs": float(each.mean())}
+        beside.append({**about, "spread": float(each.std(ddof=1))})
     for name, mechanism in ours.items():
         values: Any = [names[code] for code in codes] if mechanism.about == "texts" else codes
         estimates = []
-        for _ in range(seeds):
+        for _ in range(OURS * seeds):
             coins = Coins(np.arange(PEOPLE, dtype=np.uint64), "benchmark")
             said = mechanism.estimate(mechanism.tally(mechanism.report(values, coins)), names)
             share = dict(zip(said.names, said.values, strict=True))
             estimates.append([share.get(each, 0.0) for each in names])
-        for other, theirs in others.items():
-            if other.split(",")[0] != name:
-                continue
-            raw = "pure-ldp" in other and name != "rappor"
+        for row in (row for row in beside if row["what"] == name):
+            raw = row["beside"] == "pure-ldp" and name != "rappor"
             mine = np.array(estimates) if raw else np.maximum(estimates, 0)
-            if "multi-freq" in other:
+            if row["beside"] == "multi-freq-ldpy":
                 mine = mine / mine.sum(axis=1, keepdims=True)
-            row = {"epsilon": epsilon, "what": name, "beside": other.split(", ")[1], "seeds": seeds}
-            each = [np.mean((one - truth) ** 2, axis=1) for one in (mine, np.array(theirs))]
-            row |= {"ours": float(each[0].mean()), "theirs": float(each[1].mean())}
-            row["spread"] = float(each[1].std(ddof=1))  # of one seed's
-            row["ratio"] = round(row["ours"] / row["theirs"], 3)
+            figures = {key: row[key] for key in ("what", "beside", "seeds", "theirs", "spread")}
+            found.append({"epsilon": epsilon, **figures, "ours": float(np.mean((mine - truth) ** 2))})
             if raw:
-                row |= {"closed form": mechanism.variance / PEOPLE, "least": ours["subset"].variance / PEOPLE}
-            found.append(row)
+                least = ours["subset"].variance
+                found[-1] |= {"closed form": mechanism.variance / PEOPLE, "least": least / PEOPLE}
             click.echo(json.dumps(found[-1]))
     return found
 
@@ -133,7 +136,7 @@ def errors(seeds: int, epsilon: float) -> list[Row]:
 def _others(values: list[int], seeds: int, epsilon: float, rappor: Any) -> dict[str, list[list[float]]]:
     python = os.environ.get("SMC_LDP", "")
     if not python:
-        click.echo("SMC_LDP does not name an interpreter with pure-ldp and multi-freq-ldpy: ours alone is timed")
+        click.echo("SMC_LDP does not name an interpreter with pure-ldp and multi-freq-ldpy: theirs are as they were")
         return {}
     asked = {"values": values, "size": SIZE, "epsilon": epsilon, "seeds": seeds, "f": rappor.f}
     asked |= {"bits": rappor.bits, "hashes": rappor.hashes, "cohorts": rappor.cohorts}
@@ -196,9 +199,10 @@ def main(rows: int, seeds: int, out: Path | None, errors_only: bool, drawn: Path
     if drawn is not None:
         files.write_text(drawn, picture())
         return
-    known = json.loads(out.read_text()) if errors_only and out is not None else {}
-    document = {"machine": machine.facts(), "seconds": known.get("seconds") or million(rows)}
-    document["errors"] = [row for epsilon in EPSILONS for row in errors(seeds, epsilon)]
+    known = json.loads(out.read_text()) if out is not None and out.exists() else {"errors": []}
+    document = {"machine": machine.facts(), "seconds": known["seconds"] if errors_only else million(rows)}
+    kept = [] if os.environ.get("SMC_LDP") else known["errors"]
+    document["errors"] = [row for epsilon in EPSILONS for row in errors(seeds, epsilon, kept)]
     if out is not None:
         files.write_text(out, json_rows(document) + "\n")
 

@@ -66,7 +66,7 @@ def test_a_line_of_naive_bayes_is_measured_again(shared: Path) -> None:
 
 def test_clusters_have_the_default_method() -> None:
     for row in rows("clusters", "inertia"):
-        task_ = clusters.task_of(None, row["rows"], row["columns"], row["epsilon"])
+        task_ = clusters.task_of(None, row["rows"], row["columns"], row["epsilon"], ("0", "1"))
         assert row["default"] == task_.settings.method, "run: make bench-clusters"
 
 
