@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel
+	bench-recoding docs lock check-supply sbom wheel faults fuzz
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -45,6 +45,15 @@ lint: $(STAMP)
 campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
 	SMC_CAMPAIGN=1 $(PYTEST) -m "hypothesis and not campaign"
+
+# Every kind of job with every fault of some frames, into docs/faults.md: an hour on two cores.
+faults: $(STAMP)
+	$(BIN)/python -m tests.support.fault_table
+
+# Ten million inputs to what parses what a peer, a file or a browser says, guided by coverage: half an hour.
+fuzz: $(STAMP)
+	$(INSTALL) --require-hashes --requirement requirements/fuzz.txt
+	$(BIN)/python -m scripts.fuzz --runs $(or $(RUNS),700000) --seconds 600
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results
@@ -169,6 +178,7 @@ lock: $(SUPPLY)/.installed
 	$(LOCK) pyproject.toml --extra node --group build --constraint requirements/dev.txt --output-file requirements/node.txt
 	$(LOCK) pyproject.toml --extra mysql --group build --constraint requirements/dev.txt --output-file requirements/mysql.txt
 	$(LOCK) --group supply --output-file requirements/supply.txt
+	$(LOCK) --group fuzz --output-file requirements/fuzz.txt
 
 LICENCES := MIT;BSD;Apache;Python Software Foundation;PSF-2.0;Mozilla Public License 2.0;MPL-2.0;LGPL-3.0;Public Domain
 # Known flaws of the locked versions (asks an index of flaws; fails if it cannot), and licences nobody has looked at.

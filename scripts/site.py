@@ -55,7 +55,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/local.md",
         "docs/python.md",
     ),
-    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md"),
+    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md", "docs/questionnaire.md"),
     "Inside": (
         "docs/architecture.md",
         "docs/protocols.md",

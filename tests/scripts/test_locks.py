@@ -22,6 +22,7 @@ LOCKS = {  # what each was made for: extras, groups
     "dev": (["dev"], ["build"]),
     "mysql": (["mysql"], ["build"]),
     "supply": (None, ["supply"]),
+    "fuzz": (None, ["fuzz"]),
 }
 
 
