@@ -138,6 +138,13 @@ def test_a_program_recorded_for_many_profiles_counts_as_for_each(program: Progra
             }
 
 
+def test_a_circuit_is_built_once_however_often_it_runs() -> None:
+    once = forecast(lambda engine: strict(engine, zeros(5), 16), Profile("yao")).lines()
+    often = forecast(lambda engine: [strict(engine, zeros(50), 16) for _ in range(4)], Profile("yao")).lines()
+    assert once["building circuits"] == often["building circuits"] > 0
+    assert often["computing"] > once["computing"]
+
+
 def test_a_slow_machine_takes_its_work_and_no_bytes_longer() -> None:
     program: Program = lambda engine: strict(engine, zeros(20_000), 32)  # noqa: E731
     found = forecast(program, Profile("yao"))
