@@ -224,9 +224,9 @@ class JointTree(BySchema):
         """See `Kind.own_seconds`: the rows are counted for each level besides, of a forest's trees together."""
         from smc.counting.rates import TALLY_SECONDS
 
-        domains = self.problem.domains
-        levels = 1 + min(len(domains), len(domains) if self.problem.max_depth is None else self.problem.max_depth)
-        tally = self.settings.max_rows * (len(self.columns) - 1) * levels * TALLY_SECONDS
+        predictors, deepest = len(self.columns) - 1, self.settings.max_depth
+        levels = 1 + (predictors if deepest is None else deepest)
+        tally = self.settings.max_rows * predictors * levels * TALLY_SECONDS
         return {**super().own_seconds(), "counting rows": tally}
 
     @abstractmethod
