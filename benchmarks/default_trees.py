@@ -36,7 +36,7 @@ from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, type_of
 from protocols.counts import Indices
 from protocols.edges import Questions
-from protocols.tree import Leaf, Tree, walk
+from protocols.tree import Leaf, Tree, child_of, walk
 from smc.engines import Profile
 
 FEW, SPLITS, FOLDS, ALPHAS = 10_000, 5, 3, 15
@@ -80,7 +80,7 @@ def classes_said(tree: Tree, questions: Questions, rows: Indices) -> Indices:
             said[here] = node.label
             continue
         column, edge = questions.asked[node.attribute]
-        answers = rows[here, column] >= edge if edge else rows[here, column]
+        answers = child_of(edge, rows[here, column])
         ways += [(child, here[answers == answer]) for answer, child in enumerate(node.children)]
     return said
 

@@ -39,6 +39,7 @@ from parties.bench.json_rows import json_rows
 from parties.jobs.tree.settings import Id3Settings
 from protocols.edges import Questions
 from protocols.release.defaults import chosen
+from protocols.tree import child_of
 
 NUMBERS = ("wisconsin", "balance-scale")  # tables all of whose columns are numbers
 OF_SKLEARN = {"wine": 8, "breast_cancer": 8, "iris": 8, "digits": 4}  # into so many ranges
@@ -72,8 +73,8 @@ def typed(directory: Path, name: str) -> tuple[Table, Ordered]:
 def by_edges(table: Table, ordered: Ordered) -> Table:
     """Return the table of all questions: of an ordered column, whether a row is from each edge on."""
     asked = Questions(table.domains, ordered)
-    columns = [table.values[:, column] >= edge if edge else table.values[:, column] for column, edge in asked.asked]
-    return replace(table, values=np.stack(columns, axis=1).astype(np.int64), domains=asked.domains)
+    columns = [child_of(edge, table.values[:, column]) for column, edge in asked.asked]
+    return replace(table, values=np.stack(columns, axis=1), domains=asked.domains)
 
 
 def parts(table: Table) -> Iterator[tuple[Table, Table, np.random.Generator]]:
