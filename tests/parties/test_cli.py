@@ -41,6 +41,14 @@ def test_help_loads_no_command() -> None:
     assert "click" in loaded
 
 
+def test_a_commands_help_loads_what_reads_its_settings_and_no_more() -> None:
+    loaded = loaded_by("from parties.cli import run\nrun(['millionaires', '--help'])")
+    assert not loaded & (SLOW | {"grpc", "cryptography", "google", "duckdb", "pandas", "ibis", "httpx"})
+    assert not {
+        name for name in loaded if name.startswith(("parties.sources", "parties.tables.types", "parties.operator"))
+    }
+
+
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
     loaded = loaded_by(
         "import parties.commands.kinds, parties.jobs.small.millionaires, parties.jobs.tree.id3, parties.link.opening"
