@@ -119,4 +119,5 @@ class Outbox:
     def _sent(self) -> None:
         with self._changed:
             self._under_way = False
-            self._changed.notify_all()
+            if self._frames or self._closed:  # or nobody waits for that
+                self._changed.notify_all()
