@@ -74,11 +74,12 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
 }
 # numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would search all installed packages for them
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
 LINE = 2000  # characters of a message: what was given may be of any length
-YOUNG_OBJECTS = 50_000  # before a collection: to load modules makes many objects and no garbage
+YOUNG_OBJECTS = 200_000  # before a collection: to load modules makes 100,000 objects and no garbage
 
 
 class _Lazy(click.Group):
