@@ -51,13 +51,14 @@ def command_of(name: str) -> click.Command:
 
         read = read_flags(options, flags)
         file, link = file_and_link(config_file, flags)
-        settings, by_flag = file.of_kind(kind.name), {option.key: read[option.key] for option in options}
+        in_file: Any = file.of_kind(kind.name)
         if on_rows:
-            from parties.commands.own_table import with_own_rows
+            from parties.commands.own_table import check_file, on_table
 
-            settings = with_own_rows(settings, by_flag, table, file.tables)
-        else:
-            settings = merge(settings, by_flag)
+            in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
+        settings = merge(in_file, {option.key: read[option.key] for option in options})
+        if on_rows and settings.own_table is None:
+            check_file(settings.data, file.tables)
         if alone:
             _check_alone(flags, settings)
         party = 0 if link.listen is not None else 1

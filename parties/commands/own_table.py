@@ -6,28 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from parties.base.settings import merge
 from parties.base.text import instead, listed, quoted
-from parties.jobs.settings import KindSettings
 from parties.jobs.tabular_settings import TabularSettings
 from parties.sources.settings import PlaceSettings, TableSettings, same_place
 from smc.errors import InputError
 
 AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
-
-
-def with_own_rows(
-    settings: KindSettings, flags: Mapping[str, object], named: str | None, tables: Mapping[str, TableSettings]
-) -> KindSettings:
-    """Return what the file says of a kind on rows, flags over it, and which rows are meant.
-
-    `named` is the table that a flag names. `InputError`: see `on_table` and `check_file`.
-    """
-    assert isinstance(settings, TabularSettings)
-    merged = merge(on_table(settings, named, flags.get("data") is not None, tables), flags)
-    if merged.own_table is None:
-        check_file(merged.data, tables)
-    return merged
 
 
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:

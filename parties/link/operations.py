@@ -10,6 +10,7 @@ What it is called by is not public: where a release has other names there are no
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +24,10 @@ class Operations:
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]
     ) -> None:
         """Take what starts operations, gRPC's state of the stream, and what it has for an operation that is over."""
-        from grpc._cython import cygrpc
-
-        self._start, self._state, self._is_open, self._over = start, state, is_open, over
+        of_grpc: Any = importlib.import_module("grpc._cython.cygrpc")
+        self._start, self._is_open, self._over = start, is_open, over
         self._condition, self._due = state.condition, state.due
-        self._sending, self._receiving = cygrpc.SendMessageOperation, cygrpc.ReceiveMessageOperation
+        self._sending, self._receiving = of_grpc.SendMessageOperation, of_grpc.ReceiveMessageOperation
 
     def send(self, message: bytes, sent: Callable[[], object]) -> None:
         """Send a message; `sent` is called when it is away, or cannot be sent. Until then no other may be sent."""
@@ -72,9 +72,8 @@ def of_call(call: Any) -> Operations | None:
 def of_context(context: Any) -> Operations | None:
     """Return those of the listening end's stream."""
     try:
-        from grpc import _server
-
-        state, is_active, finish = context._state, _server._is_rpc_state_active, _server._possibly_finish_call
+        server: Any = importlib.import_module("grpc._server")
+        state, is_active, finish = context._state, server._is_rpc_state_active, server._possibly_finish_call
         start = context._rpc_event.call.start_server_batch
         return Operations(start, state, lambda: is_active(state), lambda operation: finish(state, operation))
     except (ImportError, AttributeError):

@@ -91,11 +91,11 @@ class Outbox:
         if self._is_lent:
             self._sent()  # or gRPC would not ask for another one
         while True:
-            frame = self._taken()
-            self._is_lent = self._send is None
-            if self._send is None:
+            frame, send = self._taken(), self._send
+            self._is_lent = send is None
+            if send is None:
                 return frame
-            self._send(frame, self._sent)
+            send(frame, self._sent)
 
     def _taken(self) -> bytes:
         """Return the next frame, as soon as it may be sent. `StopIteration` if no more will come."""
