@@ -7,6 +7,7 @@ are made here. A sample of the discrete Gaussian is a continuous one, rounded: s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.descent import own_numbers
+from protocols.release.descent import Walk, own_numbers
 from smc.errors import InputError
 
 FOLDS, SEED = 5, 1
@@ -48,7 +49,7 @@ def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
 
 def rows_of(made: RegressJoint, table: Table) -> TrainingRows:
     """A party's table as the job reads it, all at once: minimisers are found on all rows."""
-    return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.features)
+    return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.method.space)
 
 
 def gradient(made: RegressJoint) -> Fit:
@@ -58,12 +59,13 @@ def gradient(made: RegressJoint) -> Fit:
     sigma = float(method.problem.variance) ** 0.5
 
     def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
-        sums = [method.own(part) for part in (left, right)]
+        sums = [method.own(replace(part, features=method.space)) for part in (left, right)]
         opened: list[tuple[int, ...]] = []
+        walk = Walk(method.problem)
         for _ in range(method.steps):
-            weights = method.problem.path(opened)[-1]
-            exact = sum(own_numbers(*own(weights)) for own in sums)
+            exact = sum(own_numbers(*own(walk.weights)) for own in sums)
             opened.append(tuple(np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64).tolist()))
+            walk.step(opened[-1])
         return method.weights(tuple(opened))
 
     return fit
@@ -131,7 +133,7 @@ class Split:
     """A table's folds, both parties' rows of each, as the job reads them."""
 
     def __init__(self, table: Table, **more: Any) -> None:
-        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "gradient", **more)
+        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "output", **more)
         self.parts = []
         for held in range(FOLDS):
             known = np.random.default_rng([SEED, held]).permutation(np.flatnonzero(fold != held))
