@@ -28,10 +28,10 @@ P is `rate`, but for directions in which steps of that length overshoot, of whic
 along a direction of curvature h a step turns the gradient round if rate h is large, so that g_t . g_(t-1) < 0. Both are
 known but for noise, whose variance in each coordinate is s^2 = (sigma / (2^8 n))^2; if their product, apart from known
 directions, is below -3 times its standard deviation, sqrt(s^2 (|g_t|^2 + |g_(t-1)|^2) - d s^4), then the direction of
-g_t - g_(t-1), which is the Hessian times the last step, is one more: v_t loses its part along it, and P is `short` there
-from now on, a length that is safe whatever the rows are. That is what second-order methods gain (Ganesh, Haghifam,
-Steinke, Thakurta, NeurIPS 2023): long steps but in the few directions of great curvature, such as that of the mean of
-skewed numbers. It is worked out from what is open, so it costs neither privacy nor traffic.
+g_t - g_(t-1), which is the Hessian times the last step, is one more: v_t loses its part along it, and P is `short`
+there from now on, a length that is safe whatever the rows are. That is what second-order methods gain (Ganesh,
+Haghifam, Steinke, Thakurta, NeurIPS 2023): long steps but in the few directions of great curvature, such as that of the
+mean of skewed numbers. It is worked out from what is open, so it costs neither privacy nor traffic.
 
 The result is the mean of the last half of the weights, which averages much of the noise away. All of it is elementwise
 arithmetic on doubles and sums that are rounded once (`math.fsum`), so both parties find the same bits. Full batches, in

@@ -8,12 +8,13 @@ nothing is measured in the rows or clipped by what stands in them.
 
 `Contrasts` are vectors about the middle of all that there can be, in which a row says more for its length. The values
 of a column of m categories, each a 1 in its place, are as far from their mean as each other: their squared distance
-from it is 1 - 1 / m, not 1, and m - 1 coordinates are enough. The j-th, for j = 1, ..., m - 1, sets value j against those
-before it (Helmert): 1 / sqrt(j (j + 1)) for each of these, -j / sqrt(j (j + 1)) for value j, 0 for later ones. The squares
-of value v's coordinates add up to v / (v + 1) + sum over j > v of 1 / (j (j + 1)) = 1 - 1 / m. A number is in [-1, 1]
-as above. The intercept is sqrt(3 / 2): with 1 classes that are not alike in size are set apart late, and more makes all
-rows longer. So a row's square is S = 3 / 2 + numbers + sum of (1 - 1 / m) at most; F is the greatest integer with
-S F^2 <= 2^28, and every coordinate, times F, is rounded towards zero. What a linear function can say is the same.
+from it is 1 - 1 / m, not 1, and m - 1 coordinates are enough. The j-th, for j = 1, ..., m - 1, sets value j against
+those before it (Helmert): 1 / sqrt(j (j + 1)) for each of these, -j / sqrt(j (j + 1)) for value j, 0 for later ones.
+The squares of value v's coordinates add up to v / (v + 1) + sum over j > v of 1 / (j (j + 1)) = 1 - 1 / m. A number is
+in [-1, 1] as above. The intercept is sqrt(3 / 2): with less, classes that are not alike in size are told apart late,
+and more makes all else smaller. So a row's square is S = 3 / 2 + numbers + sum of (1 - 1 / m) at most; F is the
+greatest integer with S F^2 <= 2^28, and every coordinate, times F, is rounded towards zero. What a linear function can
+say is the same.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ class Contrasts(Features):
         tables = np.zeros(self.places[-1])
         for (of_column, amounts, features), (before, at) in zip(self._parts(), self._helmert, strict=True):
             own = weights[features]
-            if before is None:
+            if before is None or at is None:
                 tables[of_column] = amounts / ONE * own
             else:  # of the contrasts after a value, and of its own
                 later = np.cumsum((before / ONE * own)[::-1])[::-1]
@@ -172,7 +173,7 @@ class Contrasts(Features):
         totals = np.zeros(self.number, dtype=tables.dtype)
         for (of_column, amounts, features), (before, at) in zip(self._parts(), self._helmert, strict=True):
             sums = tables[of_column]
-            if before is None:
+            if before is None or at is None:
                 totals[features] = (sums * amounts).sum()
             else:
                 totals[features] = before * np.cumsum(sums)[:-1] - at * sums[1:]
