@@ -160,12 +160,12 @@ class Contrasts(Features):
     def added(self, weights: Floats) -> Floats:
         tables = np.zeros(self.places[-1])
         for (of_column, amounts, features), (before, at) in zip(self._parts(), self._helmert, strict=True):
-            own = weights[features]
+            slopes = weights[features]
             if before is None or at is None:
-                tables[of_column] = amounts / ONE * own
+                tables[of_column] = amounts / ONE * slopes
             else:  # of the contrasts after a value, and of its own
-                later = np.cumsum((before / ONE * own)[::-1])[::-1]
-                tables[of_column] = np.append(later, 0.0) - np.append(0.0, at / ONE * own)
+                later = np.cumsum((before / ONE * slopes)[::-1])[::-1]
+                tables[of_column] = np.append(later, 0.0) - np.append(0.0, at / ONE * slopes)
         return tables
 
     @override
@@ -183,13 +183,13 @@ class Contrasts(Features):
     def plain(self, weights: Floats) -> Floats:
         """Return the weights of `Features`, of the same columns, that give every row the score that these give it."""
         known = Features(self.columns)
-        found, added = np.zeros(known.number), self.added(weights)
+        plain, added = np.zeros(known.number), self.added(weights)
         parts = zip(known._parts(), self._parts(), self.columns, strict=True)
-        for (_, _, features), (of_column, _, own), column in parts:
-            scores = added[of_column] * ONE if column.numbers is None else weights[own] * self.unit
-            found[features] = scores / known.unit
-        found[-1] = weights[-1] * self.constant / known.unit
-        return found
+        for (_, _, features), (of_column, _, contrasts), column in parts:
+            scores = added[of_column] * ONE if column.numbers is None else weights[contrasts] * self.unit
+            plain[features] = scores / known.unit
+        plain[-1] = weights[-1] * self.constant / known.unit
+        return plain
 
     @override
     def _size(self, column: Column) -> int:
@@ -199,13 +199,13 @@ class Contrasts(Features):
     def _helmert(self) -> tuple[tuple[Numbers, Numbers] | tuple[None, None], ...]:
         """Of each column of categories what each contrast j is for a value before j, and, its sign changed, for value
         j."""
-        found: list[tuple[Numbers, Numbers] | tuple[None, None]] = []
+        columns: list[tuple[Numbers, Numbers] | tuple[None, None]] = []
         for column in self.columns:
             if column.numbers is not None:
-                found.append((None, None))
+                columns.append((None, None))
                 continue
             each = range(1, column.size)
             before = [math.isqrt(self.unit**2 // (j * (j + 1))) for j in each]
             at = [math.isqrt(self.unit**2 * j // (j + 1)) for j in each]
-            found.append((np.array(before, dtype=np.int64), np.array(at, dtype=np.int64)))
-        return tuple(found)
+            columns.append((np.array(before, dtype=np.int64), np.array(at, dtype=np.int64)))
+        return tuple(columns)
