@@ -136,7 +136,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         longer = min(max(float(space.square) * math.sqrt(ratio) / 20, 0.25), 8.0)
         more["regularisation"] = settings.regularisation or max(float(f"{0.05 / settings.max_rows:.1g}"), LEAST_LAMBDA)
         more["steps"] = settings.steps or min(max(round(5 * math.sqrt(ratio)), 5), 60)
-        more["rate"] = settings.rate or round(longer * safe_rate(settings), 2)
+        more["rate"] = settings.rate or round(8 * longer, 2)  # 8 is safe for the logistic loss
         more["clip"] = settings.clip or (1.0 if ratio >= 300 else 0.5)
         return settings.model_copy(update=more)
     for name in ("steps", "rate", "clip"):

@@ -258,8 +258,9 @@ def test_public_numbers_choose_the_rest() -> None:
     assert (small.settings.regularisation, large.settings.regularisation) == (0.0005, 0.00001)
     assert small.settings.rate == pytest.approx(19 / 6 * (15 / 5) / 20 * 8, rel=0.05)  # r is (steps / 5)^2
     assert large.settings.rate == 64
-    huber = {"loss": "huber", "huber": 0.25, "max_rows": 10**6}
-    assert task(**huber).settings.rate == 8
+    huber = task(loss="huber", huber=0.25, max_rows=10**6)
+    assert isinstance(huber.method, Gradient)
+    assert (huber.settings.rate, huber.method.problem.short) == (64, 1)
     assert isinstance(large.method, Gradient)
     assert large.method.problem.short == 8
     assert task(steps=7, rate=0.5, clip=0.25, delta=1e-5, **{"lambda": 0.5}).specification() | {
