@@ -5,7 +5,8 @@ away; whenever anything happens on the stream, whoever waits for whatever on it 
 short message sends it, and the thread that waits for one is woken by it and by nothing else. gRPC keeps what is due on
 a stream, ours among it, and ends none before all of that is over.
 
-What it is called by is not public: where a release has other names there are no operations, and the iterators serve.
+What it is called by is not public. So it is used with the releases of gRPC that it was tried with (`TRIED`), the locked
+one among them; with any other there are no operations, and the iterators serve.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+TRIED = ("1.85",)  # minor releases of gRPC
 _NO_FLAGS = 0
 
 
@@ -57,6 +59,8 @@ class Operations:
 
 def of_call(call: Any) -> Operations | None:
     """Return the operations of the dialling end's stream; None if this release of gRPC has other names for them."""
+    if not _is_tried():
+        return None
     try:
         state = call._state
 
@@ -71,6 +75,8 @@ def of_call(call: Any) -> Operations | None:
 
 def of_context(context: Any) -> Operations | None:
     """Return those of the listening end's stream."""
+    if not _is_tried():
+        return None
     try:
         server: Any = importlib.import_module("grpc._server")
         state, is_active, finish = context._state, server._is_rpc_state_active, server._possibly_finish_call
@@ -78,3 +84,9 @@ def of_context(context: Any) -> Operations | None:
         return Operations(start, state, lambda: is_active(state), lambda operation: finish(state, operation))
     except (ImportError, AttributeError):
         return None
+
+
+def _is_tried() -> bool:
+    """Return whether the release of gRPC is one that this was tried with."""
+    release: str = importlib.import_module("grpc").__version__
+    return release.rpartition(".")[0] in TRIED

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from parties.link import listening, transport
+from parties.link import listening, operations, transport
 from parties.link.emulation import Line
 from parties.link.outbox import SHORT_BYTES, Outbox
 from smc.errors import LinkError
@@ -39,6 +39,18 @@ def test_messages_are_the_same_with_operations_and_without(parties, monkeypatch,
                 assert link.channel.receive(f"{turn}.{part}", size // 2 * 2) == bytes([turn, part]) * (size // 2)
 
     assert parties.run(program, program) == (None, None)
+
+
+def test_a_release_that_was_not_tried_does_without(parties, monkeypatch):
+    """What is not public may mean something else there, under the same name."""
+    monkeypatch.setattr(operations, "TRIED", ("1.84",))
+
+    def program(link):
+        assert link.channel._stream.operations is None
+        link.channel.send("x", b"y")
+        return bytes(link.channel.receive("x", 1))
+
+    assert parties.run(program, program) == (b"y", b"y")
 
 
 @pytest.mark.parametrize("failing", [0, 1])
