@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
-from parties.node.records import audit, database, export
+from parties.node.records import audit, database, export, marker
 from parties.node.records.chain import Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
@@ -42,6 +42,7 @@ group.add_command(processing)
 @group.command("verify", epilog="Example:  smc audit verify --config party.toml")
 @place_options
 @click.option("--export", "export_file", type=FILE, help="Check this exported file instead.")
+@click.option("--archive", "archives", type=FILE, multiple=True, help="A file of archived jobs; may be repeated.")
 @click.option("--certificate", type=FILE, help="The certificate of the log's owner  [as in --config]")
 @click.option("--against", type=FILE, help="The peer's exported log: does either contradict what was signed?")
 @click.option("--peer-certificate", type=FILE, help="The peer's certificate  [as in --config]")
@@ -50,6 +51,7 @@ def verify_command(
     config_file: Path | None,
     state_directory: Path | None,
     export_file: Path | None,
+    archives: Sequence[Path],
     certificate: Path | None,
     against: Path | None,
     peer_certificate: Path | None,
@@ -64,13 +66,13 @@ def verify_command(
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
-    other = ""
+    other, archive = "", export.read_archives(archives)
     with console.progress("verifying"):
         if export_file is not None:
-            checked = check(*export.read_lines(export_file), owner, peers)
+            checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
         else:
             with database.reading(_database(config_file, state_directory)) as connection:
-                checked = audit.verify(connection, owner, peers)
+                checked = audit.verify(connection, owner, peers, archive=archive)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
@@ -146,6 +148,38 @@ def renew_command(config_file: Path | None, former: Path) -> None:
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
+@group.command("archive", epilog="Example:  smc audit archive --config party.toml --days 365")
+@node_config
+@click.option("--days", type=click.IntRange(0, 36525), help="Jobs that ended so many days ago  [as party.toml says]")
+@click.option("--out", type=FILE, help="The new file  [one in the state directory]")
+def archive_command(config_file: Path | None, days: int | None, out: Path | None) -> None:
+    """Let old jobs leave the node's database for a file.
+
+    Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
+    The node does that daily by retention_days; it must not be running.
+    """
+    from parties.node import peers, settings
+    from parties.node.offers import Offers
+    from parties.node.register import Register
+    from parties.node.retention import FOLDER
+
+    place, path = _database(config_file, None), find_party_file(config_file)
+    assert path is not None  # else there is no place
+    file = settings.load(path)
+    if out is not None:
+        files.ensure_absent(out)
+    known = peers.Peers([who for who, _ in peers.reached(file)])
+    with database.reading(place):  # it must be there
+        pass
+    with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
+        register = Register(connection, known, {}, lambda _: None)
+        register.check(place.parent / marker.FILE_NAME)
+        archived = register.archive(
+            Offers.of(file).kept if days is None else lambda _: days, place.parent / FOLDER, out
+        )
+    console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
+
+
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
 @node_config
 @click.option("--peer", help="Only with this peer  [all]")
@@ -194,9 +228,13 @@ def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
     last = max(checked.hashes, default=0)
     if as_json:
         head = {"number": last, "hash": checked.hashes[last]} if last else None
-        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements)})
+        archived = {"archived": checked.archived, "read": checked.filled}
+        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
     elif state.ok:
         console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+        if checked.archived:
+            there = f"the content of {checked.filled} was there to check"
+            console.out.print(f"archived: {checked.archived} of the entries; {there}")
         console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     else:
         for problem in state.problems:

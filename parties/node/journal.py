@@ -5,8 +5,10 @@ Called inside the ledger's transaction: a change and its entry are written toget
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,33 @@ from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
+from parties.node.proposal import Proposal
 from parties.node.records import Evidence, Head, Signed, Withdrawal
+from parties.node.records.export import to_archive
 from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
 from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
 from parties.operator.people import acting
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a job has spent of our table's privacy: its kind, its digest, the charge."""
+
+    protocol: str
+    digest: str
+    charge: Charge
+
+
+@dataclass(frozen=True)
+class Past:
+    """Jobs that are archived: the peer of each, and what they have spent of our tables."""
+
+    peers: Mapping[str, str]
+    released: Sequence[Released]
+    bits: Sequence[BitsCharge]
 
 
 class Journal:
@@ -51,7 +73,8 @@ class Journal:
 
     def peers_of_jobs(self) -> dict[str, str]:
         """Return the names of the jobs' peers, as their first entries have them."""
-        return {entry.job or "": entry.fields["peer"] for entry in self._log if entry.kind == "proposed"}
+        proposed = (entry for entry in self._log.of_kind("proposed") if entry.fields)
+        return {entry.job or "": entry.fields["peer"] for entry in proposed}
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
         """Return where jobs are not what the log says of them; None if they are."""
@@ -80,10 +103,35 @@ class Journal:
             self._log.append("rolled back", None, fields)
         return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
 
+    def past(self) -> Past:
+        """Return what the log still says of jobs that are archived."""
+        entries = self._log.of_kind("archived")
+        jobs = {entry.job or "": entry.fields for entry in entries}
+        spent = [entry for entry in self._log.of_kind("spent") if entry.job in jobs] if jobs else []
+        counted = [entry for entry in self._log.of_kind("counted") if entry.job in jobs] if jobs else []
+        charges = [Charge.read(entry.job or "", entry.fields) for entry in spent]
+        return Past(
+            {job: fields["peer"] for job, fields in jobs.items()},
+            [Released(jobs[one.job]["protocol"], jobs[one.job]["digest"], one) for one in charges],
+            [BitsCharge.read(entry.job or "", entry.fields) for entry in counted],
+        )
+
+    def archive_lines(self, record: Record) -> str:
+        """Return the lines that a job leaves as: what is kept of it, and its entries."""
+        return to_archive(record.id, record.model_dump(mode="json"), self._log.of_job(record.id))
+
+    def archived(self, record: Record, lines: str) -> None:
+        """Let a job leave the log, whose lines are in a file."""
+        job, content = record.ours.proposal, hashlib.sha256(lines.encode()).hexdigest()
+        fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "content": content}
+        self._log.archive(record.id, fields)
+
     def names(self) -> dict[str, str]:
         """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
         names = {}
         for entry in self._log.of_kind("connected", "proposed"):
+            if not entry.fields:  # archived
+                continue
             print_ = entry.fields.get("fingerprint") or entry.fields.get("peer_fingerprint")
             names[str(print_)] = str(entry.fields["peer"])
         return names
@@ -213,11 +261,15 @@ class Journal:
         unsigned = Signed(result=result, head=self._log.head(), signature="0" * 128)
         return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
 
-    def withdrawn(self, record: Record, who: Who, by: Side, word: Withdrawal) -> None:
+    def withdrawn(self, job: Proposal, who: Who, by: Side, word: Withdrawal) -> None:
         """Record that a party has withdrawn the job's result."""
         signer = fingerprint(who.identity.certificate if by == "us" else who.peer)
-        fields = {"by": by, "signer": signer, "digest": record.ours.proposal.digest, "word": word.model_dump()}
-        self._log.append("withdrawn", record.id, fields | _person(by))
+        fields = {"by": by, "signer": signer, "digest": job.digest, "word": word.model_dump()}
+        self._log.append("withdrawn", job.id, fields | _person(by))
+
+    def has_withdrawn(self, job: str) -> bool:
+        """Return whether the peer's withdrawal of an archived job's result is recorded."""
+        return any(entry.job == job and entry.fields.get("by") == "peer" for entry in self._log.of_kind("withdrawn"))
 
     def signed(self, record: Record, who: Who) -> None:
         """Keep both signatures, once both are there."""

@@ -146,7 +146,7 @@ class Ledger(Runs):
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip() or "no reason given"
             result = signed.result[job.task.noun]
             word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
-            self._journal.withdrawn(record, self._who(record), "us", word)
+            self._journal.withdrawn(job, self._who(record), "us", word)
             ours = record.ours.model_copy(update={"withdrawn": word, "unheard": True})
             record = self._put(record.model_copy(update={"ours": ours}))
         return self._tell(record)
@@ -176,19 +176,25 @@ class Ledger(Runs):
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
         """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
+        if record is None and theirs.proposal.id in self._past.peers:
+            self._hear_of_archived(theirs, who)
+            return None, not theirs.settled
         if record is None:
             return self._meet(theirs, who), True
         if record.peer != who.peer_name:
             raise ProtocolError("the peer speaks of a job that is not with it")
         if record.ours.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        if record.theirs is not None and takes_back(record.theirs, theirs):
+        done = self.state(record) == "done"
+        if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
             raise ProtocolError("the peer takes back what it has said of a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer says that a job is computed of which no session has begun here")
         settled, known = record.ours.settled, record.theirs
-        if theirs != known and self.state(record) != "done":
+        if theirs != known and not done:
             record = self._hear_more(record, theirs)
+        elif known is not None and theirs.settled and not known.settled:  # it knows that the job is done
+            record = self._put(record.model_copy(update={"theirs": known.model_copy(update={"settled": True})}))
         if self.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
             record = self._hear_withdrawal(record, theirs, known)
         if settled and self.state(record) not in ENDED:
@@ -227,6 +233,16 @@ class Ledger(Runs):
         self._journal.proposed(record, who, self.addresses.get(name))
         return self._put(record)
 
+    def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
+        """Take what the peer says of a job that is archived: only that its result is withdrawn is news."""
+        job = theirs.proposal
+        if self._past.peers[job.id] != who.peer_name:
+            raise ProtocolError("the peer speaks of a job that is not with it")
+        if not theirs.settled:
+            self._refusals.put(theirs, "the job has ended here, and is archived: propose it anew")
+        if theirs.withdrawn is not None and not self._journal.has_withdrawn(job.id):
+            self._journal.withdrawn(job, who, "peer", theirs.withdrawn)
+
     def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
         """Refuse a proposal that is not kept."""
         self._refusals.put(theirs, public)
@@ -256,7 +272,7 @@ class Ledger(Runs):
         """Take what the peer says of a result that both have: that it is withdrawn, or that it knows."""
         assert record.theirs is not None
         if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
-            self._journal.withdrawn(record, self._who(record), "peer", theirs.withdrawn)
+            self._journal.withdrawn(theirs.proposal, self._who(record), "peer", theirs.withdrawn)
         news = _of_withdrawal(theirs)
         heard = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
         both = {"ours": record.ours.model_copy(update=heard), "theirs": record.theirs.model_copy(update=news)}
@@ -313,6 +329,11 @@ class Ledger(Runs):
     def _described(self, record: Record) -> str:
         state = self.state(record)
         return "waiting for the peer's consent" if state == "waiting" else state
+
+
+def _unsettled(side: Statement) -> Statement:
+    """Return a statement about a job that is done as one who may not know that: it is told again, nothing changes."""
+    return side.model_copy(update={"settled": False})
 
 
 def _of_withdrawal(side: Statement | None) -> dict[str, Any]:

@@ -198,8 +198,8 @@ class OperatorService(Operator):
 
     @override
     def register(self) -> Registered:
-        jobs = self._ledger.all()[::-1]
-        entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, jobs)
+        released = self._ledger.released()
+        entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, released)
         return registered(self._identity, entry)
 
     def _view(self, record: Record) -> JobView:

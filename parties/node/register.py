@@ -12,16 +12,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.base import files
 from parties.base.text import quoted
+from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import Found, Heads, Shown
-from parties.node.journal import Journal
+from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records.kinds import EntryKind, Repeated
-from parties.node.statement import End, Statement, state
-from parties.node.store import Record, Store, is_held
+from parties.node.retention import Archived, Days, due, new_file
+from parties.node.statement import End, state
+from parties.node.store import Record, Store, has_news, is_held
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from smc.errors import InputError
 
@@ -52,6 +55,7 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._past = self._journal.past()
         self._heads = Heads(connection, self._journal)
         self._tally = Tally(connection)
         self._refusals = Refusals()
@@ -74,6 +78,11 @@ class Register:
             if before is not None:
                 jobs = jobs[jobs.index(self.find(before)) + 1 :]
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
+
+    def known(self, identifier: str) -> Record | None:
+        """Return a job by its full identifier; None if there is none (any more)."""
+        with self._lock:
+            return self._store.get(identifier)
 
     def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
         """Return a job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
@@ -106,11 +115,7 @@ class Register:
     def to_greet(self, peer: str) -> list[str]:
         """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
-        return [
-            record.id
-            for record in jobs
-            if not is_held(record) and (record.ours.unheard or not (record.ours.settled and _is_settled(record.theirs)))
-        ]
+        return [record.id for record in jobs if has_news(record)]
 
     def statement(self, identifier: str) -> bytes:
         """Return what we have to say of a job, now; empty if that is nothing."""
@@ -119,6 +124,18 @@ class Register:
             if record is None:
                 return self._refusals.take(identifier)
             return b"" if is_held(record) else record.ours.to_bytes()
+
+    def released(self) -> list[Released]:
+        """Return what every job has spent of our tables, archived ones too, the oldest first."""
+        with self._lock:
+            jobs = ((record.ours.proposal, record.charged) for record in self._store.all())
+            own = [Released(job.task.name, job.digest, charge) for job, charge in jobs if charge is not None]
+            return [*self._past.released, *own]
+
+    def bits(self) -> list[BitsCharge]:
+        """Return the bits of exact answers that every job has opened of our tables, archived ones too."""
+        with self._lock:
+            return [*self._past.bits, *(charge for record in self._store.all() for charge in record.bits)]
 
     def openings(self, identifier: str) -> Stored:
         """Return what sessions of a job have opened, or are about to open, of the step under way."""
@@ -163,6 +180,31 @@ class Register:
         """Write down, outside the database, how far the log has come."""
         with self._open():
             self._journal.remember(marker)
+
+    def archive(self, days: Days, folder: Path, out: Path | None = None) -> Archived | None:
+        """Let the jobs leave that have been kept for so many days, for a new file in the folder (or `out`).
+
+        None if there is none. `InputError` if it cannot be written: then all stay. The file is on the disk before
+        anything leaves; a crash between the two leaves a copy.
+        """
+        moment = datetime.now(UTC)
+        with self._open():
+            if not (jobs := due(self._store.all(), days, moment)):
+                return None
+            texts = {record.id: self._journal.archive_lines(record) for record in jobs}
+            path = out or new_file(folder, moment)
+            files.create_private(path, "".join(texts.values()).encode())
+            try:
+                with self._writing():
+                    for record in jobs:
+                        self._journal.archived(record, texts[record.id])
+                        self._store.remove(record.id)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+            self._past = self._journal.past()
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it has what was overwritten
+        return Archived(path, len(jobs))
 
     def shown(self, peer: str) -> Shown:
         """Return what a peer is shown of both logs."""
@@ -280,10 +322,6 @@ class Register:
             speak(record.id)
         self._changed(record.id)
         return record
-
-
-def _is_settled(side: Statement | None) -> bool:
-    return side is not None and side.settled
 
 
 def now() -> str:

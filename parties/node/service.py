@@ -34,6 +34,7 @@ from parties.node.policy.rules import unbounded
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
+from parties.node.retention import DAY_SECONDS, FOLDER
 from parties.node.settings import NodeFile
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
@@ -108,6 +109,7 @@ class Node:
                 lambda table, why: self._events.log("schema changed", table=table, why=why),
                 SCHEMA_SECONDS,
             ),
+            Watch(self._archive, lambda _, what: self._events.log("archived", what=what), DAY_SECONDS),
         )
         self._health = Health()
         self._port: Port | None = None
@@ -224,6 +226,19 @@ class Node:
             self._events.log("node stopped")
 
     # How the parts speak to each other.
+
+    def _archive(self) -> dict[str, str]:
+        """Archive the jobs that have been kept long enough; return what is to be said of it."""
+        try:
+            archived = self._ledger.archive(self._offers.kept, self._file.node.state / FOLDER)
+        except ClosedError:
+            return {}
+        except (InputError, sqlite3.Error) as error:
+            return {"": f"nothing: {error}"}
+        if archived is None:
+            return {}
+        self._changed("")
+        return {"": str(archived)}
 
     def _admit(self, contact: Contact, label: str) -> tuple[Outbox, Take]:
         if self._stopping:

@@ -2,6 +2,7 @@
 
 [node]
 state = "state"                  # jobs, records, and the key to the node's own interface
+retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
 [controller]                      # for the record of processing
@@ -51,7 +52,7 @@ from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
 from parties.node.policy.rules import Rule, check_names
 from parties.party_file import STATE, CommandTables, read
-from parties.sources.rights import Line
+from parties.sources.rights import Line, RetentionDays
 from parties.sources.settings import Combine
 
 WEB = "127.0.0.1:7080"
@@ -75,7 +76,8 @@ class NodeSettings(Settings):
     `listen` is where peers connect to (that of a single one may stand under [link] instead). `approvals` is how many
     people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. `sessions` is
     how many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
-    to stop. `link` is what the connection to the peer is like: for predictions only.
+    to stop. Jobs that ended `retention_days` ago are archived. `link` is what the connection to the peer is like: for
+    predictions only.
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
@@ -84,6 +86,7 @@ class NodeSettings(Settings):
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
     approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    retention_days: RetentionDays = None
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"

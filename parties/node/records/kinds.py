@@ -43,6 +43,7 @@ EntryKind: TypeAlias = Literal[
     "cancelled",
     "signed",
     "withdrawn",
+    "archived",
     "published",
 ]
 
@@ -325,6 +326,20 @@ class Withdrawn(Named):
     word: Withdrawal
 
 
+class Archived(Fields):
+    """The job has left: its entries before this one are empty, but for what it has spent; a file had their content.
+
+    `content` is SHA-256 of the job's lines in that file, `empty` that of what is left of the entries (`chain.emptied`).
+    """
+
+    peer: Text
+    protocol: Text
+    digest: Digest  # of the public job
+    entries: Size
+    empty: Digest
+    content: Digest
+
+
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
@@ -363,6 +378,7 @@ FIELDS: dict[str, type[Fields]] = {
     "cancelled": Cancelled,
     "signed": BothSigned,
     "withdrawn": Withdrawn,
+    "archived": Archived,
     "published": Published,
 }
 
