@@ -16,7 +16,7 @@ from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
-from parties.node.records import audit, database, export, marker
+from parties.node.records import audit, database, export, gaps, marker, shipped
 from parties.node.records.chain import Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
@@ -146,6 +146,66 @@ def renew_command(config_file: Path | None, former: Path) -> None:
     with _writing(config_file) as (log, identity):
         renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
+
+
+@group.command("shipped", epilog="Example:  smc audit shipped --config party.toml")
+@node_config
+@json_option
+def shipped_command(config_file: Path | None, as_json: bool) -> None:
+    """Show how far each target is that the log is shipped to.
+
+    These are the [[records.ship]] of --config; the node may be running.
+    """
+    from parties.node import settings
+
+    place, path = _database(config_file, None), find_party_file(config_file)
+    assert path is not None  # else there is no place
+    targets = settings.load(path).records.ship
+    with database.reading(place) as connection:
+        last = max((row.number for row in database.last_rows(connection, 1)), default=0)
+        known = {target.called: shipped.of(connection, target.called) for target in targets}
+    if as_json:
+        console.print_json(
+            [
+                {"target": target.called, "to": target.where, "entries": last, **known[target.called]._asdict()}
+                for target in targets
+            ]
+        )
+        return
+    if not targets:
+        console.out.print("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
+    for target in targets:
+        at = known[target.called]
+        behind = f"{last - at.number} behind" if last > at.number else "has all"
+        text = f"{target.called}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
+        console.out.print(printable(text + (f"; not shipped now: {at.why}" if at.why else "")))
+
+
+@group.command("gaps", epilog="Example:  smc audit gaps received.jsonl older.log")
+@click.argument("received", type=FILE, nargs=-1, required=True)
+@click.option("--first", type=click.IntRange(1), default=1, help="What came before this entry is elsewhere  [1]")
+@json_option
+def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
+    """Find gaps in what was received of a log.
+
+    Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
+    if they are one chain, 2 if an entry is missing, was cut or changed; then each problem is a line.
+    """
+    found = gaps.read(received, first)
+    state = audit.state(Checked(problems=found.problems))
+    last = max(found.rows, default=0)
+    head = {"number": last, "hash": found.rows[last].hash} if last else None
+    if as_json:
+        whole = {"ok": state.ok, "problems": state.problems, "entries": len(found.rows), "repeats": found.repeats}
+        console.print_json({**whole, "head": head})
+    elif head is not None and state.ok:
+        console.out.print(f"no gap: entries {first} to {last}; {found.repeats} came more than once")
+        console.out.print(f"last:   entry {last}, hash {head['hash']}")
+    else:
+        for problem in state.problems:
+            console.out.print(printable(problem))
+    if not state.ok:
+        raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
 
 
 @group.command("archive", epilog="Example:  smc audit archive --config party.toml --days 365")

@@ -21,7 +21,10 @@ from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
+from parties.node.records import Head, database, shipped
+from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
+from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
 from parties.node.statement import End, state
 from parties.node.store import Record, Store, has_news, is_held
@@ -63,6 +66,9 @@ class Register:
         self._running: set[str] = set()
         self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._closed = False
+        self.entered: list[Callable[[], None]] = []  # called after entries were written
+        with connection:
+            connection.execute(shipped.TABLE)
 
     # What there is.
 
@@ -206,6 +212,23 @@ class Register:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it has what was overwritten
         return Archived(path, len(jobs))
 
+    def rows_after(self, number: int, most: int) -> list[Row]:
+        """Return the next entries of the log after this one, as they are kept."""
+        with self._open():
+            return list(islice(database.rows(self._connection, number), most))
+
+    def shipped(self, target: str) -> Shipped:
+        """Return how far a target of shipping is; the beginning, if it has an entry that the log does not have."""
+        with self._open():
+            at = shipped.of(self._connection, target)
+            known = not at.hash or self._journal.has(Head(number=at.number, hash=at.hash))
+            return at if known else Shipped()
+
+    def note_shipped(self, target: str, at: Shipped) -> None:
+        """Write down how far a target of shipping is."""
+        with self._writing():
+            shipped.put(self._connection, target, at)
+
     def shown(self, peer: str) -> Shown:
         """Return what a peer is shown of both logs."""
         with self._open():
@@ -276,13 +299,16 @@ class Register:
     def _writing(self) -> Iterator[None]:
         """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
         with self._open():
-            before = self._store.kept()
+            before, size = self._store.kept(), self._journal.bytes
             try:
                 with self._connection:
                     yield
             except BaseException:
                 self._store.go_back(before)
                 raise
+            if self._journal.bytes != size:
+                for wake in self.entered:
+                    wake()
 
     def _name_peers(self) -> None:
         """Name the peers of jobs from before a node could have several: the log says with whom they are."""

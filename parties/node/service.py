@@ -36,6 +36,7 @@ from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
 from parties.node.retention import DAY_SECONDS, FOLDER
 from parties.node.settings import NodeFile
+from parties.node.shipping.shipper import Shipper
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
@@ -111,6 +112,9 @@ class Node:
             ),
             Watch(self._archive, lambda _, what: self._events.log("archived", what=what), DAY_SECONDS),
         )
+        with at_key("records.ship"):
+            self._shippers = [Shipper(target, self._ledger, self._events.log) for target in file.records.ship]
+        self._ledger.entered.extend(shipper.wake for shipper in self._shippers)
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
@@ -182,6 +186,8 @@ class Node:
             contact.sessions.start()
         for watch in self._watches:
             watch.start()
+        for shipper in self._shippers:
+            shipper.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
         contacts = self._contacts.values()
@@ -215,6 +221,7 @@ class Node:
                 self._events.log("records cannot be written", why=str(error))
         for watch in self._watches:
             watch.stop()
+        at_once([shipper.stop for shipper in self._shippers])
         self._frontend.stop()
         self._health.stop()
         if self._port is not None:

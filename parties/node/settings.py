@@ -28,6 +28,9 @@ connect = "c.example:7001"       # we connect to it
 [notify]                          # who is told that a job waits; nobody if left out
 webhook = "https://chat.example/hook"
 
+[[records.ship]]                  # where entries of the audit log go as they are written
+file = "/var/log/smc/audit.jsonl"
+
 [tables.patients]
 source = "patients.parquet"
 schema = "schema.toml"
@@ -51,6 +54,7 @@ from parties.base.text import quoted
 from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
 from parties.node.policy.rules import Rule, check_names
+from parties.node.shipping.settings import RecordsSettings
 from parties.party_file import STATE, CommandTables, read
 from parties.sources.rights import Line, RetentionDays
 from parties.sources.settings import Combine
@@ -131,6 +135,7 @@ class NodeFile(CommandTables):
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
+    records: RecordsSettings = Field(default_factory=RecordsSettings)
     peers: tuple[PeerEntry, ...] = ()
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
 

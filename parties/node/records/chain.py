@@ -62,6 +62,9 @@ class Row(NamedTuple):
             return False
 
 
+_BEFORE = Row(0, "", "", None, "", "", NOTHING)  # the first entry
+
+
 @dataclass(frozen=True)
 class SignedHead:
     """The last number and hash, the certificate's fingerprint, and the signature with its key."""
@@ -147,7 +150,7 @@ def check(
             if (content := archive.rows.get(row.number)) is not None and content.hash == row.hash:
                 checked.filled += 1
                 row = content
-        checked.problems.extend(_problems(checked.last, row))
+        checked.problems.extend(links(checked.last, row))
         checked.hashes[row.number] = row.hash
         if row.kind == "node started":
             checked.start = _fields(row)
@@ -193,9 +196,9 @@ def _contradictions(
             yield f"{whose} entry {signed.head.number} is not the one that its owner signed for, as {evidence} shows"
 
 
-def _problems(last: Row | None, row: Row) -> Iterator[str]:
-    """Yield what is wrong with an entry, or between it and the last one."""
-    expected = 1 if last is None else last.number + 1
+def links(last: Row | None, row: Row, first: int = 1) -> Iterator[str]:
+    """Yield what is wrong with an entry, or between it and the last one, before which there is `first`."""
+    expected = first if last is None else last.number + 1
     if row.number > expected:
         yield _missing(expected, row.number - 1)
     elif row.number < expected:
@@ -203,7 +206,7 @@ def _problems(last: Row | None, row: Row) -> Iterator[str]:
         yield f"entry {row.number} " + ("is there twice" if twice else f"stands after entry {expected - 1}")
     if not (row.is_empty or row.is_whole()):
         yield f"entry {row.number} was changed: its content does not have the hash that stands beside it"
-    elif row.number == expected and row.previous != (NOTHING if last is None else last.hash):
+    elif row.number == expected and (last is not None or first == 1) and row.previous != (last or _BEFORE).hash:
         before = "the beginning" if last is None else f"entry {last.number}"
         yield f"entry {row.number} does not continue {before}: what it continued was changed or removed"
 

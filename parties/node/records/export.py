@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
     """Return all entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
-    lines = [_line(row) for row in rows]
+    lines = [line(row) for row in rows]
     if signed is not None:
         head = {**signed.head.model_dump(), "fingerprint": signed.fingerprint, "signature": signed.signature.hex()}
         lines.append(canonical({"head": head}))
@@ -33,7 +33,7 @@ def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
 
 def to_archive(job: str, record: Mapping[str, Any], rows: Iterable[Row]) -> str:
     """Return a job that leaves the log as lines of JSON: what the node kept of it, then its entries."""
-    lines = [canonical({"archived": job, "job": record}), *map(_line, rows)]
+    lines = [canonical({"archived": job, "job": record}), *map(line, rows)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -100,8 +100,23 @@ def _lines(path: Path) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _line(row: Row) -> str:
+def line(row: Row) -> str:
+    """Return an entry as a line. `InputError` if it was changed past recognition."""
     return canonical(row._asdict() | {"fields": _parsed(row)})
+
+
+def one_row(text: str) -> Row:
+    """Return the entry of a line. `InputError` if it is none."""
+    try:
+        value = json.loads(text)
+        if canonical(value) != text:
+            raise ValueError
+        row = _row(value)
+        if not isinstance(row.number, int) or not isinstance(row.hash, str):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError("not a line of an export, or it was changed") from None
+    return row
 
 
 def _row(value: dict[str, Any]) -> Row:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from parties.base.files import lock
 from parties.commands.audit import group
 from parties.link.identity import Identity, create, fingerprint
-from parties.node.records import AuditLog, connect
+from parties.node.records import AuditLog, connect, shipped
 from parties.node.records.database import TRIGGERS
 from smc.errors import InputError
 from tests.support.ledgers import agreed, paired
@@ -242,3 +242,42 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
     assert "the content of 4" in run(*words, "--archive", out).stdout
     with pytest.raises(InputError, match="File exists"):
         run("archive", "--config", config, "--days", 0, "--out", out)
+
+
+def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.log"
+    run("export", "--config", config, "--out", whole)
+    lines = whole.read_text().splitlines()[:-1]  # without the head
+    whole.write_text("\n".join(lines))
+    shown = run("gaps", whole).stdout.splitlines()
+    assert shown == [
+        "no gap: entries 1 to 21; 0 came more than once",
+        f"last:   entry 21, hash {nodes[0].log.head().hash}",
+    ]
+    part.write_text("\n".join(f"<110>1 2026 host smc - {text}" for text in lines[3:5] + lines[6:]))
+    result = CliRunner().invoke(group, ["gaps", str(part)])
+    assert result.stdout.splitlines() == ["entries 1 to 3 are missing", "entry 6 is missing"]
+    assert str(result.exception) == "what was received is not the whole log: entries 1 to 3 are missing"
+    found = json.loads(CliRunner().invoke(group, ["gaps", str(part), "--first", "4", "--json"]).stdout)
+    assert (found["problems"], found["entries"], found["head"]["number"]) == (["entry 6 is missing"], 17, 21)
+    assert "no gap" in run("gaps", part, whole).stdout
+
+
+def test_where_targets_are(config: Path, nodes: tuple[Any, Any]) -> None:
+    assert "is shipped nowhere" in run("shipped", "--config", config).stdout
+    text = config.read_text().replace("[link]\n", '[link]\nlisten = "127.0.0.1:7001"\n')
+    config.write_text(
+        text + '[[records.ship]]\nfile = "a"\n[[records.ship]]\nname = "siem"\nwebhook = "https://x.example"\n'
+    )
+    with nodes[0].connection:
+        nodes[0].connection.execute(shipped.TABLE)
+        shipped.put(
+            nodes[0].connection, "siem", shipped.Shipped(19, "", "2026-11-26T00:00:00+00:00", "no answer in time")
+        )
+    first, second = run("shipped", "--config", config).stdout.splitlines()
+    assert first.endswith("a: entry 0 of 21, 21 behind; last at no time")
+    assert second == (
+        "siem: entry 19 of 21, 2 behind; last at 2026-11-26T00:00:00+00:00; not shipped now: no answer in time"
+    )
+    found = json.loads(run("shipped", "--config", config, "--json").stdout)
+    assert [(one["number"], one["entries"], one["why"]) for one in found][1] == (19, 21, "no answer in time")
