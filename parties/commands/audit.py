@@ -191,15 +191,20 @@ def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
     Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
     if they are one chain, 2 if an entry is missing, was cut or changed; then each problem is a line.
     """
-    found = gaps.read(received, first)
-    state = audit.state(Checked(problems=found.problems))
-    last = max(found.rows, default=0)
-    head = {"number": last, "hash": found.rows[last].hash} if last else None
+    all_received = gaps.read(received, first)
+    state = audit.state(Checked(problems=all_received.problems))
+    last = max(all_received.rows, default=0)
+    head = {"number": last, "hash": all_received.rows[last].hash} if last else None
     if as_json:
-        whole = {"ok": state.ok, "problems": state.problems, "entries": len(found.rows), "repeats": found.repeats}
+        whole = {
+            "ok": state.ok,
+            "problems": state.problems,
+            "entries": len(all_received.rows),
+            "repeats": all_received.repeats,
+        }
         console.print_json({**whole, "head": head})
     elif head is not None and state.ok:
-        console.out.print(f"no gap: entries {first} to {last}; {found.repeats} came more than once")
+        console.out.print(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
         console.out.print(f"last:   entry {last}, hash {head['hash']}")
     else:
         for problem in state.problems:
