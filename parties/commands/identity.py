@@ -7,9 +7,13 @@ from pathlib import Path
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, FOLDER, json_option
+from parties.commands.options import FILE, FOLDER, json_option, new_secret
 from parties.link import tls
-from parties.link.identity import create, describe, fingerprint, load_certificate
+from parties.link.identity import create, describe, fingerprint, load_certificate, load_key, protect
+
+_PASSPHRASE_FILE = click.option(
+    "--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input."
+)
 
 
 @click.group("identity", epilog="Example:  smc identity create clinic-a --out keys")
@@ -25,13 +29,30 @@ def group() -> None:
     multiple=True,
     help="IP address or DNS name of this party, for people to see; may be repeated  [localhost]",
 )
+@click.option("--passphrase", "encrypted", is_flag=True, help="Encrypt NAME.key with a passphrase, asked for twice.")
+@_PASSPHRASE_FILE
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
-def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
+def create_command(name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
-    identity = create(name, hosts, out)
+    is_encrypted = encrypted or passphrase_file is not None
+    identity = create(name, hosts, out, passphrase=new_secret("passphrase", passphrase_file) if is_encrypted else None)
     console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")
     console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")
+
+
+@group.command("passphrase", epilog="Example:  smc identity passphrase keys/clinic-a.key")
+@click.argument("key", type=FILE)
+@_PASSPHRASE_FILE
+def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
+    """Encrypt a private key with a passphrase, or with another one.
+
+    Commands and nodes look for it in systemd's credential NAME.passphrase, in the file NAME.passphrase beside the key,
+    and ask at the terminal. Backups have the key as it was.
+    """
+    load_key(key)  # with the passphrase that it has, before a new one is asked for
+    protect(key, new_secret("passphrase", passphrase_file))
+    console.out.print(f"private key   {key}   (encrypted)")
 
 
 @group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")
