@@ -16,6 +16,7 @@ import base64
 import os
 import secrets
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
@@ -39,17 +40,34 @@ COST, BLOCK, PARALLEL = (
 )  # of scrypt, as OWASP has it for 16 MiB, which is what OpenSSL lets a file ask for
 
 _PBES2, _SCRYPT, _AES = "2a864886f70d01050d", "2b06010401da47040b", "60864801650304012a"  # object identifiers
-_opened: dict[Path, tuple[bytes, bytes]] = {}  # files of this process: as they are, and what was in them
+
+
+class _Opened(NamedTuple):
+    file: bytes
+    plain: bytes
+    passphrase: str
+
+
+_opened: dict[Path, _Opened] = {}  # by this process
 
 
 def read(path: Path) -> bytes:
     """Return the private key in a file, PEM that is not encrypted. `InputError` if it cannot be had, in one line."""
+    return _read(path).plain
+
+
+def passphrase(path: Path) -> str:
+    """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
+    return _read(path).passphrase
+
+
+def _read(path: Path) -> _Opened:
     pem = files.read_bytes(path)
     if not is_encrypted(pem):
-        return pem
-    if (known := _opened.get(path)) is None or known[0] != pem:
-        _opened[path] = known = pem, _decrypted(path, pem)
-    return known[1]
+        return _Opened(pem, pem, "")
+    if (known := _opened.get(path)) is None or known.file != pem:
+        _opened[path] = known = _Opened(pem, *_decrypted(path, pem))
+    return known
 
 
 def is_encrypted(pem: bytes) -> bool:
@@ -57,13 +75,13 @@ def is_encrypted(pem: bytes) -> bool:
     return b"BEGIN ENCRYPTED PRIVATE KEY" in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
-def encrypt(pem: bytes, passphrase: str) -> bytes:
-    """Return the file of a key in PEM that is encrypted with a passphrase. `InputError` if the passphrase is empty."""
-    if not passphrase:
+def encrypt(pem: bytes, word: str) -> bytes:
+    """Return the file of a key in PEM that is encrypted with a passphrase. `InputError` if that is empty."""
+    if not word:
         raise InputError("the passphrase is empty")
     plain = load_pem_private_key(pem, None).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     salt, vector, padder = secrets.token_bytes(16), secrets.token_bytes(16), PKCS7(128).padder()
-    key = Scrypt(salt, 32, COST, BLOCK, PARALLEL).derive(passphrase.encode())
+    key = Scrypt(salt, 32, COST, BLOCK, PARALLEL).derive(word.encode())
     cipher = Cipher(algorithms.AES(key), modes.CBC(vector)).encryptor()
     encrypted = cipher.update(padder.update(plain) + padder.finalize()) + cipher.finalize()
     derivation = _sequence(_oid(_SCRYPT), _sequence(_octets(salt), *map(_integer, (COST, BLOCK, PARALLEL))))
@@ -75,15 +93,15 @@ def encrypt(pem: bytes, passphrase: str) -> bytes:
     return b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n" + lines + b"\n-----END ENCRYPTED PRIVATE KEY-----\n"
 
 
-def _decrypted(path: Path, pem: bytes) -> bytes:
-    passphrase, place = _passphrase(path)
+def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
+    word, place = _passphrase(path)
     try:
-        plain: bytes = load_pem_private_key(pem, passphrase.encode()).private_bytes(
+        plain: bytes = load_pem_private_key(pem, word.encode()).private_bytes(
             Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
         )
     except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
         raise InputError(f"{path}: the passphrase {place} does not open it") from None
-    return plain
+    return plain, word
 
 
 def _passphrase(path: Path) -> tuple[str, str]:

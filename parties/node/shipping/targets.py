@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from parties.base import files
+from parties.base import files, keyfile
 from parties.base.address import parse_address
 from parties.node.records.chain import Row
 from parties.node.records.export import line
@@ -156,12 +156,12 @@ def _context(settings: ShipSettings) -> ssl.SSLContext:
     except OSError:
         raise InputError(f"{settings.ca} cannot be read as certificates in PEM") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if settings.certificate is not None:
+    if settings.certificate is not None and settings.key is not None:
         try:
-            context.load_cert_chain(settings.certificate, settings.key, password=lambda: "")
+            context.load_cert_chain(settings.certificate, settings.key, keyfile.passphrase(settings.key))
         except OSError:
             raise InputError(
-                f"{settings.certificate}, {settings.key}: cannot be read as a certificate and its key, unencrypted PEM"
+                f"{settings.certificate}, {settings.key}: cannot be read as a certificate and its key in PEM"
             ) from None
     return context
 

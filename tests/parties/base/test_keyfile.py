@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -129,3 +130,13 @@ def test_a_new_key_and_one_by_openssl(tmp_path: Path) -> None:
         theirs.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(WORD.encode()))
     )
     assert load_identity(tmp_path / "b.key", tmp_path / "b.crt").key_pem == identity.key_pem
+
+
+def test_the_standard_library_opens_it(plain: bytes, tmp_path: Path) -> None:
+    """As `smc check` and syslog with a certificate of ours do."""
+    (tmp_path / "a.passphrase").write_text(WORD)
+    (tmp_path / "a.passphrase").chmod(0o600)
+    context = ssl.create_default_context()
+    context.load_cert_chain(tmp_path / "a.crt", tmp_path / "a.key", keyfile.passphrase(tmp_path / "a.key"))
+    (tmp_path / "a.key").write_bytes(plain)
+    assert keyfile.passphrase(tmp_path / "a.key") == ""
