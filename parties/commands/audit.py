@@ -17,7 +17,7 @@ from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, shipped
-from parties.node.records.chain import Checked, check, cross_check
+from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
@@ -248,12 +248,27 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
 @node_config
 @click.option("--peer", help="Only with this peer  [all]")
-def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
+@click.option(
+    "--lost",
+    type=click.FloatRange(0),
+    metavar="EPSILON",
+    help="Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+)
+@click.option(
+    "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
+)
+def accept_rollback_command(
+    config_file: Path | None, peer: str | None, lost: float | None, lost_bits: int | None
+) -> None:
     """Go on though records were rolled back.
 
-    What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
-    may be running.
+    What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
+    peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
+    know better. The node may be running.
     """
+    from parties.node import peers, rollback, settings
+
+    path = find_party_file(config_file)
     with _writing(config_file) as (log, _):
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
         rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
@@ -261,7 +276,22 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
+        ours = [fields for fields in open_ones if fields["whose"] == "us"]
+        if ours and path is not None:
+            file = settings.load(path)
+            known = {who.peer_name: who for who, _ in peers.reached(file)}
+            for name in dict.fromkeys(fields["peer"] for fields in ours):
+                if name in known:  # else no job with it can run
+                    entries += rollback.charge(log, known[name], file.tables, lost, lost_bits)
     for entry in entries:
+        if entry.kind in STAYS:
+            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "what lost jobs may have spent"
+            console.out.print(
+                printable(
+                    f"entry {entry.number}: table {entry.fields['table']}: {what} charged to {entry.fields['peer']}"
+                )
+            )
+            continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
 

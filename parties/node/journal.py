@@ -44,7 +44,7 @@ class Released:
 
 @dataclass(frozen=True)
 class Past:
-    """Jobs that are archived: the peer of each, and what they have spent of our tables."""
+    """Jobs that are archived: the peer of each; and what was spent of our tables by them, or by jobs that are lost."""
 
     peers: Mapping[str, str]
     released: Sequence[Released]
@@ -104,15 +104,15 @@ class Journal:
         return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
 
     def past(self) -> Past:
-        """Return what the log still says of jobs that are archived."""
+        """Return what the log still says of jobs that are archived, and of those that were lost in a rollback."""
         entries = self._log.of_kind("archived")
         jobs = {entry.job or "": entry.fields for entry in entries}
-        spent = [entry for entry in self._log.of_kind("spent") if entry.job in jobs] if jobs else []
-        counted = [entry for entry in self._log.of_kind("counted") if entry.job in jobs] if jobs else []
+        spent = [entry for entry in self._log.of_kind("spent") if entry.job is None or entry.job in jobs]
+        counted = [entry for entry in self._log.of_kind("counted") if entry.job is None or entry.job in jobs]
         charges = [Charge.read(entry.job or "", entry.fields) for entry in spent]
         return Past(
             {job: fields["peer"] for job, fields in jobs.items()},
-            [Released(jobs[one.job]["protocol"], jobs[one.job]["digest"], one) for one in charges],
+            [Released(*_released(jobs.get(one.job)), one) for one in charges],
             [BitsCharge.read(entry.job or "", entry.fields) for entry in counted],
         )
 
@@ -279,6 +279,11 @@ class Journal:
         ours, theirs = record.ours.signed, record.theirs.signed
         both = {"ours": ours.model_dump(), "theirs": theirs.model_dump()}
         self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(who.peer)})
+
+
+def _released(archived: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return the kind of a job and its digest; of one that was lost in a rollback neither is known."""
+    return ("rollback", "") if archived is None else (archived["protocol"], archived["digest"])
 
 
 def _person(side: Side) -> dict[str, str]:

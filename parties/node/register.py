@@ -237,7 +237,11 @@ class Register:
     def lost(self, peer: str, theirs: Shown) -> Found:
         """Return what our log lacks of what the peer shows: see `Heads.lost`."""
         with self._writing():
-            return self._heads.lost(self._peers.named(peer), theirs)
+            lost = self._heads.lost(self._peers.named(peer), theirs)
+        if lost.accepted:  # by a command, which has charged what the lost jobs may have spent
+            with self._open():
+                self._past = self._journal.past()
+        return lost
 
     def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks: see `Heads.lost_by_peer`."""
