@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console
+from parties.base.text import printable
+from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, FOLDER, json_option, new_secret
 from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate, load_key, protect
@@ -53,6 +55,23 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
     load_key(key)  # with the passphrase that it has, before a new one is asked for
     protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
+
+
+@group.command("revoke", epilog="Example:  smc identity revoke clinic-b --why 'its key was copied' --config party.toml")
+@click.argument("peer")
+@click.option("--why", default="", help="For the log; the peer does not read it.")
+@node_options
+def revoke_command(peer: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Trust a peer's certificate no more, at the node that runs.
+
+    Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
+    restart. A new certificate of the peer's goes into --config. What was signed stays signed.
+    """
+    node = node_of(config_file, state).revoke(peer, why)
+    if as_json:
+        console.print_json(node.model_dump(mode="json"))
+        return
+    console.out.print(printable(f"{peer}: its certificate is revoked; the link has ended"))
 
 
 @group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")

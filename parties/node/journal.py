@@ -126,6 +126,14 @@ class Journal:
         fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "content": content}
         self._log.archive(record.id, fields)
 
+    def revoke(self, who: Who, why: str) -> None:
+        """Record that a peer's certificate is trusted no more."""
+        self._log.append("pin revoked", None, {**_whom(who), "why": why, **_person("us")})
+
+    def revoked(self) -> frozenset[str]:
+        """Return the fingerprints of certificates that are trusted no more."""
+        return frozenset(entry.fields["peer_fingerprint"] for entry in self._log.of_kind("pin revoked"))
+
     def names(self) -> dict[str, str]:
         """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
         names = {}

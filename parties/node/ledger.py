@@ -76,6 +76,8 @@ class Ledger(Runs):
         """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
+        if fingerprint(who.peer) in self.revoked:
+            raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")
         terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
         return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from parties.base import files
 from parties.base.text import quoted
+from parties.link.identity import fingerprint
 from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import Found, Heads, Shown
@@ -59,6 +60,7 @@ class Register:
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
         self._past = self._journal.past()
+        self.revoked = self._journal.revoked()
         self._heads = Heads(connection, self._journal)
         self._tally = Tally(connection)
         self._refusals = Refusals()
@@ -211,6 +213,15 @@ class Register:
             self._past = self._journal.past()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it has what was overwritten
         return Archived(path, len(jobs))
+
+    def revoke(self, peer: str, why: str) -> None:
+        """Trust a peer's present certificate no more. `InputError`: no such peer, or it is revoked already."""
+        with self._writing():
+            who = self._peers.named(peer)
+            if fingerprint(who.peer) in self.revoked:
+                raise InputError(f"the certificate of {quoted(peer)} is revoked already")
+            self._journal.revoke(who, why)
+        self.revoked |= {fingerprint(who.peer)}
 
     def rows_after(self, number: int, most: int) -> list[Row]:
         """Return the next entries of the log after this one, as they are kept."""

@@ -28,7 +28,7 @@ from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
-from parties.node.operator_service import Contact, OperatorService, recorded
+from parties.node.operator_service import REVOKED, Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
 from parties.node.policy.rules import unbounded
 from parties.node.records import marker
@@ -182,6 +182,9 @@ class Node:
         self._events.log("node started", name=self._identity.name, peer=", ".join(self._contacts))
         self._changed("")
         for contact in self._contacts.values():
+            if self._is_revoked(contact):
+                self._events.log("certificate", peer=contact.who.peer_name, why=REVOKED)
+                continue
             contact.control.start()
             contact.sessions.start()
         for watch in self._watches:
@@ -250,6 +253,8 @@ class Node:
     def _admit(self, contact: Contact, label: str) -> tuple[Outbox, Take]:
         if self._stopping:
             raise RefusedError("the node is stopping")
+        if self._is_revoked(contact):
+            raise RefusedError("your certificate is revoked here")
         if label == LABEL:
             if not contact.links.allows():
                 raise RefusedError("too many links were opened one after the other: wait a little")
@@ -265,6 +270,9 @@ class Node:
                 contact.begun.back()
                 raise
         raise RefusedError("this is a node: start smc node at the other end as well")
+
+    def _is_revoked(self, contact: Contact) -> bool:
+        return fingerprint(contact.who.peer) in self._ledger.revoked
 
     def _hear(self, peer: str, data: bytes) -> None:
         try:

@@ -97,7 +97,7 @@ class Sessions:
         with self._lock:
             return [session.progress() for session in self._running.values()]
 
-    def stop(self, seconds: float) -> None:
+    def stop(self, seconds: float, why: str = "the node is stopping") -> None:
         """Begin no more; let the running ones finish for so long, then cut them. They go on after a restart."""
         self._stopping.set()
         self._wake.set()
@@ -107,7 +107,7 @@ class Sessions:
                 self._idle.wait(left)
             unfinished = list(self._running.values())
         for session in unfinished:
-            session.abort("the node is stopping")
+            session.abort(why)
         with self._idle:
             self._idle.wait_for(lambda: not self._running, timeout=5)
 

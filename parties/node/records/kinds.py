@@ -44,6 +44,7 @@ EntryKind: TypeAlias = Literal[
     "signed",
     "withdrawn",
     "archived",
+    "pin revoked",
     "published",
 ]
 
@@ -340,6 +341,14 @@ class Archived(Fields):
     content: Digest
 
 
+class PinRevoked(Named):
+    """From this entry on no link is made with this certificate of a peer's."""
+
+    peer: Text
+    peer_fingerprint: Fingerprint
+    why: Text = ""
+
+
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
@@ -379,6 +388,7 @@ FIELDS: dict[str, type[Fields]] = {
     "signed": BothSigned,
     "withdrawn": Withdrawn,
     "archived": Archived,
+    "pin revoked": PinRevoked,
     "published": Published,
 }
 
