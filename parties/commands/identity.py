@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import click
 
-from parties.base import console
+from parties.base import console, files
+from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, FOLDER, json_option, new_secret
+from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
 from parties.link import tls
-from parties.link.identity import create, describe, fingerprint, load_certificate, load_key, protect
+from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
+from parties.party_file import load
+from smc.errors import InputError
 
 _PASSPHRASE_FILE = click.option(
     "--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input."
@@ -55,6 +59,32 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
     load_key(key)  # with the passphrase that it has, before a new one is asked for
     protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
+
+
+@group.command(
+    "succeed",
+    epilog="Example:  smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next",
+)
+@click.argument("certificate", type=FILE)
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last day of the present one.")
+@node_config
+@click.option("--out", type=FILE, required=True, help="The signed word, for the peers.")
+def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path) -> None:
+    """Sign, with the present key, that a new certificate takes its place.
+
+    The peer's operator names the file as successor under [peer], or in [[peers]], and starts the node again: it trusts
+    both until the day given, and the new one alone once it was used. Then go on with it: smc audit renew.
+    """
+    from parties.node.records.succession import succession
+
+    link = load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    successor = load_certificate(certificate)
+    if successor == identity.certificate:
+        raise InputError(f"{certificate} is the present certificate; make a new one: smc identity create")
+    files.write_text(out, succession(identity, successor, until.date()).model_dump_json(indent=2) + "\n")
+    console.out.print(f"written       {out}   (give this file to the peers)")
+    console.out.print(f"new           {fingerprint(successor)}")
 
 
 @group.command("revoke", epilog="Example:  smc identity revoke clinic-b --why 'its key was copied' --config party.toml")

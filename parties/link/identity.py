@@ -126,7 +126,11 @@ def load_certificate(path: Path) -> x509.Certificate:
     `InputError` if it is not exactly one EC P-256 certificate in PEM form with a name and a host, is not
     valid now, or if the file also holds a private key, which nobody should ever hand over.
     """
-    pem = read_bytes(path)
+    return parse_certificate(read_bytes(path), path)
+
+
+def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
+    """Return the certificate in a file's content. `InputError` as `load_certificate`."""
     if b"PRIVATE KEY" in pem:
         raise InputError(f"{path} holds a private key; give the certificate (.crt) only, and never share a key")
     try:

@@ -134,6 +134,19 @@ class Journal:
         """Return the fingerprints of certificates that are trusted no more."""
         return frozenset(entry.fields["peer_fingerprint"] for entry in self._log.of_kind("pin revoked"))
 
+    def replaced(self, who: Who) -> None:
+        """Record that the peer's new certificate counts from here on."""
+        former, whom = fingerprint(who.peer), _whom(who.succeeded)
+        self._log.append("pin replaced", None, {**whom, "former_fingerprint": former})
+
+    def is_replaced(self, who: Who) -> bool:
+        """Return whether the peer has come with its new certificate before."""
+        if who.successor is None:
+            return False
+        prints = fingerprint(who.peer), fingerprint(who.successor.certificate)
+        known = (entry.fields for entry in self._log.of_kind("pin replaced"))
+        return any((fields["former_fingerprint"], fields["peer_fingerprint"]) == prints for fields in known)
+
     def names(self) -> dict[str, str]:
         """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
         names = {}
@@ -271,8 +284,10 @@ class Journal:
 
     def withdrawn(self, job: Proposal, who: Who, by: Side, word: Withdrawal) -> None:
         """Record that a party has withdrawn the job's result."""
-        signer = fingerprint(who.identity.certificate if by == "us" else who.peer)
-        fields = {"by": by, "signer": signer, "digest": job.digest, "word": word.model_dump()}
+        signer = who.identity.certificate
+        if by == "peer":
+            signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest)) or who.peer
+        fields = {"by": by, "signer": fingerprint(signer), "digest": job.digest, "word": word.model_dump()}
         self._log.append("withdrawn", job.id, fields | _person(by))
 
     def has_withdrawn(self, job: str) -> bool:
@@ -286,7 +301,8 @@ class Journal:
         assert record.theirs.signed is not None
         ours, theirs = record.ours.signed, record.theirs.signed
         both = {"ours": ours.model_dump(), "theirs": theirs.model_dump()}
-        self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(who.peer)})
+        signer = who.signer(theirs.is_signed_by) or who.peer
+        self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(signer)})
 
 
 def _released(archived: Mapping[str, Any] | None) -> tuple[str, str]:

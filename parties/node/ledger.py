@@ -158,7 +158,7 @@ class Ledger(Runs):
     def hear(self, peer: str, data: bytes) -> None:
         """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
-        if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
+        if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
         if theirs.withdrawn is not None and not _is_right(theirs, who):
             raise ProtocolError("the peer's signature under a withdrawal is wrong")
@@ -267,7 +267,8 @@ class Ledger(Runs):
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             self._journal.signed(record, self._who(record))
-            self._heads.keep(self._who(record), theirs.signed.evidence(self._who(record).peer))
+            who = self._who(record)
+            self._heads.keep(who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer))
         return self._put(record)
 
     def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
@@ -349,4 +350,5 @@ def _is_right(theirs: Statement, who: Who) -> bool:
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None
     assert signed is not None
-    return word.result == signed.result.get(job.task.noun) and word.is_signed_by(who.peer, job.digest)
+    signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest))
+    return word.result == signed.result.get(job.task.noun) and signer is not None

@@ -223,6 +223,20 @@ class Register:
             self._journal.revoke(who, why)
         self.revoked |= {fingerprint(who.peer)}
 
+    def succeed(self, who: Who) -> Who:
+        """Let a peer's new certificate take the place of the former one, once; return the peer as it is known then."""
+        with self._writing():
+            if not self._journal.is_replaced(who):
+                self._journal.replaced(who)
+                self._heads.succeed(who)
+        self._peers.replace(who.succeeded)
+        return who.succeeded
+
+    def is_succeeded(self, who: Who) -> bool:
+        """Return whether a peer has come with its new certificate before."""
+        with self._open():
+            return self._journal.is_replaced(who)
+
     def rows_after(self, number: int, most: int) -> list[Row]:
         """Return the next entries of the log after this one, as they are kept."""
         with self._open():

@@ -77,6 +77,10 @@ class Sessions:
         if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
+    def succeed(self, who: Who) -> None:
+        """Know the peer otherwise from the next session on."""
+        self._who, self._options = who, replace(self._options, peer=who.peer)
+
     def wake(self) -> None:
         """Look, for something has changed, whether a session can begin, or must end."""
         self._wake.set()

@@ -110,7 +110,7 @@ class PeerSettings(Settings):
 
     `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
     `share` is the part of each table's budget that jobs with the peer may spend; left out: an equal part of what others
-    leave.
+    leave. `successor` is the peer's signed word of a new certificate (`records.succession`), which is trusted besides.
     """
 
     share: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
@@ -118,6 +118,7 @@ class PeerSettings(Settings):
     attributes: dict[str, Annotated[bool, Field(strict=True)] | str] = Field(default_factory=dict)
     contact: Line | None = None
     transfer: Line | None = None
+    successor: LocalPath | None = None
 
 
 class PeerEntry(PeerSettings):

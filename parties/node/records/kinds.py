@@ -45,6 +45,7 @@ EntryKind: TypeAlias = Literal[
     "withdrawn",
     "archived",
     "pin revoked",
+    "pin replaced",
     "published",
 ]
 
@@ -349,6 +350,14 @@ class PinRevoked(Named):
     why: Text = ""
 
 
+class PinReplaced(Fields):
+    """The peer has come with the certificate that its former key has named: that one counts from here on."""
+
+    peer: Text
+    former_fingerprint: Fingerprint
+    peer_fingerprint: Fingerprint
+
+
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
@@ -389,6 +398,7 @@ FIELDS: dict[str, type[Fields]] = {
     "withdrawn": Withdrawn,
     "archived": Archived,
     "pin revoked": PinRevoked,
+    "pin replaced": PinReplaced,
     "published": Published,
 }
 
