@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
+from parties.commands.audit_review import review
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, shipped
@@ -37,6 +38,7 @@ def group() -> None:
 
 
 group.add_command(processing)
+group.add_command(review)
 
 
 @group.command("verify", epilog="Example:  smc audit verify --config party.toml")
@@ -239,9 +241,8 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
         register = Register(connection, known, {}, lambda _: None)
         register.check(place.parent / marker.FILE_NAME)
-        archived = register.archive(
-            Offers.of(file).kept if days is None else lambda _: days, place.parent / FOLDER, out
-        )
+        kept = Offers.of(file).kept if days is None else lambda _: days
+        archived = register.archive(kept, place.parent / FOLDER, out, file.node.emergency)
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
 
 

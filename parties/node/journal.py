@@ -147,6 +147,10 @@ class Journal:
         known = (entry.fields for entry in self._log.of_kind("pin replaced"))
         return any((fields["former_fingerprint"], fields["peer_fingerprint"]) == prints for fields in known)
 
+    def reviewed(self) -> frozenset[str]:
+        """Return the jobs for an emergency that somebody has reviewed."""
+        return frozenset(entry.job or "" for entry in self._log.of_kind("reviewed"))
+
     def names(self) -> dict[str, str]:
         """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
         names = {}

@@ -189,15 +189,20 @@ class Register:
         with self._open():
             self._journal.remember(marker)
 
-    def archive(self, days: Days, folder: Path, out: Path | None = None) -> Archived | None:
+    def archive(
+        self, days: Days, folder: Path, out: Path | None = None, emergency: Collection[str] = ()
+    ) -> Archived | None:
         """Let the jobs leave that have been kept for so many days, for a new file in the folder (or `out`).
 
-        None if there is none. `InputError` if it cannot be written: then all stay. The file is on the disk before
-        anything leaves; a crash between the two leaves a copy.
+        Those for a purpose of `emergency` that have begun stay until they were reviewed. None if there is none to leave.
+        `InputError` if it cannot be written: then all stay. The file is on the disk before anything leaves; a crash
+        between the two leaves a copy.
         """
         moment = datetime.now(UTC)
         with self._open():
-            if not (jobs := due(self._store.all(), days, moment)):
+            reviewed = self._journal.reviewed() if emergency else frozenset()
+            begun = (job for job in self._store.all() if job.sessions and job.ours.proposal.purpose in emergency)
+            if not (jobs := due(self._store.all(), days, moment, {job.id for job in begun} - reviewed)):
                 return None
             texts = {record.id: self._journal.archive_lines(record) for record in jobs}
             path = out or new_file(folder, moment)

@@ -6,7 +6,7 @@ of the log. In the log an entry `archived` and what chains entries remain, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,10 +32,11 @@ class Archived:
         return f"{self.jobs} job{'' if self.jobs == 1 else 's'} in {self.path}"
 
 
-def due(records: Iterable[Record], days: Days, now: datetime) -> list[Record]:
+def due(records: Iterable[Record], days: Days, now: datetime, staying_jobs: Collection[str] = ()) -> list[Record]:
     """Return the jobs that have been kept long enough; a result leaves with all that repeat it, or stays with them."""
     known = {record.id: record for record in records}
-    staying = {_first(record, known) for record in known.values() if not _is_due(record, days, now)}
+    due_ones = {job for job, record in known.items() if job not in staying_jobs and _is_due(record, days, now)}
+    staying = {_first(record, known) for job, record in known.items() if job not in due_ones}
     return [record for record in known.values() if _first(record, known) not in staying]
 
 

@@ -268,7 +268,8 @@ class Node:
     def _archive(self) -> dict[str, str]:
         """Archive the jobs that have been kept long enough; return what is to be said of it."""
         try:
-            archived = self._ledger.archive(self._offers.kept, self._file.node.state / FOLDER)
+            node = self._file.node
+            archived = self._ledger.archive(self._offers.kept, node.state / FOLDER, emergency=node.emergency)
         except ClosedError:
             return {}
         except (InputError, sqlite3.Error) as error:

@@ -211,6 +211,16 @@ def test_nothing_leaves_if_it_cannot_be_written(noisy: Pair, monkeypatch: pytest
     alice.ledger.check(alice.path.parent / FILE_NAME)
 
 
+def test_what_ran_for_an_emergency_stays_until_it_is_reviewed(noisy: Pair) -> None:
+    job = done(noisy)
+    alice = noisy.parties[0]
+    place = alice.path.parent / "archive"
+    assert alice.ledger.archive(lambda _: 0, place, emergency=[PURPOSE]) is None
+    with alice.connection:
+        alice.ledger._journal._log.append("reviewed", job, {"person": "anna", "text": "it had to be"})
+    assert alice.ledger.archive(lambda _: 0, place, emergency=[PURPOSE]) is not None
+
+
 def test_what_is_due(noisy: Pair) -> None:
     """By the end of a job; a result and what repeats it leave together; whom a peer has not heard of waits longer."""
     first = done(noisy)
