@@ -241,8 +241,8 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
         register = Register(connection, known, {}, lambda _: None)
         register.check(place.parent / marker.FILE_NAME)
-        kept = Offers.of(file).kept if days is None else lambda _: days
-        archived = register.archive(kept, place.parent / FOLDER, out, file.node.emergency)
+        limit = Offers.of(file).kept if days is None else lambda _: days
+        archived = register.archive(limit, place.parent / FOLDER, out, file.node.emergency)
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
 
 

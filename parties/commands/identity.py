@@ -70,10 +70,11 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
 @node_config
 @click.option("--out", type=FILE, required=True, help="The signed word, for the peers.")
 def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path) -> None:
-    """Sign, with the present key, that a new certificate takes its place.
+    """Sign that a new certificate takes the place of ours.
 
-    The peer's operator names the file as successor under [peer], or in [[peers]], and starts the node again: it trusts
-    both until the day given, and the new one alone once it was used. Then go on with it: smc audit renew.
+    With the present key. The peer's operator names the file as successor under [peer], or in [[peers]], and starts
+    the node again: it trusts both until the day given, and the new one alone once it was used. Then go on with it: smc
+    audit renew.
     """
     from parties.node.records.succession import succession
 

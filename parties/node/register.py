@@ -194,7 +194,7 @@ class Register:
     ) -> Archived | None:
         """Let the jobs leave that have been kept for so many days, for a new file in the folder (or `out`).
 
-        Those for a purpose of `emergency` that have begun stay until they were reviewed. None if there is none to leave.
+        Those for a purpose of `emergency` that have begun stay until they were reviewed. None if none is to leave.
         `InputError` if it cannot be written: then all stay. The file is on the disk before anything leaves; a crash
         between the two leaves a copy.
         """
