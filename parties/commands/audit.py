@@ -203,10 +203,15 @@ def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
             "problems": state.problems,
             "entries": len(all_received.rows),
             "repeats": all_received.repeats,
+            "empty": all_received.empty,
         }
         console.print_json({**whole, "head": head})
     elif head is not None and state.ok:
         console.out.print(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
+        if all_received.empty:
+            console.out.print(
+                f"empty:  {all_received.empty} without content: archived before they came, or taken away since"
+            )
         console.out.print(f"last:   entry {last}, hash {head['hash']}")
     else:
         for problem in state.problems:

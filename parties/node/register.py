@@ -212,7 +212,7 @@ class Register:
                     for record in jobs:
                         self._journal.archived(record, texts[record.id])
                         self._store.remove(record.id)
-            except BaseException:
+            except Exception:  # not when interrupted, which may be once it is written
                 path.unlink(missing_ok=True)
                 raise
             self._past = self._journal.past()

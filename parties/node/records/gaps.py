@@ -25,6 +25,7 @@ class Received:
 
     rows: dict[int, Row] = field(default_factory=dict)
     repeats: int = 0
+    empty: int = 0  # their content was archived before they were sent, or somebody took it away
     problems: list[str] = field(default_factory=list)
 
 
@@ -45,6 +46,7 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
     last = None
     for number in sorted(number for number in received.rows if number >= first):
         row = received.rows[number]
+        received.empty += row.is_empty
         received.problems.extend(links(last, row, first))
         last = row
     if last is None:

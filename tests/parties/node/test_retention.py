@@ -14,7 +14,7 @@ import pytest
 
 from parties.node import published
 from parties.node.offers import Offer, Offers
-from parties.node.records import audit, export, reading
+from parties.node.records import audit, export, gaps, reading
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
 from parties.node.retention import PATIENCE, Archived, due
@@ -108,6 +108,9 @@ def test_what_is_spent_stays_and_all_else_leaves(noisy: Pair) -> None:
         alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5, "purpose": PURPOSE})
     found = checked(alice)
     assert (found.problems, found.filled, found.statements) == ([], 0, [])
+    received = alice.path.parent / "received"
+    received.write_text("".join(f"{export.line(row)}\n" for row in alice.ledger.rows_after(0, 1000)))
+    assert (gaps.read([received]).problems, gaps.read([received]).empty) == ([], found.archived)
     found = checked(alice, gone.path)
     assert (found.problems, found.filled, len(found.statements)) == ([], found.archived, 1)
     assert found.archived > 5
