@@ -37,11 +37,11 @@ def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
     (entry,) = [one for one in alice.ledger.entries(9, None) if one.kind == "pin revoked"]
     assert [entry.fields[name] for name in ("peer", "person", "why")] == ["bob", "anna", "its key was copied"]
     for _ in range(2):  # after a restart, too
-        node: Any = SimpleNamespace(_ledger=alice.ledger, _stopping=False)
+        node: Any = SimpleNamespace(_ledger=alice.ledger, _stopping=False, _contacts={"bob": contact})
         node._is_revoked = lambda one: Node._is_revoked(node, one)  # noqa: B023 (called at once)
         for label in ("control", "job 1234"):
             with pytest.raises(RefusedError, match="your certificate is revoked here"):
-                Node._admit(node, contact, label)
+                Node._admit(node, "bob", contact.who.peer, label)
         with pytest.raises(InputError, match="the certificate of bob is revoked here"):
             propose(pair)
         with pytest.raises(InputError, match="revoked already"):
