@@ -56,7 +56,14 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/python.md",
     ),
     "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md", "docs/questionnaire.md"),
-    "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/measured.md", "docs/cost.md", "docs/extending.md"),
+    "Inside": (
+        "docs/architecture.md",
+        "docs/protocols.md",
+        "docs/measured.md",
+        "docs/errors.md",
+        "docs/cost.md",
+        "docs/extending.md",
+    ),
     "More": (),
 }
 

@@ -35,8 +35,9 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
     return public(
         default,
         "Splits",
-        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on; "
-        "then again by another; ordered: two of numbers, dates and times, a branch for every value of other columns",
+        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on, "
+        "or of three categories for any one and the others; then again by another; ordered: two of numbers, dates and "
+        "times, a branch for every value of other columns",
         left_out=left_out,
     )
 
