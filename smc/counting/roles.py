@@ -66,6 +66,9 @@ class _Counted(Role):
     def _room(self, *shape: int) -> Blocks:
         return _zeros(*shape)
 
+    def _bytes(self, *shape: int) -> Octets:
+        return np.broadcast_to(np.uint8(0), shape)
+
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return values
 
@@ -97,7 +100,7 @@ class _Correlated(_Counted):
 
     def _hash(self, *_: Any) -> None: ...
 
-    def _hash_bits(self, *_: Any) -> None: ...
+    def _hash_strings(self, *_: Any) -> None: ...
 
 
 class _CorrelatedSender(_Correlated, CorrelatedSender):

@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from parties.base.settings import Count, LocalPath
+from parties.base.settings import AtMost, Count, LocalPath
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
-from parties.jobs.settings import AnyField, output, own_file, public
+from parties.jobs.settings import AnyField, of_people, output, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]

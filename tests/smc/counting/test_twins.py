@@ -44,8 +44,8 @@ def test_a_role_that_counts_replaces_only_what_computes(real: type[Role], twin: 
     [
         (Garbler, engines._CountingGarbler, {"garble"}),  # the walk without labels
         (Evaluator, engines._CountingEvaluator, {"evaluate"}),
+        (TripleSource, engines._CountingTripleSource, set()),
         (TripleGates, engines._CountingTripleGates, {"source"}),
-        (TripleSource, engines._CountingTriples, set()),
         (YaoEngine, CountingYao, {"constant", "shares", "garbler", "evaluator"}),
         (GmwEngine, CountingGmw, set()),
     ],
