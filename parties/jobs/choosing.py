@@ -78,7 +78,7 @@ def choice(
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers)
     counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
-    if max(one.bytes for one in counted) <= TINY and (best := settled(counted)):
+    if max(garbled.bytes for garbled in counted) <= TINY and (best := settled(counted)):
         return Choice(best, counted)
     counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
     return Choice(settled(counted), counted)
@@ -91,7 +91,7 @@ def usual(settings: EngineSettings) -> Profile:
 
 
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
-    """Return the profile that loses least, if it loses less than measuring takes on links of every kind; or None."""
+    """Return the profile of fewest bytes that loses less than measuring takes on links of every kind; or None."""
     if max(counted.bytes for counted in forecasts) > SMALL:
         return None
     lost = {counted.profile: 0.0 for counted in forecasts}  # at most, in times that the link is measured
@@ -100,8 +100,8 @@ def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
         least = min(seconds.values())
         for profile, taken in seconds.items():
             lost[profile] = max(lost[profile], (taken - least) / measuring_seconds(shape))
-    best = min(lost, key=lost.__getitem__)
-    return best if lost[best] <= 1 else None
+    enough = [counted for counted in forecasts if lost[counted.profile] <= 1]
+    return min(enough, key=lambda counted: counted.bytes).profile if enough else None
 
 
 def agreed_fields(specification: Mapping[str, Any], choice: Choice) -> dict[str, Any]:

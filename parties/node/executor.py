@@ -12,8 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from parties.jobs import profiles
 from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
@@ -277,10 +275,10 @@ def _profile(link: Link, order: Order) -> Profile:
     contenders, choice = profiles.contenders(task.integers), choice_for(task, order.inputs)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
-        session, none = link.session(), len(contenders)
+        channel, none = link.session().channel, len(contenders)  # no cost of the job
         ours = [names.index(name) if name in names else none for name in (order.profile, str(choice.profile))]
-        session.send("checkpoint.profile", np.array(ours, dtype=np.uint8))
-        theirs = session.receive("checkpoint.profile", np.uint8, (2,)).tolist()
+        channel.send("checkpoint.profile", bytes(ours))
+        theirs = list(bytes(channel.receive("checkpoint.profile", 2)))
         before = {ours[0], theirs[0]} - {none}
         if len(before) > 1 or max(before, default=0) > none or (not before and ours[1] != theirs[1]):
             raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
