@@ -1,0 +1,291 @@
+"""Shards: pieces of a batch that several engines compute at the same time, each in a session of its own.
+
+A protocol names a piece of *work*, a function of an engine and of this party's numbers, and says how its batch is cut:
+
+    (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
+
+Without shards the work is done by the engine itself, for the same messages as if it were written there. With
+`Engine.shards` each piece goes to an engine of its own, in another process as a rule, and comes back as shares.
+
+What passes. Into a shard and out of it go public numbers, this party's own, and its shares: XOR shares of bits, and
+additive shares of integers. Labels and the differences of correlated OT stay in their shard. **A shard opens nothing**:
+what is opened is opened by the session that the shards belong to, once all of them are in. So a piece that is lost can be
+computed again, in a new session with fresh keys, and whatever was lost has shown nobody anything. Its contributions to
+joint randomness are the same again, or what a session that goes on repeats would not be what was opened.
+
+Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
+circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes say
+where it is met. How a batch is cut is public, and follows from public numbers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine, XorSharedEngine
+from smc.engines.words import Word
+from smc.errors import LinkError
+from smc.meter import Meter
+from smc.primitives.bits import BitMatrix
+from smc.primitives.prg import KEY_BYTES, Prg
+from smc.session import Session, derive
+
+BLOCK = 8  # instances: a batch is cut between whole ones, so that no message is padded more than uncut
+Results = tuple[Any, ...]  # of `Bits` and `Word`
+Work = Callable[
+    ..., Results
+]  # of an engine and arguments; a function of a module, for another process finds it by name
+Weights = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work: `arguments` may hold `Bits` and `Word`, on their way as `Shared`."""
+
+    work: Work
+    arguments: tuple[Any, ...]
+    seed: bytes  # of this party's contributions to joint randomness
+
+
+@dataclass(frozen=True)
+class Shared:
+    """This party's XOR shares of secret bits, uint8[width, batch], between two engines."""
+
+    bits: BitMatrix
+
+
+@dataclass(frozen=True)
+class Done:
+    """A piece's results, and what it has cost."""
+
+    results: tuple[Any, ...]
+    meter: Meter
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A piece that has not been computed, and why."""
+
+    error: Exception
+
+
+class Line(Protocol):
+    """The way to a shard: takes tasks, gives answers; `EOFError` or `OSError` once nobody is there."""
+
+    def send(self, task: Task | None, /) -> None:
+        """Hand over a task; None ends the shard."""
+
+    def recv(self) -> Done | Failed:
+        """Return the answer to the oldest task without one."""
+
+
+class Shards(ABC):
+    """The shards of a session. Each is begun by its first piece, and once more if it fails; then the session fails."""
+
+    def __init__(self, session: Session, count: int) -> None:
+        self.session = session
+        self.count = count
+        self._lines: dict[int, Line] = {}
+        self._failed: set[int] = set()
+
+    @abstractmethod
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+        """Begin these shards where the peer's can meet them: a way to each, and its door, uint16; 0 if it failed."""
+
+    @abstractmethod
+    def _calling(self, number: int, door: int) -> Line:
+        """Begin a shard that meets the peer's at this door."""
+
+    def _end(self, number: int) -> None:
+        """See that nothing is left of a shard that has failed."""
+
+    def _heard(self, numbers: Sequence[int]) -> None:
+        """Note that these shards have answered."""
+
+    def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
+
+        `LinkError` at both if a shard fails for the second time.
+        """
+        due: Sequence[int] = range(len(pieces))
+        self._meet([number for number in due if number not in self._lines])
+        seed = self.session.contributions.bytes(KEY_BYTES).tobytes()
+        tasks = [Task(work, piece, derive(seed, "shard", number)) for number, piece in enumerate(pieces)]
+        done: dict[int, Done] = {}
+        while due:
+            answers = self._answers(due, tasks)
+            self._heard(due)
+            failed = self._failures(due, answers)
+            done |= {n: answer for n, answer in answers.items() if n not in failed and isinstance(answer, Done)}
+            for number in failed:
+                self._end(number)
+                del self._lines[number]
+            if again := self._failed.intersection(failed):
+                self._give_up(min(again), answers)
+            self._failed.update(failed)
+            self._meet(failed)
+            due = failed
+        self.session.meter.together([done[number].meter for number in range(len(pieces))])
+        return [done[number].results for number in range(len(pieces))]
+
+    def _meet(self, numbers: Sequence[int]) -> None:
+        """Begin these shards at both parties."""
+        if not numbers:
+            return
+        if self.session.party == 0:
+            begun = self._listening(numbers)
+            self.session.send("shards.doors", np.array([door for _, door in begun], dtype=np.uint16))
+            lines = [line for line, _ in begun]
+        else:
+            doors = self.session.receive("shards.doors", np.uint16, (len(numbers),)).tolist()
+            lines = [self._calling(number, door) for number, door in zip(numbers, doors, strict=True)]
+        self._lines.update(zip(numbers, lines, strict=True))
+
+    def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
+        """Give each its task, and wait for all. Raises what is no failure of a process or a link."""
+        answers: dict[int, Done | Failed] = {}
+        for number in numbers:
+            try:
+                self._lines[number].send(tasks[number])
+            except OSError as error:
+                answers[number] = _gone(error)
+        for number in numbers:
+            if number not in answers:
+                try:
+                    answers[number] = self._lines[number].recv()
+                except (EOFError, OSError) as error:
+                    answers[number] = _gone(error)
+        for answer in answers.values():
+            if isinstance(answer, Failed) and not isinstance(answer.error, LinkError):
+                raise answer.error
+        return answers
+
+    def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
+        """Agree on which have failed, at either party."""
+        ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
+        self.session.send("shards.in", ours)
+        theirs = self.session.receive("shards.in", np.uint8, ours.shape)
+        return [number for number, failed in zip(numbers, ours | theirs, strict=True) if failed]
+
+    def _give_up(self, number: int, answers: dict[int, Done | Failed]) -> None:
+        answer = answers[number]
+        why = str(answer.error) if isinstance(answer, Failed) else "at the peer"
+        raise LinkError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
+
+
+class ShardsHere(Shards):
+    """Shards of this thread, one after the other: for counting and tests. `engine_of` makes the engine of each."""
+
+    def __init__(self, session: Session, count: int, engine_of: Callable[[int], XorSharedEngine]) -> None:
+        super().__init__(session, count)
+        self._engine_of = engine_of
+
+    @override
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+        return [(self._calling(number, 0), 0) for number in numbers]
+
+    @override
+    def _calling(self, number: int, door: int) -> Line:
+        return _Here(self._engine_of(number))
+
+
+class _Here:
+    """Computes each task as it comes."""
+
+    def __init__(self, engine: XorSharedEngine) -> None:
+        self._engine = engine
+        self._answers: list[Done | Failed] = []
+
+    def send(self, task: Task | None, /) -> None:
+        if task is not None:
+            self._answers.append(perform(self._engine, task))
+
+    def recv(self) -> Done | Failed:
+        return self._answers.pop(0)
+
+
+def in_shards(engine: Engine, work: Work, weights: Weights, piece: Callable[[slice], tuple[Any, ...]]) -> Results:
+    """Do `work` on a batch: by the engine itself, or in pieces by its shards, whose results are joined in order.
+
+    `weights`, int[batch], say how much each instance takes: public numbers. `piece` gives the arguments of some
+    instances; `Bits` and `Word` may be among them, or in tuples and lists there. All results have the piece's batch.
+    """
+    if engine.shards is None or not len(weights):
+        return work(engine, *piece(slice(0, len(weights))))
+    assert isinstance(engine, XorSharedEngine)
+    pieces = [_sent(engine, piece(part)) for part in cut(weights, engine.shards.count)]
+    columns = zip(*engine.shards.run(work, pieces), strict=True)
+    return tuple(_entered(engine, _joined(column)) for column in columns)
+
+
+def cut(weights: Weights, count: int) -> list[slice]:
+    """Cut a batch between blocks of `BLOCK` instances into at most `count` pieces of about one weight, none empty.
+
+    Example:
+        >>> cut(np.ones(40, dtype=np.int64), 2)
+        [slice(0, 24, None), slice(24, 40, None)]
+    """
+    ends = np.cumsum(weights)
+    targets = ends[-1] * np.arange(1, count) / count
+    places = -(-(np.searchsorted(ends, targets) + 1) // BLOCK) * BLOCK
+    bounds = np.unique(np.concatenate([[0], places[places < len(weights)], [len(weights)]])).tolist()
+    return [slice(low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+
+
+def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
+    """Do a piece of work on a shard's engine."""
+    session = engine.session
+    session.meter = Meter()
+    try:
+        with session.contribute(Prg(task.seed)):
+            results = task.work(engine, *_entered(engine, task.arguments))
+        return Done(_sent(engine, results), session.meter)
+    except Exception as error:  # told to whoever gave the task
+        return Failed(error)
+
+
+def _gone(error: Exception) -> Failed:
+    return Failed(LinkError(f"its process is gone ({type(error).__name__})"))
+
+
+def _sent(engine: XorSharedEngine, value: Any) -> Any:
+    """Return a value as it leaves an engine: its bits as this party's shares."""
+    if isinstance(value, Bits):
+        return Shared(engine.shares(value))
+    if isinstance(value, Word):
+        return Word(_sent(engine, value.data), value.width)
+    if isinstance(value, tuple | list):
+        return type(value)(_sent(engine, part) for part in value)
+    return value
+
+
+def _entered(engine: Engine, value: Any) -> Any:
+    """Return the inverse on another engine: both parties enter their shares, whose XOR is the secret."""
+    if isinstance(value, Shared):
+        left, right = engine.both(value.bits)
+        return left ^ right
+    if isinstance(value, Word):
+        return Word(_entered(engine, value.data), value.width)
+    if isinstance(value, tuple | list):
+        return type(value)(_entered(engine, part) for part in value)
+    return value
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Join results of several pieces, as they left their engines."""
+    first = parts[0]
+    if isinstance(first, Shared):
+        return Shared(np.concatenate([part.bits for part in parts], axis=1))
+    if isinstance(first, Word):
+        return Word(_joined([part.data for part in parts]), first.width)
+    if isinstance(first, tuple):
+        return tuple(_joined(column) for column in zip(*parts, strict=True))
+    return np.concatenate(parts)
