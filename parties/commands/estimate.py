@@ -104,7 +104,8 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
-        _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
+        possible = profiles.in_shards(profiles.profiles(kind.integers), profiles.shards_of(task.specification()))
+        _show(task.counted(beside, Inputs()), possible, link, as_json)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"

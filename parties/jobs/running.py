@@ -128,6 +128,7 @@ class Connection:
         with ExitStack() as opened:
             with nullcontext() if way.listen is None else status.waiting(waiting, way.wait, first=30, again=30):
                 link = opened.enter_context(open_link(options, specification))
+            from parties.jobs.sharding import sharded
             from smc.engines import engine_of
 
             if auto:
@@ -137,7 +138,9 @@ class Connection:
                 status.say(f"engine auto, on {link.measured}: {profile}")
             status.doing("computing")
             session = link.session()
-            yield Run(link, session, str(profile), engine_of(session, profile))
+            engine = engine_of(session, profile)
+            opened.enter_context(sharded(link, engine, profile))
+            yield Run(link, session, str(profile), engine)
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
     from parties.jobs import profiles
 
     named = profiles.named(specification)
-    possible = [named] if named is not None else profiles.contenders(integers)
+    possible = (named,) if named is not None else profiles.contenders(integers)
     return list(dict.fromkeys(module for profile in possible for module in profile.kernels))
 
 
@@ -199,7 +202,7 @@ def profile_for(
     from smc.counting import cheapest
 
     assert link.measured is not None
-    contenders = profiles.contenders(integers)
+    contenders = profiles.contenders(integers, profiles.shards_of(specification))
     chosen = cheapest(program(), contenders, link.measured).profile
     ours = contenders.index(chosen)
     link.channel.send("profile", bytes([ours]))

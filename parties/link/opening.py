@@ -36,7 +36,7 @@ class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
     `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` is the version that
-    protects it, as far as this end knows, and `group` that of its key exchange.
+    protects it, as far as this end knows, and `group` that of its key exchange. `options` are what it was opened with.
     """
 
     def __init__(
@@ -48,8 +48,10 @@ class Link:
         measured: LinkShape | None,
         tls: str = "",
         group: str = "",
+        options: LinkOptions | None = None,
     ) -> None:
         self.party = party
+        self.options = options
         self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
@@ -114,7 +116,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
     try:
         identifier = _shake_hands(channel, hello, options.goodbye)
         measured = measure(channel, hello.party) if options.measure else None
-        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group)
+        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group, options)
         try:
             yield link
         except JointRefusalError as refusal:

@@ -45,7 +45,7 @@ def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
     if not task.is_countable:
         return None
     specification = task.specification()
-    profile = profiles.named(specification) or profiles.contenders(task.integers)[0]
+    profile = profiles.named(specification) or profiles.contenders(task.integers, profiles.shards_of(specification))[0]
     key = canonical(specification), profile, link
     with _counting:
         if key not in _known:
@@ -78,7 +78,9 @@ def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Predict
 
 def _most(task: Kind) -> int | None:
     """Return the largest bound of the profiles that a run could have."""
-    named = profiles.named(task.specification())
-    bounds = [task.most(profile) for profile in ([named] if named else profiles.contenders(task.integers))]
+    specification = task.specification()
+    named = profiles.named(specification)
+    possible = (named,) if named else profiles.contenders(task.integers, profiles.shards_of(specification))
+    bounds = [task.most(profile) for profile in possible]
     known = [bound for bound in bounds if bound is not None]
     return max(known) if known and len(known) == len(bounds) else None

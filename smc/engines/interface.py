@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,14 @@ from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.recipes import Form
 from smc.session import Session
 
-if TYPE_CHECKING:
-    from smc.engines.shards import Shards
+
+class Pieces(Protocol):
+    """What computes the pieces of a batch for an engine, see `smc.engines.shards`."""
+
+    count: int
+
+    def run(self, work: Any, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return the results of each piece."""
 
 
 class Engine(ABC):
@@ -33,7 +39,7 @@ class Engine(ABC):
     words: Words
     form: Form  # of the circuits that protocols build for it
     comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
-    shards: Shards | None = None  # what computes pieces of a batch, if not the engine itself
+    shards: Pieces | None = None  # what computes pieces of a batch, if not the engine itself
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -32,7 +32,7 @@ from typing_extensions import override
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.words import Word
-from smc.errors import LinkError
+from smc.errors import LinkError, PeerLeftError
 from smc.meter import Meter
 from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
@@ -164,7 +164,7 @@ class Shards(ABC):
                 except (EOFError, OSError) as error:
                     answers[number] = _gone(error)
         for answer in answers.values():
-            if isinstance(answer, Failed) and not isinstance(answer.error, LinkError):
+            if isinstance(answer, Failed) and type(answer.error) not in (LinkError, PeerLeftError):
                 raise answer.error
         return answers
 
