@@ -52,7 +52,7 @@ def conditional_entropies(
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
     """Return the same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
     lengths = np.array([len(part) for part in counts])
-    (scores,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part], sizes[part]))
+    (scores,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part], sizes[part]), 1)
     return scores
 
 

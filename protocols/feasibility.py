@@ -132,7 +132,7 @@ def kept_by_both(
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
     lengths = np.array([len(part) for part in splits])
-    kept, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole))
+    kept, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole), 1)
     return kept, scores[0] if scores else None
 
 

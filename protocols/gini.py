@@ -29,7 +29,7 @@ def impurities(
     """
     counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     lengths = np.array([len(table) for table in counts])
-    (words,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part]))
+    (words,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part]), 1)
     return words
 
 

@@ -65,6 +65,7 @@ def sharded(link: Link, engine: Engine, profile: Profile) -> Iterator[None]:
         return
     assert link.options is not None
     shards = engine.shards = Processes(link.session(), link.options, profile)
+    threading.Thread(target=_kill_with_link, args=(link, shards), name="smc-shards", daemon=True).start()
     try:
         yield
         shards.finish()
@@ -156,6 +157,12 @@ class Processes(Shards):
         there.close()
         self._processes[number] = process
         return here
+
+
+def _kill_with_link(link: Link, shards: Processes) -> None:
+    """Once the job's link is over, by whomever, nobody waits for its shards any more."""
+    link.channel.ended.wait()
+    shards.kill()
 
 
 class _Dead:

@@ -9,9 +9,9 @@ Without shards the work is done by the engine itself, for the same messages as i
 
 What passes. Into a shard and out of it go public numbers, this party's own, and its shares: XOR shares of bits, and
 additive shares of integers. Labels and the differences of correlated OT stay in their shard. **A shard opens nothing**:
-what is opened is opened by the session that the shards belong to, once all of them are in. So a piece that is lost can be
-computed again, in a new session with fresh keys, and whatever was lost has shown nobody anything. Its contributions to
-joint randomness are the same again, or what a session that goes on repeats would not be what was opened.
+what is opened is opened by the session that the shards belong to, once all of them are in. So a piece that is lost can
+be computed again, in a new session with fresh keys, and what was lost has shown nobody anything. Its contributions to
+joint randomness are the same again: what a session draws follows from its contributions alone, whatever was lost.
 
 Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
 circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes say
@@ -23,6 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +39,7 @@ from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session, derive
 
-BLOCK = 8  # instances: a batch is cut between whole ones, so that no message is padded more than uncut
+BLOCK = 8  # instances of one circuit: cut between whole blocks, no message is padded more than uncut
 Results = tuple[Any, ...]  # of `Bits` and `Word`
 Work = Callable[
     ..., Results
@@ -104,11 +105,13 @@ class Shards(ABC):
     def _calling(self, number: int, door: int) -> Line:
         """Begin a shard that meets the peer's at this door."""
 
+    @abstractmethod
     def _end(self, number: int) -> None:
         """See that nothing is left of a shard that has failed."""
 
     def _heard(self, numbers: Sequence[int]) -> None:
         """Note that these shards have answered."""
+        del numbers
 
     def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
@@ -196,6 +199,10 @@ class ShardsHere(Shards):
     def _calling(self, number: int, door: int) -> Line:
         return _Here(self._engine_of(number))
 
+    @override
+    def _end(self, number: int) -> None:
+        del number
+
 
 class _Here:
     """Computes each task as it comes."""
@@ -212,22 +219,25 @@ class _Here:
         return self._answers.pop(0)
 
 
-def in_shards(engine: Engine, work: Work, weights: Weights, piece: Callable[[slice], tuple[Any, ...]]) -> Results:
+def in_shards(
+    engine: Engine, work: Work, weights: Weights, piece: Callable[[slice], tuple[Any, ...]], block: int = BLOCK
+) -> Results:
     """Do `work` on a batch: by the engine itself, or in pieces by its shards, whose results are joined in order.
 
     `weights`, int[batch], say how much each instance takes: public numbers. `piece` gives the arguments of some
     instances; `Bits` and `Word` may be among them, or in tuples and lists there. All results have the piece's batch.
+    It is cut between blocks of so many instances.
     """
     if engine.shards is None or not len(weights):
         return work(engine, *piece(slice(0, len(weights))))
     assert isinstance(engine, XorSharedEngine)
-    pieces = [_sent(engine, piece(part)) for part in cut(weights, engine.shards.count)]
+    pieces = [_sent(engine, piece(part)) for part in cut(weights, engine.shards.count, block)]
     columns = zip(*engine.shards.run(work, pieces), strict=True)
     return tuple(_entered(engine, _joined(column)) for column in columns)
 
 
-def cut(weights: Weights, count: int) -> list[slice]:
-    """Cut a batch between blocks of `BLOCK` instances into at most `count` pieces of about one weight, none empty.
+def cut(weights: Weights, count: int, block: int = BLOCK) -> list[slice]:
+    """Cut a batch between blocks of instances into at most `count` pieces of about one weight, none empty.
 
     Example:
         >>> cut(np.ones(40, dtype=np.int64), 2)
@@ -235,9 +245,9 @@ def cut(weights: Weights, count: int) -> list[slice]:
     """
     ends = np.cumsum(weights)
     targets = ends[-1] * np.arange(1, count) / count
-    places = -(-(np.searchsorted(ends, targets) + 1) // BLOCK) * BLOCK
+    places = -(-(np.searchsorted(ends, targets) + 1) // block) * block
     bounds = np.unique(np.concatenate([[0], places[places < len(weights)], [len(weights)]])).tolist()
-    return [slice(low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [slice(low, high) for low, high in pairwise(bounds)]
 
 
 def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:

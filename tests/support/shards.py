@@ -13,7 +13,7 @@ from smc.engines.shards import ShardsHere
 from smc.session import Session
 
 
-@dataclass
+@dataclass(eq=False)
 class Meeting:
     """Where the shards of both parties meet. `wrap` may put something around a channel: of a party, shard, attempt."""
 
