@@ -10,10 +10,10 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.engines import Engine, Word
-from smc.engines.shards import in_shards
 
 # x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
 BATCH = 1 << 14

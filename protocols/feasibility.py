@@ -38,11 +38,11 @@ from protocols.counts import Indices
 from protocols.edges import padded
 from protocols.entropies import BATCH, group_entropies
 from protocols.majority import count_inputs
+from protocols.pieces import in_shards
 from protocols.precision import Precision
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, all_of, any_of, total
 from smc.engines import Bits, Choice, Engine, Word
-from smc.engines.shards import in_shards
 from smc.primitives.bits import BitMatrix
 
 
@@ -132,8 +132,8 @@ def kept_by_both(
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
     lengths = np.array([len(part) for part in splits])
-    kept, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole), 1)
-    return kept, scores[0] if scores else None
+    verdicts, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole), 1)
+    return verdicts, scores[0] if scores else None
 
 
 def _kept(engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices) -> tuple[Bits | Word, ...]:

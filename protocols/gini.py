@@ -15,9 +15,9 @@ import numpy as np
 from protocols import reciprocal
 from protocols.counts import Indices
 from protocols.entropies import BATCH, groups
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from smc.engines import Engine, Word
-from smc.engines.shards import in_shards
 
 
 def impurities(

@@ -48,11 +48,11 @@ from protocols.grower import Grower, Level, Node, OnLevel
 from protocols.leaves import leaf_netlist
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from protocols.pruning import pruned
 from protocols.tree import Forest, Leaf, Open, Split, Tree
 from smc.engines import Bits, Engine, Word
-from smc.engines.shards import in_shards
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "grown", "id3"]
 

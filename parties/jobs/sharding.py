@@ -180,12 +180,12 @@ class _Dead:
 def _told(line: Any) -> tuple[Line, int]:
     """Return a way to a shard with the port that it says it listens on. Raises what it says is wrong here."""
     try:
-        said = line.recv()
+        answer = line.recv()
     except (EOFError, OSError):
         return _Dead(LinkError("its process has not begun")), 0
-    if isinstance(said, Failed):
-        raise said.error
-    return line, int(said)
+    if isinstance(answer, Failed):
+        raise answer.error
+    return line, int(answer)
 
 
 def _work(main: Connection, order: Order) -> None:

@@ -29,8 +29,8 @@ class Pieces(Protocol):
 
     count: int
 
-    def run(self, work: Any, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the results of each piece."""
+    def joined(self, engine: Engine, work: Any, pieces: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another."""
 
 
 class Engine(ABC):

@@ -1,11 +1,7 @@
 """Shards: pieces of a batch that several engines compute at the same time, each in a session of its own.
 
-A protocol names a piece of *work*, a function of an engine and of this party's numbers, and says how its batch is cut:
-
-    (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
-
-Without shards the work is done by the engine itself, for the same messages as if it were written there. With
-`Engine.shards` each piece goes to an engine of its own, in another process as a rule, and comes back as shares.
+A protocol names a piece of *work*, a function of an engine and of this party's numbers, and says how its batch is cut
+(`protocols.pieces`). Each piece goes to an engine of its own, in another process as a rule, and comes back as shares.
 
 What passes. Into a shard and out of it go public numbers, this party's own, and its shares: XOR shares of bits, and
 additive shares of integers. Labels and the differences of correlated OT stay in their shard. **A shard opens nothing**:
@@ -23,11 +19,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc.engines.bits import Bits
@@ -39,12 +33,10 @@ from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session, derive
 
-BLOCK = 8  # instances of one circuit: cut between whole blocks, no message is padded more than uncut
 Results = tuple[Any, ...]  # of `Bits` and `Word`
 Work = Callable[
     ..., Results
 ]  # of an engine and arguments; a function of a module, for another process finds it by name
-Weights = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -112,6 +104,15 @@ class Shards(ABC):
     def _heard(self, numbers: Sequence[int]) -> None:
         """Note that these shards have answered."""
         del numbers
+
+    def joined(self, engine: Engine, work: Work, pieces: Sequence[tuple[Any, ...]]) -> Results:
+        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another.
+
+        `Bits` and `Word` of the engine may be among the arguments, or in tuples and lists there.
+        """
+        assert isinstance(engine, XorSharedEngine)
+        columns = zip(*self.run(work, [_sent(engine, piece) for piece in pieces]), strict=True)
+        return tuple(_entered(engine, _joined(column)) for column in columns)
 
     def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
@@ -217,37 +218,6 @@ class _Here:
 
     def recv(self) -> Done | Failed:
         return self._answers.pop(0)
-
-
-def in_shards(
-    engine: Engine, work: Work, weights: Weights, piece: Callable[[slice], tuple[Any, ...]], block: int = BLOCK
-) -> Results:
-    """Do `work` on a batch: by the engine itself, or in pieces by its shards, whose results are joined in order.
-
-    `weights`, int[batch], say how much each instance takes: public numbers. `piece` gives the arguments of some
-    instances; `Bits` and `Word` may be among them, or in tuples and lists there. All results have the piece's batch.
-    It is cut between blocks of so many instances.
-    """
-    if engine.shards is None or not len(weights):
-        return work(engine, *piece(slice(0, len(weights))))
-    assert isinstance(engine, XorSharedEngine)
-    pieces = [_sent(engine, piece(part)) for part in cut(weights, engine.shards.count, block)]
-    columns = zip(*engine.shards.run(work, pieces), strict=True)
-    return tuple(_entered(engine, _joined(column)) for column in columns)
-
-
-def cut(weights: Weights, count: int, block: int = BLOCK) -> list[slice]:
-    """Cut a batch between blocks of instances into at most `count` pieces of about one weight, none empty.
-
-    Example:
-        >>> cut(np.ones(40, dtype=np.int64), 2)
-        [slice(0, 24, None), slice(24, 40, None)]
-    """
-    ends = np.cumsum(weights)
-    targets = ends[-1] * np.arange(1, count) / count
-    places = -(-(np.searchsorted(ends, targets) + 1) // block) * block
-    bounds = np.unique(np.concatenate([[0], places[places < len(weights)], [len(weights)]])).tolist()
-    return [slice(low, high) for low, high in pairwise(bounds)]
 
 
 def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:

@@ -15,11 +15,12 @@ from typing_extensions import override
 from protocols.cost_model import with_tree
 from protocols.counts import RowCounts
 from protocols.id3 import Problem, Tree, id3
+from protocols.pieces import BLOCK, in_shards
+from protocols.pieces import cut as cut_batch
 from protocols.rules import Rules
 from smc.channel import Buffer, Channel, MemoryChannel
 from smc.counting import forecast
 from smc.engines import Bits, Engine, Profile, Word, XorSharedEngine, engine_of, shards
-from smc.engines.shards import in_shards
 from smc.errors import LinkError
 from smc.local import run_local
 from smc.meter import Cost, Meter
@@ -187,7 +188,7 @@ def test_only_shares_leave_a_shard(profile: Profile, monkeypatch: pytest.MonkeyP
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=100), st.integers(1, 7))
 def test_a_batch_is_cut_into_whole_blocks(weights: list[int], count: int) -> None:
-    parts = shards.cut(np.array(weights), count)
+    parts = cut_batch(np.array(weights), count)
     assert [i for part in parts for i in range(part.start, part.stop)] == [*range(len(weights))]
     assert len(parts) <= count
-    assert all(part.start % shards.BLOCK == 0 and part.start < part.stop for part in parts)
+    assert all(part.start % BLOCK == 0 and part.start < part.stop for part in parts)
