@@ -54,7 +54,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/local.md",
         "docs/python.md",
     ),
-    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md"),
+    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md", "docs/scale.md"),
     "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/measured.md", "docs/cost.md", "docs/extending.md"),
     "More": (),
 }

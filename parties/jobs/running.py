@@ -50,7 +50,10 @@ class Connection:
             return task.program(Inputs(self.party))
 
         with self.agreed(task.specification(), status, program, task.integers) as run:
-            state = self._run(task, data, run, status)
+            from parties.jobs.sharding import sharded
+
+            with sharded(run.link, run.engine, run.profile):
+                state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))
 
     def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
@@ -128,7 +131,6 @@ class Connection:
         with ExitStack() as opened:
             with nullcontext() if way.listen is None else status.waiting(waiting, way.wait, first=30, again=30):
                 link = opened.enter_context(open_link(options, specification))
-            from parties.jobs.sharding import sharded
             from smc.engines import engine_of
 
             if auto:
@@ -138,9 +140,7 @@ class Connection:
                 status.say(f"engine auto, on {link.measured}: {profile}")
             status.doing("computing")
             session = link.session()
-            engine = engine_of(session, profile)
-            opened.enter_context(sharded(link, engine, profile))
-            yield Run(link, session, str(profile), engine)
+            yield Run(link, session, profile, engine_of(session, profile))
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,12 @@ class Run:
 
     link: Link
     session: Session
-    profile: str
+    profile: Profile
     engine: Engine
 
     def finish(self, digest: bytes = b"") -> Report:
         """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
-        report = {"profile": self.profile, **self.session.meter.report()}
+        report = {"profile": str(self.profile), **self.session.meter.report()}
         self.link.finish(digest)
         return report
 

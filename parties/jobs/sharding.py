@@ -112,10 +112,10 @@ class Processes(Shards):
 
     def finish(self) -> None:
         """End all in order: each says goodbye to the peer's."""
-        for line in self._lines.values():
+        for line in [*self._lines.values()]:
             with suppress(OSError):
                 line.send(None)
-        for process in self._processes.values():
+        for process in [*self._processes.values()]:
             process.join(END_SECONDS)
 
     def kill(self) -> None:
