@@ -41,7 +41,8 @@ COMPARISONS, QUESTIONS = 1 << 14, 16  # whose x ln x are six whole batches
 MOST_COUNTED = 1_000  # questions of a node: the circuit that chooses among more takes minutes to build
 BOUNDS = (10**4, 10**6, ROWS)
 WAYS = tuple((link, shards) for link in (LINKS[0], LINKS[2]) for shards in (1, 64))
-LEVELS = ((1, 10_000), (1_000, 1_000), (1_000_000, 16), (1_000_000, 10_000))
+LEVELS = ((1_000, 1_000), (1_000_000, 16), (1_000_000, 10_000))
+DEPTHS = (2, 6)  # of measured trees: what beginning takes, and what computing does
 COUNT_BYTES = 4 * 8  # of a comparison: two values, two classes
 
 
@@ -179,13 +180,14 @@ def measure(rows: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         _furnish(directory, rows)
-        print("| shards | processor, s | largest process, MB | bytes |\n|---:|---:|---:|---:|")
-        for shards in (1, 2, 4):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            sent = _pair(directory, shards)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(f"| {shards} | {seconds:.1f} | {after.ru_maxrss / 1000:,.0f} | {sent:,} |")
+        print("| levels | shards | processor, s | largest process so far, MB | bytes |\n|---:|---:|---:|---:|---:|")
+        for depth in DEPTHS:
+            for shards in (4, 2, 1):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                sent = _pair(directory, shards, depth)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+                print(f"| {depth} | {shards} | {seconds:.1f} | {after.ru_maxrss / 1000:,.0f} | {sent:,} |", flush=True)
 
 
 def _furnish(directory: Path, rows: int) -> None:
@@ -202,18 +204,28 @@ def _furnish(directory: Path, rows: int) -> None:
         (directory / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
-def _pair(directory: Path, shards: int) -> int:
+def _pair(directory: Path, shards: int, depth: int) -> int:
     """Run `smc id3` at both parties; the bytes both ways."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     running = []
     for name, peer, way in (("a", "b", "--listen"), ("b", "a", "--connect")):
-        what = ["--data", f"{name}.csv", "--schema", "schema.toml", "--target", "y", "--plain", "--max-depth", "5"]
+        what = [
+            "--data",
+            f"{name}.csv",
+            "--schema",
+            "schema.toml",
+            "--target",
+            "y",
+            "--plain",
+            "--max-depth",
+            f"{depth}",
+        ]
         link = ["--identity", f"{name}.key", "--certificate", f"{name}.crt", "--peer", f"{peer}.crt"]
         out = ["--report", f"{name}.json", "--force", "--json"]
         parts = ["--shards", str(shards)] if shards > 1 else []
         command = [sys.executable, "-m", "parties.cli", "id3", *what, *link, way, f"127.0.0.1:{port}", *out, *parts]
-        running.append(subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL))
+        running.append(subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     if any(process.wait() for process in running):
         raise SystemExit("a run has failed")
     total = json.loads((directory / "a.json").read_text())["total"]
