@@ -6,6 +6,11 @@ BIN := $(VENV)/bin
 # The demo needs the core alone; everything else the extras and the tools of development.
 CORE := $(VENV)/.installed-core
 STAMP := $(VENV)/.installed
+# Everything is installed from locked versions, each file by its hash.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PACKAGE := --no-deps --no-build-isolation --editable .
+# Tools that look after the locked versions, in an environment of their own.
+SUPPLY := .venv-supply
 # One worker more than cores, for some wait for processes; four at most. A file's tests stay together, for they share
 # their fixtures.
 WORKERS := $(shell cores=$$(nproc 2>/dev/null || echo 3); echo $$((cores < 4 ? cores + 1 : 4)))
@@ -17,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-synthesis-errors bench-marginals bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs
+	bench-recoding docs lock check-supply sbom wheel faults fuzz
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -40,6 +45,15 @@ lint: $(STAMP)
 campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
 	SMC_CAMPAIGN=1 $(PYTEST) -m "hypothesis and not campaign"
+
+# Every kind of job with every fault of some frames, into docs/faults.md: an hour on two cores.
+faults: $(STAMP)
+	$(BIN)/python -m tests.support.fault_table
+
+# Ten million inputs to what parses what a peer, a file or a browser says, guided by coverage: half an hour.
+fuzz: $(STAMP)
+	$(INSTALL) --require-hashes --requirement requirements/fuzz.txt
+	$(BIN)/python -m scripts.fuzz --runs $(or $(RUNS),700000) --seconds 600
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results
@@ -124,7 +138,7 @@ proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto
 
 # A fresh Debian has python3 without the venv module; root can install it, others are told what to do.
-$(CORE): pyproject.toml
+$(CORE): pyproject.toml requirements/core.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.11"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
@@ -134,15 +148,49 @@ $(CORE): pyproject.toml
 		else echo "run first: sudo apt-get install python3-venv"; exit 2; fi; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing the core into $(VENV), once; a minute or so, most of it for the download"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --require-hashes --requirement requirements/core.txt
+	$(INSTALL) $(PACKAGE)
 	@touch $@
 
-$(STAMP): $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mysql]' 2>/dev/null || \
+$(STAMP): $(CORE) requirements/dev.txt requirements/mysql.txt
+	$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	@$(INSTALL) --require-hashes --requirement requirements/mysql.txt 2>/dev/null || \
 		echo "tests of MySQL will be skipped: its client is compiled, and make services brings what that needs"
 	$(BIN)/python -m smc.kernels.warm
 	@touch $@
 
+$(SUPPLY)/.installed: requirements/supply.txt
+	$(PYTHON) -m venv $(SUPPLY)
+	$(SUPPLY)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# The newest versions that pyproject.toml allows (UPGRADE=1), or what is there with what pyproject.toml now asks for.
+LOCK = $(SUPPLY)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+lock: $(SUPPLY)/.installed
+	$(LOCK) pyproject.toml --extra dev --group build --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --group build --constraint requirements/dev.txt --output-file requirements/core.txt
+	$(LOCK) pyproject.toml --extra node --group build --constraint requirements/dev.txt --output-file requirements/node.txt
+	$(LOCK) pyproject.toml --extra mysql --group build --constraint requirements/dev.txt --output-file requirements/mysql.txt
+	$(LOCK) --group supply --output-file requirements/supply.txt
+	$(LOCK) --group fuzz --output-file requirements/fuzz.txt
+
+LICENCES := MIT;BSD;Apache;Python Software Foundation;PSF-2.0;Mozilla Public License 2.0;MPL-2.0;LGPL-3.0;Public Domain
+# Known flaws of the locked versions (asks an index of flaws; fails if it cannot), and licences nobody has looked at.
+check-supply: $(STAMP) $(SUPPLY)/.installed
+	$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --partial-match --ignore-packages smc-two-party \
+		--summary --allow-only "$(LICENCES)"
+	$(SUPPLY)/bin/pip-audit --strict --disable-pip --requirement requirements/dev.txt
+
+# What a node consists of, as CycloneDX: build/sbom.json.
+sbom: $(SUPPLY)/.installed
+	mkdir -p build
+	$(SUPPLY)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+		--output-file build/sbom.json requirements/node.txt
+
+# The wheel of this commit, built twice to the same bytes, with its digest and where it is from: build/wheel/.
+wheel: $(STAMP)
+	$(BIN)/python -m scripts.wheel
+
 clean:
-	rm -rf $(VENV) .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(SUPPLY) .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -50,6 +50,8 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
+    "rights": ("parties.commands.rights:group", "What people ask of a table they are in: access, objection."),
+    "breach": ("parties.commands.breach:group", "The register of breaches: steps, 72 hours, a draft of the notice."),
     "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
     "attack": ("parties.commands.attack:group", "Attack one's own publications, as their readers could."),
     "blur": ("parties.commands.blur:group", "Blur one's own values before they leave, and see what still shows."),

@@ -38,6 +38,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "README.md",
         "docs/choosing.md",
         "docs/security.md",
+        "SECURITY.md",
         "docs/tutorial.md",
         "docs/notes.md",
         "examples/README.md",
@@ -54,7 +55,13 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/local.md",
         "docs/python.md",
     ),
-    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md", "docs/scale.md"),
+    "Running": (
+        "docs/tables.md",
+        "docs/policy.md",
+        "docs/records.md",
+        "docs/questionnaire.md",
+        "docs/scale.md",
+    ),
     "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/measured.md", "docs/cost.md", "docs/extending.md"),
     "More": (),
 }

@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
+from parties.commands.audit_review import review
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
@@ -37,6 +38,7 @@ def group() -> None:
 
 
 group.add_command(processing)
+group.add_command(review)
 
 
 @group.command("verify", epilog="Example:  smc audit verify --config party.toml")

@@ -91,6 +91,8 @@ def export(
             with open_rows(mapped) as opened:
                 opened.select([ask.rule.column for ask in columns.values()])  # complains of one that is not there
                 types, conditions = dict(opened.types), conditions_of(opened, mapped)
+            if mapped.objections is not None:
+                click.echo("people who have objected are not left out by this query: it would name them", err=True)
         text = to_sql(model, columns, rows, dialect, types, conditions or ())
     if out is None:
         print(text, end="")

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from parties.base import console
-from parties.commands.options import find_party_file, party_config
+from parties.commands.options import find_party_file, json_option, party_config
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.node.events import LogLevel
+    from parties.node.settings import NodeFile
 
 
-@click.command("node", epilog="Example:  smc node --config party.toml")
+@click.command(
+    "node", epilog="Example:  smc node --config party.toml; before an upgrade also: smc node --upgrade-check"
+)
 @party_config
 @click.option(
     "--log-level",
@@ -25,7 +28,11 @@ if TYPE_CHECKING:
     default="info",
     help="The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
 )
-def node(config_file: Path | None, log_level: LogLevel) -> None:
+@click.option(
+    "--upgrade-check", is_flag=True, help="Say what this release makes of the state that is there; start nothing."
+)
+@json_option
+def node(config_file: Path | None, log_level: LogLevel, upgrade_check: bool, as_json: bool) -> None:
     """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
 
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
@@ -39,8 +46,15 @@ def node(config_file: Path | None, log_level: LogLevel) -> None:
     path = find_party_file(config_file)
     if path is None:
         raise InputError("whose node? give --config party.toml: there is none here (smc init writes one)")
-    raise_descriptors()
     file = settings.load(path)
+    if upgrade_check:
+        _tell_upgrade(file, as_json)
+        return
+    if as_json:
+        raise InputError(
+            "--json goes with --upgrade-check; the log of a node that runs is JSON anyway, but on a terminal"
+        )
+    raise_descriptors()
     with console.progress("starting"):
         page = Page(file.node, file.notify, file.tables)
         party = Node(file, page, log_level)
@@ -63,3 +77,18 @@ def node(config_file: Path | None, log_level: LogLevel) -> None:
             party.stop("told to")
         except KeyboardInterrupt:
             party.stop("told to, at once", seconds=0)
+
+
+def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
+    """Print what a start of this release would find. `InputError` with what stands in its way."""
+    from parties.node import upgrade
+
+    with console.progress("reading the state"):
+        found_state = upgrade.check(file)
+    if as_json:
+        console.print_json(found_state._asdict())
+    else:
+        for line in upgrade.lines(found_state):
+            console.out.print(line)
+    if found_state.problems:
+        raise InputError("a start of this release would fail: " + "; ".join(found_state.problems))

@@ -62,7 +62,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
                 "write the query's answer to a file of its own"
             )
     there = [(name, table) for name, table in settings if same_place(place, table, whole=True)]
-    if any((table.where, table.consent) != (there[0][1].where, there[0][1].consent) for _, table in there):
+    if len({(table.where, table.consent, table.objections) for _, table in there}) > 1:
         names = ", ".join(f"tables.{name}" for name, _ in there)
         remedy = "keep one of them in a --config" if place.table else "say which with --table, or keep one of them"
         raise InputError(f"{place.label}: {names} leave out different rows of it: {remedy}")
@@ -89,7 +89,8 @@ def tell_left_out(place: PlaceSettings) -> None:
 
 def words_of(left_out: Sequence[int]) -> str:
     """Return in words how many rows are not counted, as `Source.left_out` counts them, for the eyes of their owner."""
-    why = ("by `where`", "without consent", "that are no person's", "beyond those of a person that take part")
+    reasons = ("by `where`", "without consent", "of people who objected", "that are no person's")
+    why = (*reasons, "beyond those of a person that take part")
     parts = [f"{number:,} {reason}" for number, reason in zip(left_out, why, strict=False) if number]
     return f"; left out: {', '.join(parts)}" if parts else ""
 

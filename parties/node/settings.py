@@ -73,8 +73,9 @@ class NodeSettings(Settings):
     """The table [node]. All ports that it opens are here; port 0 is any free one.
 
     `listen` is where peers connect to (that of a single one may stand under [link] instead). `approvals` is how many
-    people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. `sessions` is
-    how many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
+    people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. Jobs that
+    were begun for one of the purposes `emergency` are looked at afterwards, by `smc audit review`. `sessions` is how
+    many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
     to stop. `link` is what the connection to the peer is like: for predictions only.
     """
 
@@ -84,6 +85,7 @@ class NodeSettings(Settings):
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
     approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    emergency: tuple[Line, ...] = ()
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"

@@ -1,5 +1,5 @@
-"""Leave rows out before anything is counted: those that a condition does not hold for, those without consent, and
-those of a person that are more than take part (`people`)."""
+"""Leave rows out before anything is counted: those that a condition does not hold for, those without consent, those of
+people who have objected, and those of a person that are more than take part (`people`)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from parties.sources.sql import checked_condition
 
 
 def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
-    """Return the rows that fulfil `where` and have consent, at most so many of a person, and the query for how many
-    do not, in the order of `source.LeftOut`.
+    """Return the rows that fulfil `where`, have consent and are of nobody who has objected, at most so many of each
+    person, and the query for how many are not, in the order of `source.LeftOut`.
 
-    `InputError` if the condition or the person is no good, or if there is no such column.
+    `InputError` if the condition, the list of objections or the person is no good, or if there is no such column.
     """
-    where, consent = (exp.Paren(this=condition or exp.true()) for condition in _conditions(rows, settings))
-    chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(where).where(consent)
-    out = exp.case().when(where.copy(), exp.convert(0)).else_(exp.convert(1))
-    refused = exp.case().when(where.copy(), exp.case().when(consent.copy(), exp.convert(0)).else_(exp.convert(1)))
-    numbers = [total(out).as_("r0"), total(refused).as_("r1")]
+    conditions = [exp.Paren(this=condition or exp.true()) for condition in _conditions(rows, settings)]
+    conditions.append(exp.Paren(this=_not_objected(rows, settings) or exp.true()))
+    chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(*conditions)
+    numbers = []
+    for number, condition in enumerate(conditions):  # a row counts for the first reason that there is
+        is_out = exp.case().when(condition.copy(), exp.convert(0)).else_(exp.convert(1))
+        for before in conditions[:number]:
+            is_out = exp.case().when(before.copy(), is_out).else_(exp.convert(0))
+        numbers.append(total(is_out).as_(f"r{number}"))
     left_out = exp.Select().select(*numbers).from_(rows.query.subquery("t"))
     if settings.person is not None:
         chosen, of_people = chosen_rows(rows, chosen, settings)
@@ -52,3 +56,16 @@ def _consent(rows: RowQuery, consent: ConsentSettings) -> exp.Expr:
     """Return the condition that a row has consent; not true for no value."""
     text = column_text(rows, consent.column, "consent")
     return exp.In(this=text, expressions=[exp.Literal.string(yes) for yes in consent.yes])
+
+
+def _not_objected(rows: RowQuery, settings: TableSettings) -> exp.Expr | None:
+    """Return the condition that a row is of nobody on the list of objections; None if nobody is on a list.
+
+    A row that does not say whose it is stays. `InputError` as of `choose`.
+    """
+    if settings.objections is None:
+        return None
+    text = column_text(rows, settings.objections.column, "objections")
+    people = settings.objections.people()
+    listed = exp.In(this=text.copy(), expressions=[exp.Literal.string(person) for person in people])
+    return exp.or_(text.is_(exp.Null()), exp.Paren(this=listed).not_()) if people else None

@@ -41,6 +41,7 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     query = "SELECT v.*, p.sex FROM visits v JOIN people p ON v.person = p.id"
     where = "year >= 2020"           # what is not so is left out
     consent = "agreed"               # so is a row where this column says no, or nothing
+    objections = { column = "patient_id", file = "objections.txt" }   # and those of whoever is a line of the file
     person = "patient_id"            # whose row it is, a column or SQL: what has noise hides all of a person
     at_most = 4                      # public: so many rows of a person take part
 
@@ -57,6 +58,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
@@ -74,6 +76,7 @@ from pydantic import (
 )
 from typing_extensions import override
 
+from parties.base import files
 from parties.base.canonical import job_digest
 from parties.base.settings import LocalPath, Settings
 from parties.base.text import canonical_fingerprint, listed, quoted
@@ -88,6 +91,7 @@ YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # of consent
 SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query that we give: no engine takes one for a path
 MOST_SQL = 20_000  # letters
 MOST_OF_A_PERSON = 1000  # rows
+MOST_OBJECTIONS = 10_000  # people on a list: they are part of each query
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
@@ -220,7 +224,8 @@ AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)
 class BudgetSettings(Settings):
     """A table's privacy budget: no window of time may cost more than (epsilon, delta), whoever asks.
 
-    Nor may exact answers open more than `bits` in it: what has no noise has no epsilon.
+    Nor may exact answers open more than `bits` in it: what has no noise has no epsilon. `apart` is the part of delta
+    for questions that have a delta of their own; without one such questions are refused.
 
     `per` is the window's length, and it slides: "year" are any 365 days on end, "month" any 30. So a budget that is
     used up at the end of a year is not whole again on the next day, as it would be by the calendar.
@@ -230,11 +235,19 @@ class BudgetSettings(Settings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.0
     per: Literal["day", "week", "month", "year", "ever"] = "ever"
     adjacency: Literal["add-remove", "replace"] = "add-remove"
+    apart: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.0
     bits: Annotated[int, Field(strict=True, ge=0, le=1 << 40)] = 4096
+
+    @model_validator(mode="after")
+    def _apart_is_a_part(self) -> BudgetSettings:
+        if self.apart > self.delta:
+            raise ValueError(f"apart: a part of delta, which is {self.delta:.3g}")
+        return self
 
     def shared(self, share: float) -> BudgetSettings:
         """Return this part of the budget: parts that come to 1 compose to the whole, whoever has each."""
-        parts = {"epsilon": self.epsilon * share, "delta": self.delta * share, "bits": int(self.bits * share + 1e-6)}
+        parts = {name: getattr(self, name) * share for name in ("epsilon", "delta", "apart")}
+        parts["bits"] = int(self.bits * share + 1e-6)
         return self.model_copy(update=parts)
 
     @property
@@ -260,6 +273,31 @@ class ConsentSettings(Settings):
 
     column: Name
     yes: Annotated[tuple[Category, ...], Field(min_length=1), AfterValidator(_spelled_out)] = YES
+
+
+class ObjectionsSettings(Settings):
+    """Whose rows are left out: those where this column of the rows is, to the letter, a line of the file.
+
+    It is read whenever the table is opened, so an objection acts from then on.
+    """
+
+    column: Name
+    file: LocalPath
+
+    def people(self) -> tuple[str, ...]:
+        """Return the lines of the file, without those that are empty or begin with #, each once, in order.
+
+        `InputError` if it cannot be read, or has too many.
+        """
+        text = files.read_text(self.file)
+        lines = (line.strip() for line in text.splitlines())
+        people = tuple(sorted({line for line in lines if line and not line.startswith("#")}))
+        if len(people) > MOST_OBJECTIONS:
+            raise InputError(
+                f"{self.file}: {len(people):,} people, more than the {MOST_OBJECTIONS:,} that a list may have: "
+                "mark them in a column of the table, and name it as `consent`"
+            )
+        return people
 
 
 File: TypeAlias = Annotated[FileSettings, BeforeValidator(_file)]
@@ -312,8 +350,9 @@ class TableSettings(PlaceSettings):
     so do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it,
     rows may change at any time, and every answer is a new one.
 
-    `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and consent
-    are the table. If there is a `person`, they are at most `at_most` rows of each, chosen by a key from `identity`.
+    `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and
+    consent, of nobody who has objected, are the table. If there is a `person`, they are at most `at_most` rows of each,
+    chosen by a key from `identity`.
     """
 
     source: Annotated[str, BeforeValidator(_place)] = Field("", repr=False)
@@ -321,6 +360,7 @@ class TableSettings(PlaceSettings):
     files: Annotated[dict[str, File], AfterValidator(_simple)] = Field(default_factory=dict)
     where: Sql | None = None
     consent: Annotated[ConsentSettings, BeforeValidator(_consent)] | None = None
+    objections: ObjectionsSettings | None = None
     person: Sql | None = None
     at_most: AtMost | None = None
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
@@ -352,8 +392,11 @@ class TableSettings(PlaceSettings):
     @property
     def state(self) -> str:
         """Which rows the table has and how they are counted, for this party alone; empty if `version` says nothing."""
-        keys = {"query", "files", "where", "consent", "columns", "format", "person", "at_most"}
+        keys = {"query", "files", "where", "consent", "objections", "columns", "format", "person", "at_most"}
         chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
+        if self.objections is not None:
+            with suppress(InputError):  # a list that is away is told when the table is opened
+                chosen["objected"] = self.objections.people()
         return f"{self.version} {job_digest(chosen)}" if self.version and chosen else self.version
 
     @property
@@ -363,8 +406,9 @@ class TableSettings(PlaceSettings):
 
     @property
     def is_chosen(self) -> bool:
-        """True if the rows are chosen by SQL, consent or person among those of a place, and not all of them."""
-        return any(part is not None for part in (self.query, self.where, self.consent, self.person))
+        """True if the rows are chosen among those of a place, and not all of them."""
+        parts = (self.query, self.where, self.consent, self.objections, self.person)
+        return any(part is not None for part in parts)
 
     @model_validator(mode="after")
     def _rows_are_somewhere(self) -> TableSettings:

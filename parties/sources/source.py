@@ -24,11 +24,12 @@ HELD = 1 << 30  # bytes of rows that are read once and kept in memory, as narrow
 
 
 class LeftOut(NamedTuple):
-    """How many rows were left out: by `where`; of the others for want of consent; of those that are nobody's, and
-    that are more of a person than take part."""
+    """How many rows were left out: by `where`; of the others for want of consent; of those of people who objected; of
+    those that are nobody's, and that are more of a person than take part."""
 
     where: int = 0
     consent: int = 0
+    objections: int = 0
     nobody: int = 0
     beyond: int = 0
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from parties.tables.schema import Schema
 from smc.channel import Buffer, Channel
 from smc.engines import engine_of
 from smc.errors import SmcError
+from tests.support.frame_faults import Fault
 from tests.support.waiting import PATIENCE
 
 Lie = Callable[[int, str, bytes], bytes]  # the number of a message, its step, what the protocol says to send
@@ -113,8 +115,8 @@ class Case:
         return Inputs(party, table, self.schema if table else None, circuits, self.typed[party])
 
 
-def joined(options: Sequence[LinkOptions], hellos: Sequence[Any]) -> list[Stream]:
-    """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do."""
+def joined(options: Sequence[LinkOptions], hellos: Sequence[Any], faults: Mapping[int, Fault]) -> list[Stream]:
+    """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do. `faults` are of parties."""
     boxes = [outbox_for(one, hello) for one, hello in zip(options, hellos, strict=True)]
     ways: list[queue.SimpleQueue[bytes | None]] = [queue.SimpleQueue(), queue.SimpleQueue()]
     left = [0, 1]
@@ -125,7 +127,7 @@ def joined(options: Sequence[LinkOptions], hellos: Sequence[Any]) -> list[Stream
             way.put(None)
 
     def carry(party: int) -> None:
-        for frame in boxes[party]:
+        for frame in faults[party](boxes[party], cancel) if party in faults else boxes[party]:
             ways[party].put(frame)
         left.remove(party)
         ways[party].put(None)
@@ -147,8 +149,12 @@ def endings(
     liar: int = 1,
     believed: bool = False,
     timeout: float = 10.0,
+    faults: Mapping[int, Fault] = MappingProxyType({}),
 ) -> tuple[Ending, Ending]:
-    """How parties 0 and 1 end of whom one lies. No party waits longer than `timeout` seconds for a message."""
+    """How parties 0 and 1 end of whom one lies, or whose frames suffer `faults`.
+
+    No party waits longer than `timeout` seconds for a message.
+    """
     task, inputs = case.task(directory)
     alice, bob = identities["alice"], identities["bob"]
     ways: tuple[dict[str, str], dict[str, str]] = ({"listen": "a:1"}, {"connect": "a:1"})
@@ -158,7 +164,7 @@ def endings(
         LinkOptions(bob, alice.certificate, **ways[1], **waits),
     ]
     hellos = [make_hello(party, task.specification()) for party in (0, 1)]
-    streams = joined(options, hellos)
+    streams = joined(options, hellos, faults)
     ends = (Ending(), Ending())
 
     def run(party: int) -> None:

@@ -28,6 +28,11 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):
         raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
+    if plan.chosen_as is not None and plan.chosen_as.objections is not None:
+        raise InputError(
+            f"{rows.engine.place}: a view would name the people who have objected to whoever reads its definition; "
+            "mark them in a column of the table, and name it as `consent`"
+        )
     table = _table(rows)
     roles = {unmasked for column in plan.columns.values() for unmasked in column.unmask}
     if role is not None and role not in roles:

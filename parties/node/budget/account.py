@@ -2,11 +2,12 @@
 
 Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or the losses at
 a Renyi order that the budget fixes (`parties.node.budget.composition`) come, at the delta that is left, to at most
-epsilon. To choose between the two by what was seen is sound as long as no use has a delta of its own. A run that keeps
-to pure losses differs by at most e^epsilon in the probability of each outcome; the others are outcomes of a mechanism
-that stops where the second bound ends; and delta is needed for these alone. The deltas of uses (those of `smc release
-triangles --delta`) are taken from what is left for the conversion: who chooses by what was seen whether to spend it on
-them may reach twice the budget's delta, by a run's own deltas and by what the conversion leaves to other runs.
+epsilon. To choose between the two by what was seen is sound: a run that keeps to pure losses differs by at most
+e^epsilon in the probability of each outcome; the others are outcomes of a mechanism that stops where the second bound
+ends; and of delta the conversion needs a part that is fixed before the first question, all but `apart`. The rest is for
+uses with a delta of their own (those of `smc release triangles --delta`), whose sum is at most that: each is a choice
+between a mechanism that keeps its epsilon and one of probability delta, so whichever are chosen by what was seen, the
+two parts together are the budget's delta.
 
 What is shown as spent is the least epsilon that is known of what was spent: so what is left may be less than the
 difference to the budget.
@@ -142,31 +143,32 @@ class Account:
     @property
     def left(self) -> float | None:
         """Epsilon that one more pure use may have; None where there is no bound."""
-        return None if self.budget is None else 0.0 if self.another else self._left(Composition(), self.budget)
+        return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
         """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None
-        allowed = exact(budget.delta)
-        if self.loss.delta + added.delta > allowed:
+        allowed = exact(budget.apart)
+        if added.delta and self.loss.delta + added.delta > allowed:
             left = max(allowed - self.loss.delta, Fraction(0))
             return Numbers("delta", float(self.loss.delta), float(added.delta), float(left))
         if added.is_pure:
-            return Numbers("epsilon", self.spent, self.epsilon(added), self._left(added, budget))
-        order, left = self._renyi(self.loss, budget, added.delta)
+            return Numbers("epsilon", self.spent, self.epsilon(added), self._left(budget))
+        order, left = self._renyi(self.loss, budget)
         spent, asks = (float(loss.at_order(order) / order) for loss in (self.loss, added))
         return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Loss]) -> bool:
         """Return whether a job with these uses keeps one of the two bounds."""
-        budget, after = self.budget, self.loss + self.loss_of(uses)
+        budget, added = self.budget, self.loss_of(uses)
+        after = self.loss + added
         if budget is None:
             return True
         if self.another:
             return False
-        if after.delta > exact(budget.delta):
+        if added.delta and after.delta > exact(budget.apart):
             return False
         bound = exact(budget.epsilon) * (1 + SLACK)
         return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
@@ -185,16 +187,16 @@ class Account:
         """Return what some uses alone come to."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
-    def _left(self, added: Composition, budget: BudgetSettings) -> float:
+    def _left(self, budget: BudgetSettings) -> float:
         pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
-        order, left = self._renyi(self.loss, budget, added.delta)
+        order, left = self._renyi(self.loss, budget)
         return max(pure, float(most_pure(left, order)) if left > 0 else 0.0)
 
-    def _renyi(
-        self, loss: Composition, budget: BudgetSettings, delta: Fraction = Fraction(0)
-    ) -> tuple[Fraction, Fraction]:
-        """Return the order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
-        if not budget.delta:
+    def _renyi(self, loss: Composition, budget: BudgetSettings) -> tuple[Fraction, Fraction]:
+        """Return the order that the budget fixes, and what a loss leaves there; below 0: over."""
+        conversion = exact(budget.delta) - exact(budget.apart)
+        if conversion <= 0:
             return Fraction(1), Fraction(-1)
-        order = best_order(exact(budget.epsilon), exact(budget.delta))
-        return order, room_at(order, budget.epsilon, exact(budget.delta) - loss.delta - delta) - loss.at_order(order)
+        order = best_order(exact(budget.epsilon), conversion)
+        left = exact(budget.delta) - max(exact(budget.apart), loss.delta)  # of when more could be apart than now
+        return order, room_at(order, budget.epsilon, left) - loss.at_order(order)

@@ -19,6 +19,12 @@ from smc.errors import InputError
 
 FILE_NAME = "node.sqlite"
 
+# What is kept in the database, and how, has a number. One release cannot read what a later one keeps, so whatever
+# changes tables or the JSON in them raises it and adds a step, empty if what was kept before reads as it is
+# (tests/parties/node/test_upgrade.py notices, and reads what each number kept).
+STEPS: tuple[str, ...] = ("",)  # from one number to the next, as SQL; 0: before there were numbers
+STATE = len(STEPS)
+
 _COLUMNS = ", ".join(Row._fields)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS audit (
@@ -75,12 +81,42 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             # Triggers that somebody has removed must stay away, for `missing_triggers` to tell.
-            script = _TABLES if _has_log(connection) else _TABLES + ";".join(TRIGGERS.values())
+            is_new = not _has_log(connection)
+            if not is_new:
+                migrate(connection)
+            script = _TABLES + ";".join(TRIGGERS.values()) + f"; PRAGMA user_version = {STATE}" if is_new else _TABLES
             connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def state(connection: sqlite3.Connection) -> int:
+    """Return the number of what is kept in a database. `InputError` if a later release keeps it."""
+    number = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if number > STATE:
+        raise InputError(
+            f"what the node keeps is of a later release: its state has number {number}, this release knows {STATE}; "
+            "install that release again, or put the copy from before the upgrade in its place"
+        )
+    return number
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring what an earlier release kept forward, in one transaction. `InputError` as of `state`."""
+    number = state(connection)
+    if number < STATE:
+        steps = ";".join(STEPS[number:])
+        connection.executescript(f"BEGIN IMMEDIATE; {steps}; PRAGMA user_version = {STATE}; COMMIT")
+
+
+def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Return a copy in memory, which can be changed without harm."""
+    copy = sqlite3.connect(":memory:", isolation_level="IMMEDIATE")
+    copy.text_factory = connection.text_factory
+    connection.backup(copy)
+    return copy
 
 
 @contextmanager

@@ -44,6 +44,9 @@ EntryKind: TypeAlias = Literal[
     "signed",
     "withdrawn",
     "published",
+    "rights",
+    "breach",
+    "reviewed",
 ]
 
 
@@ -56,6 +59,10 @@ def _cut(text: str) -> str:
 
 
 Side: TypeAlias = Literal["us", "peer"]
+# GDPR art. 15 and 20, 16, 17, 18, 21.
+Request: TypeAlias = Literal["access", "rectification", "erasure", "restriction", "objection", "objection withdrawn"]
+# GDPR art. 33 and 34: told are the supervisory authority, the people, and the other controller.
+Step: TypeAlias = Literal["found", "noted", "authority told", "people told", "peer told", "closed"]
 Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
 Size: TypeAlias = Annotated[int, Field(ge=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -337,6 +344,30 @@ class Published(Fields):
     into: Text = ""  # the table of the same database that was published instead
 
 
+class RightsRequest(Named):
+    """A person's request about a table of ours was answered: of whom is told nowhere; `case` is the owner's number."""
+
+    what: Request
+    table: Text
+    case: Text = ""
+
+
+class BreachStep(Named):
+    """What was done about a breach of our data: `known` is from when the 72 hours count, of the first step."""
+
+    breach: Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
+    step: Step
+    text: Text
+    known: Text = ""  # ISO 8601, UTC
+    tables: list[Text] = []
+
+
+class Reviewed(Named):
+    """One of our people has looked at a job that was permitted for an emergency, and says what came out."""
+
+    text: Text
+
+
 FIELDS: dict[str, type[Fields]] = {
     "node started": NodeStarted,
     "node stopped": NodeStopped,
@@ -364,6 +395,9 @@ FIELDS: dict[str, type[Fields]] = {
     "signed": BothSigned,
     "withdrawn": Withdrawn,
     "published": Published,
+    "rights": RightsRequest,
+    "breach": BreachStep,
+    "reviewed": Reviewed,
 }
 
 

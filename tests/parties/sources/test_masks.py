@@ -134,6 +134,17 @@ def test_a_view_shows_no_row_that_is_left_out(capsys: Any) -> None:
         assert connection.execute("SELECT card FROM masked").fetchall() == [("4000-1234-5678-9815",)]
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_view_names_nobody_who_has_objected(capsys: Any) -> None:
+    """Whoever may read the database's catalogue reads the definition of a view."""
+    flags = left_out("cards.duckdb")
+    with Path("party.toml").open("a") as file:
+        file.write('objections = { column = "mail", file = "objections.txt" }\n')
+    Path("objections.txt").write_text("ann@example.org\n")
+    assert smc("view", "--plan", "publish.toml", "--name", "masked", *flags) == 2
+    assert "would name the people who have objected" in capsys.readouterr().err
+
+
 def test_a_view_of_postgresql(postgres: Server, folder: Path, capsys: Any) -> None:
     import psycopg
 

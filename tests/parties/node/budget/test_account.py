@@ -98,15 +98,35 @@ def test_rho_and_delta_have_numbers_of_their_own() -> None:
     assert not account(budget=BudgetSettings(epsilon=4)).fits(gaussian), "without delta there is no Gaussian noise"
 
 
-def test_rho_is_converted_at_the_delta_that_is_left() -> None:
-    gaussian = [ConcentratedLoss("sum", exact(0.1))]
-    for spent, asked in ((1e-7, 0.0), (0.0, 1e-7), (5e-8, 5e-8)):
-        found = account(charge(0.01, delta=exact(spent)))
-        assert found.fits(gaussian) == (spent < 1e-7)
-        assert not found.fits([ConcentratedLoss("sum", exact(0.1), delta=exact(asked))])
-        numbers = found.numbers([ConcentratedLoss("sum", exact(0.1), delta=exact(asked))])
-        assert numbers is not None
-        assert (numbers.unit, numbers.left) == ("rho", 0)
+def test_deltas_of_their_own_have_a_part_that_is_fixed_before() -> None:
+    """What rho may be spent does not depend on how much of that part was: nothing is won by a choice between them."""
+    apart = FOUR.model_copy(update={"apart": 4e-8})
+    alone = account(budget=FOUR.model_copy(update={"delta": 6e-8}))
+    count = [PureLoss("count", exact(0.01), delta=exact(1e-8))]
+    gaussian = [ConcentratedLoss("sum", exact(0.2))]
+    room = alone.numbers(gaussian)
+    assert room is not None
+    found = account(budget=apart)
+    for number in range(4):
+        assert found.fits(count), number
+        rho = found.numbers(gaussian)
+        assert rho is not None
+        assert rho.spent + rho.left == pytest.approx(room.left)
+        found = found.with_uses(count)
+    refusal = found.refusal(count)
+    assert refusal is not None
+    assert "spent delta 4e-08, asked 1e-08, left 0" in refusal
+    assert found.fits([PureLoss("count", exact(0.01))])
+    assert found.fits(gaussian)
+    assert not account(budget=FOUR).fits(count)
+
+
+def test_deltas_that_were_spent_before_there_was_a_part_are_taken_from_the_rest() -> None:
+    gaussian = [ConcentratedLoss("sum", exact(0.2))]
+    before = account(charge(0.01, delta=exact(9e-8)))
+    as_if = account(charge(0.01), budget=FOUR.model_copy(update={"delta": 1e-8}))
+    assert before.fits(gaussian) == as_if.fits(gaussian)
+    assert not account(charge(0.01, delta=exact(1e-7))).fits(gaussian)
 
 
 def test_a_synthesis_and_a_count_leave_most_of_ten() -> None:
@@ -178,6 +198,7 @@ def test_whoever_is_admitted_is_so_by_opendps_filter(asked: list[float]) -> None
         ({}, "required"),
         ({"epsilon": 1, "delta": 1}, "less than 1"),
         ({"epsilon": 1, "delta": -1e-9}, "greater than or equal to 0"),
+        ({"epsilon": 1, "delta": 1e-9, "apart": 2e-9}, "apart: a part of delta, which is 1e-09"),
         ({"epsilon": 1, "per": "years"}, "'year'"),
     ],
 )

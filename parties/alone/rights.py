@@ -1,0 +1,37 @@
+"""All rows of one person in a party's table, whole: what the person may see (GDPR art. 15) and take along (art. 20)."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import sqlglot.expressions as exp
+
+from parties.sources import open_rows
+from parties.sources.people import column_text
+from parties.sources.settings import TableSettings
+
+
+def answer(table: TableSettings, column: str, person: str) -> tuple[list[str], list[list[str | None]]]:
+    """Return the columns of a table's source, or of its query, and the rows where `column` is the person, as text.
+
+    Rows that `where`, consent and objections leave out are among them: they are about the person all the same.
+    `InputError` if the rows cannot be read, or there is no such column.
+    """
+    whole = table.model_copy(
+        update={"where": None, "consent": None, "objections": None, "person": None, "at_most": None}
+    )
+    with open_rows(whole) as rows:
+        names = list(rows.types)
+        is_theirs = exp.EQ(this=column_text(rows, column, "--column"), expression=exp.Literal.string(person))
+        cells = [exp.cast(exp.column(name, quoted=True), "TEXT").as_(f"c{i}") for i, name in enumerate(names)]
+        query = exp.Select().select(*cells).from_(rows.query.subquery("t")).where(is_theirs)
+        pieces = (piece.to_pydict().values() for piece in rows.engine.batches(query))
+        return names, [list(line) for piece in pieces for line in zip(*piece, strict=True)]
+
+
+def to_csv(columns: list[str], rows: list[list[str | None]]) -> str:
+    """Return rows as CSV with a header; NULL is an empty field."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([columns, *rows])
+    return out.getvalue()

@@ -1,0 +1,173 @@
+"""`smc breach`: the register of breaches of one's own data, with the 72 hours, in the audit log."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parties.base import console, files
+from parties.base.text import printable
+from parties.commands.log_writing import appending, file_of, known_table
+from parties.commands.options import json_option, node_config, out_option
+from parties.node.governance import activities, breaches
+from parties.node.governance.breaches import Breach
+from parties.node.records import audit, database
+from parties.node.records.kinds import Step
+from parties.node.settings import NodeFile
+from smc.errors import InputError
+
+TOLD: dict[str, Step] = {"authority": "authority told", "people": "people told", "peer": "peer told"}
+_BREACH = click.argument("breach", metavar="BREACH")
+
+
+@click.group("breach", epilog="Example:  smc breach list --config party.toml")
+def group() -> None:
+    """Keep the register of breaches (GDPR, article 33).
+
+    Each step is an entry of the audit log, under the name of who typed it. The peer is told nothing by it.
+    """
+
+
+@group.command("found", epilog="Example:  smc breach found 'a laptop with patients.csv is lost' --table patients")
+@click.argument("what")
+@click.option("--table", "tables", multiple=True, help="Whose rows, by its name in party.toml; repeatable.")
+@click.option("--known", metavar="TIME", help="Since when it is known, as 2026-11-25T14:00  [now]")
+@node_config
+@json_option
+def found_command(
+    what: str, tables: tuple[str, ...], known: str | None, config_file: Path | None, as_json: bool
+) -> None:
+    """Begin with what was found: from when it is known 72 hours count."""
+    file, now = file_of(config_file), datetime.now(UTC)
+    since = now if known is None else _moment(known)
+    if since > now:
+        raise InputError("--known: that is in the future")
+    names = [known_table(file, name) for name in tables]
+    name = secrets.token_hex(4)
+    fields = {"breach": name, "step": "found", "text": what, "tables": names}
+    _write(file, {**fields, "known": since.isoformat(timespec="seconds")})
+    _tell(_read(file)[0][name], now, as_json)
+
+
+@group.command("note", epilog="Example:  smc breach note 3f2a 'the disk was encrypted'")
+@_BREACH
+@click.argument("text")
+@node_config
+@json_option
+def note_command(breach: str, text: str, config_file: Path | None, as_json: bool) -> None:
+    """Add what was found out, or done."""
+    _step(config_file, breach, "noted", text, as_json)
+
+
+@group.command("told", epilog="Example:  smc breach told 3f2a authority 'by its form, number 2026/881'")
+@_BREACH
+@click.argument("whom", type=click.Choice(list(TOLD)))
+@click.argument("text")
+@node_config
+@json_option
+def told_command(breach: str, whom: str, text: str, config_file: Path | None, as_json: bool) -> None:
+    """Put down who was told, and how.
+
+    That is the authority, the people, or the peer. After 72 hours the authority is told the reasons for the delay too.
+    """
+    _step(config_file, breach, TOLD[whom], text, as_json)
+
+
+@group.command("close", epilog="Example:  smc breach close 3f2a 'nothing was read; the disk is back'")
+@_BREACH
+@click.argument("text")
+@node_config
+@json_option
+def close_command(breach: str, text: str, config_file: Path | None, as_json: bool) -> None:
+    """End it, with the reason.
+
+    That is also why the authority was not told, if it was not.
+    """
+    _step(config_file, breach, "closed", text, as_json)
+
+
+@group.command("list", epilog="Example:  smc breach list --config party.toml")
+@node_config
+@json_option
+def list_command(config_file: Path | None, as_json: bool) -> None:
+    """List all breaches, with the time that is left."""
+    register, now = _read(file_of(config_file))[0], datetime.now(UTC)
+    if as_json:
+        console.print_json([_plain(breach, now) for breach in register.values()])
+    elif register:
+        table = console.columns(("breach", "known since (UTC)", "state", "what"), ())
+        for breach in register.values():
+            table.add_row(breach.id, f"{breach.known:%Y-%m-%d %H:%M}", breach.state(now), printable(breach.what))
+        console.show(table)
+    else:
+        console.err.print("no breach is in the log")
+
+
+@group.command("draft", epilog="Example:  smc breach draft 3f2a --out notice.md")
+@_BREACH
+@node_config
+@out_option
+def draft_command(breach: str, config_file: Path | None, out: Path | None) -> None:
+    """Write a draft of the notice to the authority, as Markdown.
+
+    It is made from party.toml and the log; what only people know stands there as TODO.
+    """
+    file = file_of(config_file)
+    register, log = _read(file)
+    text = breaches.draft(breaches.named(register, breach), file, log, datetime.now(UTC))
+    if out is None:
+        print(text, end="")
+    else:
+        files.write_text(out, text)
+        console.err.print(f"written: {out}")
+
+
+def _step(config_file: Path | None, beginning: str, step: Step, text: str, as_json: bool) -> None:
+    file, now = file_of(config_file), datetime.now(UTC)
+    before = breaches.named(_read(file)[0], beginning)
+    if before.has("closed"):
+        raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")
+    _write(file, {"breach": before.id, "step": step, "text": text})
+    _tell(_read(file)[0][before.id], now, as_json)
+
+
+def _write(file: NodeFile, fields: dict[str, Any]) -> None:
+    with appending(file) as append:
+        append("breach", fields)
+
+
+def _read(file: NodeFile) -> tuple[dict[str, Breach], activities.Log]:
+    """Return the register, and what else the log knows."""
+    place = file.node.state / database.FILE_NAME
+    if not place.exists():
+        return {}, activities.Log()
+    with database.reading(place) as connection:
+        entries = [audit.entry(row) for row in database.rows(connection)]
+    return breaches.read(entries), activities.read(entries)
+
+
+def _moment(text: str) -> datetime:
+    """Read a time, of this machine's zone unless it says another."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        raise InputError("--known: a time such as 2026-11-25T14:00 is needed") from None
+
+
+def _plain(breach: Breach, now: datetime) -> dict[str, Any]:
+    steps = [{"at": at, "step": step, "text": text} for at, step, text in breach.steps]
+    moments = {"known": breach.known.isoformat(), "due": breach.due.isoformat()}
+    return {"breach": breach.id, **moments, "state": breach.state(now), "tables": breach.tables, "steps": steps}
+
+
+def _tell(breach: Breach, now: datetime, as_json: bool) -> None:
+    if as_json:
+        console.print_json(_plain(breach, now))
+        return
+    console.out.print(f"{breach.id}: {breach.state(now)}; known since {breach.known:%Y-%m-%d %H:%M} UTC")
+    for at, step, text in breach.steps:
+        console.out.print(printable(f"  {at[:16]}  {step}: {text}"))

@@ -1,0 +1,52 @@
+"""A party's audit log, for commands that write to it under the name of who types them; the node may be running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from parties.base.text import instead, quoted
+from parties.commands.options import find_party_file
+from parties.commands.publish_log import log_of
+from parties.node import settings
+from parties.node.records.kinds import EntryKind
+from parties.node.settings import NodeFile
+from parties.operator.accounts import Accounts, unix_user
+from parties.operator.interface import AuditEntry
+from smc.errors import InputError
+
+
+class Append(Protocol):
+    """What writes an entry: of its kind, with its fields, and of a job if it is about one."""
+
+    def __call__(self, kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
+        """Write it, and return it as it stands."""
+
+
+def file_of(config_file: Path | None) -> NodeFile:
+    """Return the party.toml that is named, or is here. `InputError` if there is none."""
+    path = find_party_file(config_file)
+    if path is None:
+        raise InputError("whose log? give --config party.toml: there is none here")
+    return settings.load(path)
+
+
+def known_table(file: NodeFile, name: str) -> str:
+    """Return the name of a table of ours. `InputError` if it is none."""
+    if name not in file.tables:
+        raise InputError(f"--table: there is no table {quoted(name)}{instead(name, file.tables)}")
+    return name
+
+
+@contextmanager
+def appending(file: NodeFile) -> Iterator[Append]:
+    """Give what writes an entry; all of a block are written at its end, or none if it raises."""
+    person = Accounts(file.node.state).of_unix(unix_user())
+    with log_of(file) as (connection, log), connection:
+
+        def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
+            return log.append(kind, job, {**fields, "person": person.name if person else ""})
+
+        yield append

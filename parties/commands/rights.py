@@ -1,0 +1,201 @@
+"""`smc rights`: what people ask of a table that they are in, answered and put on record without their names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from parties.base import console, files
+from parties.commands.log_writing import appending, file_of, known_table
+from parties.commands.options import FILE, Command, json_option, node_config
+from parties.node.records import audit, database
+from parties.node.records.kinds import Request
+from parties.party_file import files_of
+from parties.sources.settings import TableSettings
+from smc.errors import InputError
+
+DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
+AFTERWARDS = (
+    "nothing that was computed before is changed by it: smc forget --table {table} lists what was learnt from the table"
+)
+
+
+@click.group("rights", epilog="Example:  smc rights list --config party.toml")
+def group() -> None:
+    """Answer what people ask of a table of ours (GDPR, articles 15 to 21).
+
+    Each answer is an entry of the audit log: what was asked, of which table, under which number of yours, and never
+    by
+    whom. The peer is told nothing.
+    """
+
+
+def _request(command: Command) -> Command:
+    """Add what all requests have."""
+    case = click.option("--case", default="", metavar="TEXT", help="Your number of the request, for the log; no name.")
+    table = click.option("--table", required=True, metavar="NAME", help="The table, by its name in party.toml.")
+    return table(case(node_config(command)))
+
+
+_PERSON = click.option("--person", required=True, help="Who asks, as the table calls them; - reads standard input.")
+
+
+@group.command("access", epilog="Example:  smc rights access --table patients --person 1747 --out answer.json")
+@_request
+@_PERSON
+@click.option("--column", help="The column that says whose row it is  [that of objections, or person]")
+@click.option("--out", type=FILE, required=True, help="The answer, a new file that only you can read.")
+@click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json", help="[json]")
+def access_command(
+    table: str, case: str, config_file: Path | None, person: str, column: str | None, out: Path, form: str
+) -> None:
+    """Write all rows of a person (articles 15 and 20).
+
+    And with whom answers from the table were computed, and for what. All columns of the source, also those that no
+    job reads; of CSV the rows alone.
+    """
+    from parties.alone.rights import answer, to_csv
+
+    file = file_of(config_file)
+    settings = file.tables[known_table(file, table)]
+    files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
+    name = column or _column(settings)
+    columns, rows = answer(settings, name, _read_person(person))
+    document = {"table": table, "columns": columns, "rows": rows, "recipients": _recipients(file.node.state, table)}
+    text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    with appending(file) as append:
+        append("rights", {"what": "access", "table": table, "case": case})
+        files.write_bytes(out, text.encode(), private=True)
+    console.err.print(f"written: {out}, {len(rows):,} rows")
+
+
+@group.command("object", epilog="Example:  smc rights object --table patients --person 1747 --case 2026-14")
+@_request
+@_PERSON
+@click.option("--withdraw", is_flag=True, help="The objection is withdrawn: take the person off the list.")
+@json_option
+def object_command(table: str, case: str, config_file: Path | None, person: str, withdraw: bool, as_json: bool) -> None:
+    """Leave a person's rows out from now on (article 21).
+
+    The person becomes a line of the file that `objections` of the table names. Whether the table has such rows is not
+    looked at: who objects before the first visit is heard too.
+    """
+    file = file_of(config_file)
+    objections = file.tables[known_table(file, table)].objections
+    if objections is None:
+        raise InputError(
+            f"tables.{table} has no list of objections: add "
+            'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
+        )
+    who = _read_person(person)
+    people = objections.people()
+    if (who in people) != withdraw:
+        there = "is not on" if withdraw else "is already on"
+        raise InputError(f"the person {there} the list {objections.file}")
+    text = files.read_text(objections.file)
+    if withdraw:
+        lines = [line for line in text.splitlines(keepends=True) if line.strip() != who]
+    else:
+        lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
+    what = "objection withdrawn" if withdraw else "objection"
+    with appending(file) as append:
+        append("rights", {"what": what, "table": table, "case": case})
+        files.write_bytes(objections.file, "".join(lines).encode(), private=True)
+    if as_json:
+        console.print_json({"table": table, "what": what, "people": len(people) + (-1 if withdraw else 1)})
+    else:
+        console.out.print(f"{what} noted; it acts when the table is next opened, and the log has it")
+    console.err.print(AFTERWARDS.format(table=table))
+
+
+@group.command("done", epilog="Example:  smc rights done rectification --table patients --case 2026-15")
+@click.argument("what", type=click.Choice(DONE_ELSEWHERE))
+@_request
+def done_command(what: str, table: str, case: str, config_file: Path | None) -> None:
+    """Put on record what you did to rows where they live.
+
+    You have changed or erased them, or restricted their use (articles 16 to 18). Rows are never changed by this
+    program. Give the table another `version` if it has one.
+    """
+    file = file_of(config_file)
+    with appending(file) as append:
+        append("rights", {"what": what, "table": known_table(file, table), "case": case})
+    console.out.print(f"{what} noted, and the log has it")
+    console.err.print(AFTERWARDS.format(table=table))
+
+
+@group.command("list", epilog="Example:  smc rights list --config party.toml")
+@node_config
+@json_option
+def list_command(config_file: Path | None, as_json: bool) -> None:
+    """List what was asked and done: when, of which table, your number."""
+    place = file_of(config_file).node.state / database.FILE_NAME
+    entries = []
+    if place.exists():
+        with database.reading(place) as connection:
+            entries = [audit.entry(row) for row in database.rows_of(connection, "rights")]
+    if as_json:
+        console.print_json([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
+    elif entries:
+        table = console.columns(("at (UTC)", "what", "table", "case", "by"), ())
+        for entry in entries:
+            table.add_row(entry.at[:16], *(entry.fields[name] for name in ("what", "table", "case", "person")))
+        console.show(table)
+    else:
+        console.err.print("no request is in the log")
+
+
+def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != "blind"}
+
+
+def _read_person(person: str) -> str:
+    """Return who it is, one line. `InputError` if it cannot be a line of a list."""
+    who = (sys.stdin.read() if person == "-" else person).strip()
+    if not who or "\n" in who or who.startswith("#"):
+        raise InputError("--person: one line is needed, as the table's column has it")
+    return who
+
+
+def _column(settings: TableSettings) -> str:
+    if settings.objections is not None:
+        return settings.objections.column
+    if settings.person is not None:
+        return settings.person.strip()
+    raise InputError("--column: say which column of the table says whose row it is")
+
+
+def _recipients(state: Path, table: str) -> list[dict[str, Any]]:
+    """Return with whom answers from the table were computed, and what was published of it, as the log has it."""
+    from parties.node.governance.activities import read
+
+    place = state / database.FILE_NAME
+    if not place.exists():
+        return []
+    with database.reading(place) as connection:
+        log = read(map(audit.entry, database.rows(connection)))
+    jobs = [job for job in log.jobs.values() if job.proposed["table"] == table and job.started]
+    joint = [
+        {
+            "at": job.at,
+            "with": job.proposed["peer"],
+            "what": job.proposed["protocol"],
+            "purpose": job.proposed["purpose"],
+        }
+        for job in jobs
+    ]
+    published = [
+        {
+            "at": entry.at,
+            "with": "readers",
+            "what": f"publish {entry.fields['what']}",
+            "purpose": entry.fields["purpose"],
+        }
+        for entry in log.published
+        if entry.fields["table"] == table
+    ]
+    return joint + published

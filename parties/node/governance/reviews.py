@@ -1,0 +1,42 @@
+"""Jobs that were begun for an emergency, and have to be looked at afterwards: read off the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from parties.operator.interface import AuditEntry
+
+
+@dataclass
+class Emergency:
+    """A job that was begun for an emergency: what for, with whom, when, who stood behind it here, and the reviews."""
+
+    job: str
+    at: str
+    purpose: str
+    peer: str
+    protocol: str
+    people: set[str] = field(default_factory=set)
+    reviews: list[tuple[str, str, str]] = field(default_factory=list)  # when, by whom, what came out
+    has_begun: bool = False
+
+
+def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, Emergency]:
+    """Return what was begun for one of these purposes, the oldest first, by jobs."""
+    known: dict[str, Emergency] = {}
+    for entry in entries:
+        if entry.job is None:
+            continue
+        fields = entry.fields
+        if entry.kind == "proposed" and fields["purpose"] in purposes:
+            said = (fields["purpose"], fields["peer"], fields["protocol"])
+            known[entry.job] = Emergency(entry.job, entry.at, *said)
+        if (emergency := known.get(entry.job)) is None:
+            continue
+        if entry.kind in ("proposed", "approved", "decided") and fields.get("person"):
+            emergency.people.add(fields["person"])
+        emergency.has_begun |= entry.kind == "started"
+        if entry.kind == "reviewed":
+            emergency.reviews.append((entry.at, fields["person"], fields["text"]))
+    return {job: emergency for job, emergency in known.items() if emergency.has_begun}

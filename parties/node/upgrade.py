@@ -1,0 +1,63 @@
+"""What this release makes of the state that an earlier one left: asked before a node is started, changing nothing."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import NamedTuple
+
+from parties.base.settings import required
+from parties.link.handshake import WIRE_VERSION
+from parties.link.identity import read_certificate
+from parties.node.records import audit, database
+from parties.node.records.database import FILE_NAME, STATE
+from parties.node.settings import NodeFile
+from parties.node.store import Store
+from smc import __version__
+from smc.errors import InputError
+
+
+class Upgrade(NamedTuple):
+    """What a start of this release would find. `problems` stand in its way: a line each."""
+
+    release: str
+    wire: int  # a peer's node must speak the same
+    state: int  # the number that this release keeps
+    found: int | None  # the number of what is there; None if nothing is
+    jobs: int
+    waiting: int  # of them those that have not ended
+    entries: int  # of the audit log
+    problems: tuple[str, ...]
+
+
+def check(file: NodeFile) -> Upgrade:
+    """Return what a start of this release would find, on a copy in memory; the node may be running."""
+    path = file.node.state / FILE_NAME
+    if not path.exists():
+        return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, ())
+    found, jobs, waiting, entries = STATE, 0, 0, 0
+    problems: list[str] = []
+    try:
+        with database.reading(path) as connection, closing(database.copied(connection)) as copy:
+            found = int(copy.execute("PRAGMA user_version").fetchone()[0])
+            database.migrate(copy)
+            checked = audit.verify(copy, read_certificate(required(file.link.certificate, "link.certificate")))
+            entries = checked.entries
+            problems += [f"the audit log: {problem}" for problem in checked.problems]
+            kept = Store(copy).all()
+            jobs, waiting = len(kept), sum(record.ended_at is None for record in kept)
+    except InputError as error:
+        problems.append(str(error))
+    return Upgrade(__version__, WIRE_VERSION, STATE, found, jobs, waiting, entries, tuple(problems))
+
+
+def lines(upgrade: Upgrade) -> list[str]:
+    """Return it in words, without the problems."""
+    first = f"this release is {upgrade.release}; a peer's node must speak wire version {upgrade.wire}, as it does"
+    if upgrade.found is None:
+        return [first, "there is no state yet: a start begins one"]
+    if upgrade.found < upgrade.state:
+        then = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
+    else:
+        then = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
+    counts = f"{upgrade.jobs} jobs, of which {upgrade.waiting} go on; {upgrade.entries} entries of the audit log"
+    return [first, f"the state has number {upgrade.found}: {then}", counts]

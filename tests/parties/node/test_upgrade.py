@@ -1,0 +1,128 @@
+"""What earlier releases kept is read, brought forward and checked; what later ones keep is refused in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+
+from parties.cli import run
+from parties.node import heads, limits, settings, store, upgrade
+from parties.node.records import audit, database
+from smc.errors import InputError
+
+STATES = Path(__file__).parent / "states"
+JOBS, WAITING, ENTRIES = 6, 3, 27  # of tests/support/states.py
+
+# The digest of all that is kept in the database. If it changes, what earlier releases kept has to be read all the same:
+# write the state of the number so far (`python -m tests.support.states`) with the code so far, raise the number by a
+# step in parties/node/records/database.py, and put the new digest here.
+KEPT = {1: "4085ce5c5ff0d0fe317bdce8a921c2cfb3d9fb176e26d1d4092359efe05ebab1"}
+
+
+def kept() -> str:
+    tables = [database._TABLES, *database.TRIGGERS.values(), store._TABLES, heads._TABLE, limits._TABLE]
+    return hashlib.sha256("\n".join([*tables, *fields(store.Record)]).encode()).hexdigest()
+
+
+def fields(model: type[BaseModel]) -> Iterator[str]:
+    """All fields of a model and of those in it, with their types."""
+    for name, field in model.model_fields.items():
+        annotation = re.sub(r"\b(\w+\.)+", "", str(field.annotation))  # wherever the classes stand
+        yield f"{model.__name__}.{name}: {annotation}"
+        for inner in (field.annotation, *get_args(field.annotation)):
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from fields(inner)
+
+
+def test_what_is_kept_has_a_number_of_its_own() -> None:
+    assert KEPT[database.STATE] == kept()
+    assert {int(path.stem) for path in STATES.glob("*.sql")} == set(range(database.STATE))
+
+
+@contextmanager
+def state_of(number: int, place: Path) -> Iterator[Path]:
+    """The state directory of a party that earlier code left, and its party.toml."""
+    state = place / "state"
+    state.mkdir(mode=0o700)
+    with closing(sqlite3.connect(state / database.FILE_NAME)) as connection:
+        connection.executescript((STATES / f"{number}.sql").read_text() + f"PRAGMA user_version = {number}")
+    (state / database.FILE_NAME).chmod(0o600)
+    certificate = STATES / f"{number}.crt"
+    file = place / "party.toml"
+    file.write_text(f'[node]\nlisten = "127.0.0.1:0"\n[link]\ncertificate = "{certificate}"\n')
+    yield file
+
+
+@pytest.mark.parametrize("number", range(database.STATE))
+def test_a_state_of_an_earlier_release_is_brought_forward(number: int, tmp_path: Path) -> None:
+    with state_of(number, tmp_path) as file:
+        before = upgrade.check(settings.load(file))
+        assert before == upgrade.Upgrade(
+            before.release, before.wire, database.STATE, number, JOBS, WAITING, ENTRIES, ()
+        )
+        with closing(database.connect(tmp_path / "state" / database.FILE_NAME)) as connection:
+            assert database.state(connection) == database.STATE
+            assert len(store.Store(connection).all()) == JOBS
+            certificate = settings.load(file).link.certificate
+            assert certificate is not None
+            assert not audit.verify(connection, upgrade.read_certificate(certificate)).problems
+        after = upgrade.check(settings.load(file))
+        assert after == before._replace(found=database.STATE)
+
+
+def test_the_check_changes_nothing(tmp_path: Path) -> None:
+    with state_of(0, tmp_path) as file:
+        database_file = tmp_path / "state" / database.FILE_NAME
+        before = database_file.read_bytes()
+        upgrade.check(settings.load(file))
+        assert database_file.read_bytes() == before
+
+
+def test_a_state_of_a_later_release_is_refused_by_check_and_start(tmp_path: Path) -> None:
+    with state_of(0, tmp_path) as file:
+        place = tmp_path / "state" / database.FILE_NAME
+        with closing(sqlite3.connect(place)) as connection:
+            connection.execute(f"PRAGMA user_version = {database.STATE + 1}")
+        found = upgrade.check(settings.load(file))
+        (problem,) = found.problems
+        assert found.found == database.STATE + 1
+        assert f"its state has number {database.STATE + 1}, this release knows {database.STATE}" in problem
+        with pytest.raises(InputError, match="of a later release"):
+            database.connect(place)
+
+
+def test_damage_is_told_before_the_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with state_of(0, tmp_path) as file:
+        with closing(sqlite3.connect(tmp_path / "state" / database.FILE_NAME)) as connection, connection:
+            connection.execute("UPDATE jobs SET record = '{}' WHERE number = (SELECT max(number) FROM jobs)")
+            connection.execute("DROP TRIGGER audit_no_update")
+            connection.execute("UPDATE audit SET kind = 'signed' WHERE number = 3")
+        assert run(["node", "--config", str(file), "--upgrade-check"]) == 2
+        said = capsys.readouterr().err
+        assert "the audit log: " in said
+        assert "the row of job" in said
+
+
+def test_the_command_says_it_in_words_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with state_of(0, tmp_path) as file:
+        command = ["node", "--config", str(file), "--upgrade-check"]
+        assert run(command) == 0
+        said = capsys.readouterr().out
+        assert "the state has number 0: a start brings it to 1; copy the directory first" in said
+        assert f"{JOBS} jobs, of which {WAITING} go on; {ENTRIES} entries of the audit log" in said
+        assert run([*command, "--json"]) == 0
+        as_json = json.loads(capsys.readouterr().out)
+        assert (as_json["found"], as_json["state"], as_json["problems"]) == (0, database.STATE, [])
+    file.write_text('[node]\nstate = "none"\n')
+    assert run(command) == 0
+    assert "a start begins one" in capsys.readouterr().out
+    assert run(["node", "--config", str(file), "--json"]) == 2
