@@ -210,17 +210,7 @@ def _pair(directory: Path, shards: int, depth: int) -> int:
         port = server.getsockname()[1]
     running = []
     for name, peer, way in (("a", "b", "--listen"), ("b", "a", "--connect")):
-        what = [
-            "--data",
-            f"{name}.csv",
-            "--schema",
-            "schema.toml",
-            "--target",
-            "y",
-            "--plain",
-            "--max-depth",
-            f"{depth}",
-        ]
+        what = ["--data", f"{name}.csv", "--schema", "schema.toml", "--target", "y", "--plain", f"--max-depth={depth}"]
         link = ["--identity", f"{name}.key", "--certificate", f"{name}.crt", "--peer", f"{peer}.crt"]
         out = ["--report", f"{name}.json", "--force", "--json"]
         parts = ["--shards", str(shards)] if shards > 1 else []
