@@ -10,8 +10,8 @@ be computed again, in a new session with fresh keys, and what was lost has shown
 joint randomness are the same again: what a session draws follows from its contributions alone, whatever was lost.
 
 Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
-circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes say
-where it is met. How a batch is cut is public, and follows from public numbers.
+circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes a
+shard say where each is met. How a batch is cut is public, and follows from public numbers.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Line(Protocol):
 
 
 class Shards(ABC):
-    """The shards of a session. Each is begun by its first piece, and once more if it fails; then the session fails."""
+    """The shards of a session. All are begun by the first work, and once more if they fail; then the session fails."""
 
     def __init__(self, session: Session, count: int) -> None:
         self.session = session
@@ -120,7 +120,7 @@ class Shards(ABC):
         `LinkError` at both if a shard fails for the second time.
         """
         due: Sequence[int] = range(len(pieces))
-        self._meet([number for number in due if number not in self._lines])
+        self._meet([number for number in range(self.count) if number not in self._lines])
         seed = self.session.contributions.bytes(KEY_BYTES).tobytes()
         tasks = [Task(work, piece, derive(seed, "shard", number)) for number, piece in enumerate(pieces)]
         done: dict[int, Done] = {}
@@ -159,14 +159,14 @@ class Shards(ABC):
         for number in numbers:
             try:
                 self._lines[number].send(tasks[number])
-            except OSError as error:
-                answers[number] = _gone(error)
+            except OSError:
+                answers[number] = _gone()
         for number in numbers:
             if number not in answers:
                 try:
                     answers[number] = self._lines[number].recv()
-                except (EOFError, OSError) as error:
-                    answers[number] = _gone(error)
+                except (EOFError, OSError):
+                    answers[number] = _gone()
         for answer in answers.values():
             if isinstance(answer, Failed) and type(answer.error) not in (LinkError, PeerLeftError):
                 raise answer.error
@@ -232,8 +232,8 @@ def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
         return Failed(error)
 
 
-def _gone(error: Exception) -> Failed:
-    return Failed(LinkError(f"its process is gone ({type(error).__name__})"))
+def _gone() -> Failed:
+    return Failed(LinkError("its process is gone"))
 
 
 def _sent(engine: XorSharedEngine, value: Any) -> Any:

@@ -61,17 +61,16 @@ def run(problem: Problem, profile: Profile, meeting: Meeting | None = None) -> t
     return tree, meters
 
 
-@pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize(
-    "problem",
+    ("problem", "profile"),
     [
-        PROBLEM,
-        replace(PROBLEM, rules=Rules(k=2, against="public")),
-        replace(PROBLEM, criterion="gini", prune="mdl"),
+        *((PROBLEM, profile) for profile in PROFILES),
+        *((replace(PROBLEM, rules=Rules(k=2, against="public")), profile) for profile in PROFILES[::2]),
+        *((replace(PROBLEM, criterion="gini", prune="mdl"), profile) for profile in PROFILES[1::2]),
     ],
-    ids=["plain", "rules", "gini, pruned"],
+    ids=str,
 )
-def test_the_tree_is_the_same_and_its_costs_are_foreseen(profile: Profile, problem: Problem) -> None:
+def test_the_tree_is_the_same_and_its_costs_are_foreseen(problem: Problem, profile: Profile) -> None:
     alone, _ = run(problem, profile)
     several = replace(profile, shards=3)
     tree, meters = run(problem, several)

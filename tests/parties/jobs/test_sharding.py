@@ -24,7 +24,7 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.campaign]  # nodes' shards are killed in tests/conformance
 
 PROBLEM = Problem((3, 2, 4, 3), 2, 40, delta=0.05)
 PROFILE = Profile("mixed", shards=2)
