@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-synthesis-errors bench-marginals bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
+	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
 	bench-recoding docs lock check-supply sbom wheel faults fuzz
 
 demo: $(CORE)
@@ -77,9 +77,13 @@ docs: $(STAMP)
 cost: $(STAMP)
 	$(BIN)/python -m benchmarks.cost_document
 
+errors: $(STAMP)
+	$(BIN)/python -m benchmarks.errors
+
 bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 	$(BIN)/python -m benchmarks.private_trees.ways --out benchmarks/results
+	$(BIN)/python -m benchmarks.private_trees.ways --out benchmarks/results --peer
 
 bench-publish: $(STAMP)
 	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --rows 10000000 --out benchmarks/results/publishing.json
@@ -94,10 +98,10 @@ bench-regress: $(STAMP)
 	$(BIN)/python -m benchmarks.regression --out benchmarks/results
 
 bench-forests: $(STAMP)
-	$(BIN)/python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
+	$(BIN)/python -m benchmarks.forests --out benchmarks/results/forests.json
 
 bench-defaults: $(STAMP)
-	$(BIN)/python -m benchmarks.default_trees --data ../shared/data --out benchmarks/results/default_trees.json
+	$(BIN)/python -m benchmarks.default_trees --out benchmarks/results/default_trees.json
 
 bench-trees: $(STAMP)
 	$(BIN)/python -m benchmarks.tree_costs ../shared/data
@@ -129,10 +133,11 @@ bench-derived: $(STAMP)
 bench-synthesis: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 
-bench-synthesis-errors: $(STAMP)
-	$(BIN)/python -m benchmarks.synthesis.errors --out benchmarks/results
 bench-marginals: $(STAMP)
-	$(BIN)/python -m benchmarks.synthesis.marginals $(if $(PEER),--peer $(PEER))
+	$(BIN)/python -m benchmarks.synthesis.marginals --out benchmarks/results $(if $(PEER),--peer $(PEER))
+
+bench-answers: $(STAMP)
+	$(BIN)/python -m benchmarks.answers --out benchmarks/results
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

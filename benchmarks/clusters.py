@@ -1,4 +1,4 @@
-"""How near private clusters come to those without noise: the grid, rounds in process, and diffprivlib's k-means.
+"""How near private clusters come to those without noise: by default, by each method, and by diffprivlib's k-means.
 
     python -m benchmarks.clusters [--only D,N,EPSILON] [--out DIRECTORY]              (or: make bench-clusters)
 
@@ -6,6 +6,7 @@ Rows are drawn from k round clusters, of standard deviation 0.1, at uniform plac
 2,049 values a column. Inertia (the mean squared distance to the nearest centroid, of the rows) is divided by that of
 scikit-learn's k-means without noise; the median is over five tables with two noises each. Noise is drawn by numpy, from
 the law that the circuit has but for 2^-40, and one party holds all rows: what is opened has the law of the protocol.
+The row bound is what `smc prepare` writes for half of the rows; `default` is the method that the command takes then.
 The protocol itself runs once for each method, on 100,000 rows of four columns: both parties in this process, joined in
 memory; bytes are those of both directions.
 
@@ -30,6 +31,7 @@ from typing import Any
 import click
 import numpy as np
 
+from parties.alone.preparing.writing import row_bound
 from parties.base import files
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench import machine
@@ -44,8 +46,9 @@ from smc.local import run_local
 
 PEER = Path(__file__).parent / "peers" / "diffprivlib_kmeans.py"
 VALUES = tuple(map(str, range(2 * UNIT + 1)))
-CLUSTERS = {2: 4, 4: 5, 8: 5}  # by columns
-ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0)
+CLUSTERS = {2: 4, 4: 5, 6: 5, 9: 5}  # by columns
+ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 0.5, 1.0, 2.0)
+DASHES = {0.1: "--", 1.0: "-"}  # of the epsilons in the picture
 TABLES, NOISES = 5, 2
 PART = 20_000  # rows that k-means without noise begins with
 METHODS = ("grid", "in-process", "hybrid")
@@ -61,14 +64,17 @@ def table(rows: int, columns: int, seed: int) -> Any:
     return np.rint(np.clip(points, -1, 1) * UNIT).astype(np.int64)
 
 
-def task_of(method: str, rows: int, columns: int, epsilon: float) -> Cluster:
-    """The job that two parties would agree on; columns whose numbers are those of the fixed point."""
+def task_of(method: str | None, rows: int, columns: int, epsilon: float, values: tuple[str, ...] = VALUES) -> Cluster:
+    """The job that two parties with half of the rows each would agree on; columns have the numbers of the fixed point.
+
+    No method leaves it to the command.
+    """
     names = [f"x{i}" for i in range(columns)]
     asked = {
-        "columns": names, "bounds": [f"0:{2 * UNIT}"] * columns, "k": CLUSTERS[columns],
-        "method": method, "epsilon": epsilon, "max_rows": rows,
+        "columns": names, "bounds": [f"0:{len(values) - 1}"] * columns, "k": CLUSTERS[columns],
+        "method": method, "epsilon": epsilon, "max_rows": row_bound(-(-rows // 2)),
     }  # fmt: skip
-    return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, VALUES)))
+    return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, values)))
 
 
 @cache
@@ -157,13 +163,15 @@ def compared(rows: int, columns: int, epsilon: float, peer: Peer | None) -> Row:
         for name, each in places.items():
             ratios.setdefault(name, []).extend(inertia(points, one) / best(rows, columns, seed) for one in each)
     medians = {name: round(statistics.median(values), 3) for name, values in ratios.items()}
-    return {"columns": columns, "clusters": CLUSTERS[columns], "rows": rows, "epsilon": epsilon, **medians}
+    default = task_of(None, rows, columns, epsilon).settings.method
+    about = {"columns": columns, "clusters": CLUSTERS[columns], "rows": rows, "epsilon": epsilon, "default": default}
+    return about | medians
 
 
 def protocol(method: str, profile: Profile) -> Row:
     """The protocol on half of 100,000 rows each."""
     points = table(100_000, 4, 0)
-    task = task_of(method, len(points) // 2, 4, 1.0)
+    task = task_of(method, len(points) // 2, 4, 1.0)  # a bound that is right to the row
     meters: dict[int, Any] = {}
 
     def party(session: Any) -> list[int]:
@@ -188,12 +196,12 @@ def picture(document: Mapping[str, Any]) -> str:
     from matplotlib.figure import Figure
 
     with style({"font.family": "DejaVu Sans", "font.size": 9}):
-        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        figure = Figure(figsize=(11, 3.6), layout="constrained")
         panels = figure.subplots(1, len(CLUSTERS), sharey=True)
         for axes, (columns, clusters) in zip(panels, CLUSTERS.items(), strict=True):
             lines = [one for one in document["inertia"] if one["columns"] == columns]
             for name, color in COLOURS.items():
-                for epsilon, dashes in zip(EPSILONS, ("--", "-"), strict=True):
+                for epsilon, dashes in DASHES.items():
                     shown = [one for one in lines if one["epsilon"] == epsilon and name in one]
                     rows, ratios = [one["rows"] for one in shown], [one[name] for one in shown]
                     axes.plot(rows, ratios, dashes, marker="o", color=color, label=f"{name}, epsilon {epsilon:g}")

@@ -14,7 +14,6 @@ circuits, and is the same. Bytes are counted, both ways, for the engine of the c
 
 from __future__ import annotations
 
-import argparse
 import csv
 import tempfile
 import warnings
@@ -25,9 +24,9 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.lines import kept
 from benchmarks.tree_costs import TABLES, by_the_protocol, bytes_of, proposed, raw_file
 from parties.alone.preparing.writing import row_bound
-from parties.bench.json_rows import json_rows
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.sources.opening import open_table
@@ -36,7 +35,7 @@ from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, type_of
 from protocols.counts import Indices
 from protocols.edges import Questions
-from protocols.tree import Leaf, Tree, walk
+from protocols.tree import Leaf, Tree, child_of, walk
 from smc.engines import Profile
 
 FEW, SPLITS, FOLDS, ALPHAS = 10_000, 5, 3, 15
@@ -80,7 +79,7 @@ def classes_said(tree: Tree, questions: Questions, rows: Indices) -> Indices:
             said[here] = node.label
             continue
         column, edge = questions.asked[node.attribute]
-        answers = rows[here, column] >= edge if edge else rows[here, column]
+        answers = child_of(edge, rows[here, column])
         ways += [(child, here[answers == answer]) for answer, child in enumerate(node.children)]
     return said
 
@@ -188,17 +187,8 @@ def markdown(results: list[Row]) -> str:
 
 def main() -> None:
     """Measure, write and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the folder of the tables")
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    results = []
-    for name, file, target in TABLES:
-        results.append(measured(name, (arguments.data / file).absolute(), target))
-        print(markdown(results[-1:]).splitlines()[-1], flush=True)
     shape = {"splits": SPLITS, "few": FEW, "folds": FOLDS}
-    arguments.out.write_text(json_rows({**shape, "results": results}) + "\n")
-    print(markdown(results))
+    kept(__doc__, lambda data: (measured(name, data / file, target) for name, file, target in TABLES), markdown, shape)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ is does not depend on the engine.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import os
 from pathlib import Path
@@ -20,8 +19,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 
+from benchmarks.lines import kept
 from parties.base.settings import merge
-from parties.bench.json_rows import json_rows
 from parties.jobs.tree.forest import Forest
 from parties.jobs.tree.settings import ForestSettings
 from parties.models.trees.prediction import vote
@@ -96,16 +95,7 @@ def markdown(results: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, write and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the folder of the tables")
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    results = []
-    for name in TABLES:
-        results.append(measured(arguments.data / f"{name}.csv"))
-        print(markdown(results[-1:]).splitlines()[-1], flush=True)
-    arguments.out.write_text(json_rows({"folds": FOLDS, "results": results}) + "\n")
-    print(markdown(results))
+    kept(__doc__, lambda data: (measured(data / f"{name}.csv") for name in TABLES), markdown, {"folds": FOLDS})
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
     one way     megabytes a second of messages of 1, 4 and 16 MiB from party 0 to party 1, until the last has come
     round trip  microseconds for 16 bytes there and back
-    processor   seconds of processor of both parties for each gigabyte
+    processor   of both parties: seconds for each gigabyte, microseconds for each round trip
 
 Medians of the runs; a run before them is not counted.
 """
@@ -51,7 +51,7 @@ def play(session: Session, megabytes: int, runs: int) -> dict[str, float]:
                 figures.setdefault(f"{size} MiB, processor s/GB", []).append(
                     (time.process_time() - busy + peer) / gigabytes
                 )
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         for _ in range(TRIPS):
             if leads:
                 session.send("there", np.zeros(16, dtype=np.uint8))
@@ -59,8 +59,11 @@ def play(session: Session, megabytes: int, runs: int) -> dict[str, float]:
             else:
                 session.receive("there", np.uint8, (16,))
                 session.send("back", np.zeros(16, dtype=np.uint8))
+        seconds, busy = time.perf_counter() - start, time.process_time() - busy
+        peer = _end(session, busy)
         if run:
-            figures.setdefault("round trip, us", []).append((time.perf_counter() - start) / TRIPS * 1e6)
+            figures.setdefault("round trip, us", []).append(seconds / TRIPS * 1e6)
+            figures.setdefault("round trip, processor us", []).append((busy + peer) / TRIPS * 1e6)
     return {name: statistics.median(values) for name, values in figures.items()}
 
 

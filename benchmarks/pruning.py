@@ -11,7 +11,6 @@ the engine.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import warnings
 from collections.abc import Callable
@@ -23,8 +22,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.lines import kept
 from parties.base.settings import merge
-from parties.bench.json_rows import json_rows
 from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.models.trees.prediction import predict
@@ -118,16 +117,8 @@ def markdown(results: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, write and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    results = []
-    for name in RULES:
-        results.append(measured(name))
-        print(markdown(results[-1:]).splitlines()[-1], flush=True)
     shape = {"rows": ROWS, "others": OTHERS, "columns": COLUMNS, "noise": NOISE, "tables": TABLES}
-    arguments.out.write_text(json_rows({**shape, "results": results}) + "\n")
-    print(markdown(results))
+    kept(__doc__, lambda _: map(measured, RULES), markdown, shape)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,19 @@ spans, on average over all columns, rows and tables.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.lines import kept
 from parties.alone.publish.cells import Cells, reduced
 from parties.alone.publish.hierarchy import build
 from parties.alone.publish.models.model import KAnonymity
 from parties.alone.publish.recoding.mondrian import mondrian
 from parties.alone.publish.recoding.partition import Partition, certainty
 from parties.alone.publish.recoding.topdown import topdown
-from parties.bench.json_rows import json_rows
 
 ROWS, COLUMNS, VALUES, TABLES = 1000, 3, 100, 8
 CENTRES, SPREAD = 8, 5.0
@@ -77,13 +75,8 @@ def markdown(results: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, write and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
-    results = [measured(points, k) for points in POINTS for k in KS]
-    shape = {"rows": ROWS, "columns": COLUMNS, "values": VALUES, "tables": TABLES}
-    arguments.out.write_text(json_rows({**shape, "centres": CENTRES, "spread": SPREAD, "results": results}) + "\n")
-    print(markdown(results))
+    shape = {"rows": ROWS, "columns": COLUMNS, "values": VALUES, "tables": TABLES, "centres": CENTRES, "spread": SPREAD}
+    kept(__doc__, lambda _: (measured(points, k) for points in POINTS for k in KS), markdown, shape)
 
 
 if __name__ == "__main__":

@@ -76,11 +76,12 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
 }
 # numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would search all installed packages for them
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
 LINE = 2000  # characters of a message: what was given may be of any length
-YOUNG_OBJECTS = 50_000  # before a collection: to load modules makes many objects and no garbage
+YOUNG_OBJECTS = 200_000  # before a collection: to load modules makes 100,000 objects and no garbage
 
 
 class _Lazy(click.Group):
@@ -101,17 +102,18 @@ class _Lazy(click.Group):
             module, name = self._others()[cmd_name][0].split(":")
             command: click.Command = getattr(importlib.import_module(module), name)
             return command
-        if cmd_name not in self._kinds():
+        if (kind := self._kind(cmd_name)) is None:
             return None
         from parties.commands.kinds import command_of
 
-        return command_of(self._kinds()[cmd_name])
+        return command_of(kind)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not ctx.resilient_parsing and not name.startswith("-") and name not in (known := self.list_commands(ctx)):
+        is_ours = name.startswith("-") or name in self._others() or self._kind(name) is not None
+        if not ctx.resilient_parsing and not is_ours and name not in (known := self.list_commands(ctx)):
             ctx.fail(f"there is no command {quoted(name)}{did_you_mean(name, known)}")
         return super().resolve_command(ctx, args)
 
@@ -130,6 +132,12 @@ class _Lazy(click.Group):
             name = next(iter(self._kinds().values()))
             self.epilog = f"Example:  smc {name} {kinds.find(name).example}"
         super().format_epilog(ctx, formatter)
+
+    def _kind(self, command: str) -> str | None:
+        """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
+        name = command if self.within is None else f"{self.within} {command}"
+        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
+        return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
         """Return the kinds of jobs that have their command here, by its name."""

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -32,8 +32,14 @@ from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings
 from parties.link.settings import LinkSettings
-from parties.sources.settings import TableSettings
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.settings import TableSettings
+
+    Tables: TypeAlias = dict[str, TableSettings]
+else:  # until a file has some, see `_with_its_tables`
+    Tables = dict[str, Any]
 
 
 class CommandTables(BaseModel):
@@ -43,7 +49,7 @@ class CommandTables(BaseModel):
 
     link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
     circuits: dict[str, LocalPath] = Field(default_factory=dict)
-    tables: dict[str, TableSettings] = Field(default_factory=dict)
+    tables: Tables = Field(default_factory=dict)
 
     def of_kind(self, name: str) -> KindSettings:
         """Return what the file says of a kind of job."""
@@ -79,14 +85,14 @@ def load(path: Path | None) -> PartyFile:
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
     content = _by_kind(files.read_toml(path))
-    whole = _with_kinds(model, frozenset(content))
+    whole = _with_its_tables(model, frozenset(content))
     try:
         file = cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
         for table in file.tables.values():
             table.owned_by(file.link.identity)
         return file
     except ValidationError as error:
-        known = _with_kinds(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
+        known = _with_its_tables(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
         key, colon, problem = explained(error, known, content).partition(":")
         raise InputError(f"{path}: {_as_written(key)}{colon}{problem}") from None
 
@@ -105,11 +111,17 @@ def _as_written(key: str) -> str:
 
 
 @cache
-def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
-    """Add the tables of those kinds that are among the tables of a file to the model: no other kind is loaded."""
+def _with_its_tables(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
+    """Add to the model what a file has among its tables, own rows and kinds of jobs: nothing else is loaded."""
     named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
     fields = {name: kinds.find(name).Settings for name in named}
-    definitions = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
+    definitions: dict[str, tuple[Any, Any]] = {
+        name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields
+    }
+    if "tables" in tables:
+        from parties.sources.settings import TableSettings
+
+        definitions["tables"] = (dict[str, TableSettings], Field(default_factory=dict))
     return create_model(model.__name__, __base__=model, **definitions)  # type: ignore[call-overload]
 
 

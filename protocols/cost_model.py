@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from protocols.counts import NoRows
-from protocols.edges import Runs
+from protocols.edges import Run, Runs
 from protocols.grower import Level
 from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
@@ -119,7 +119,7 @@ def typical_splits(problem: Problem) -> list[int]:
         room = CUT_ROOM * math.sqrt(problem.max_rows / max(1, problem.rules.k))
     elif problem.rules.any:
         growth, fall = min(RULED_GROWTH * mean, MOST_RULED_GROWTH), RULED_FALL
-        choice = max(1, len(problem.domains)) ** CHOICE_POWER
+        choice = max(1, len(problem.domains) - sum(run.middle for run in problem.runs)) ** CHOICE_POWER
         room = problem.max_rows * choice / (RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER)
     else:
         growth, fall = min(PLAIN_GROWTH * mean, MOST_PLAIN_GROWTH), PLAIN_FALL if problem.classes <= 2 else 1.0
@@ -250,16 +250,17 @@ def _compared_at(problem: Problem, depth: int) -> int:
     """Return how many questions a typical node at this depth compares: each above halved a column's edges."""
     if problem.edges is None:
         return len(problem.domains) - depth
-    sizes = [end - first for first, end in problem.runs]
-    sizes += [1] * (len(problem.domains) - sum(sizes))
-    first = [min(problem.edges, size) for size in sizes]
-    lost = sum(now * (now - min(problem.edges, (size - 1) / 2)) for now, size in zip(first, sizes, strict=True))
+    sizes = [(run.end - run.first, run.middle) for run in problem.runs]
+    sizes += [(1, False)] * (len(problem.domains) - sum(size for size, _ in sizes))
+    first = [min(problem.edges, size) for size, _ in sizes]
+    halves = [(size - middle - 1) / 2 for size, middle in sizes]  # of the edges: a middle value is never asked again
+    lost = sum(now * (now - min(problem.edges, half)) for now, half in zip(first, halves, strict=True))
     return max(1, round(len(problem.compared) - depth * lost / max(1, sum(first))))
 
 
 def _single(problem: Problem, number: int) -> Runs:
     """Return runs of one question each, if there are any: of more, a node has fewer questions left."""
-    return tuple((i, i + 1) for i in range(number)) if problem.runs else ()
+    return tuple(Run(i, i + 1) for i in range(number)) if problem.runs else ()
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.tree import Forest, Open, Split, Tree, walk
+from protocols.tree import Forest, Open, Split, Tree, child_of, walk
 from smc.errors import InputError
 
 BATCH = 1 << 16  # lines of a piece
@@ -166,8 +166,7 @@ class RowCounts:
         moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)
         while moving.size:
             at = place[moving]
-            values, limits = self._rows[moving, split_on[at]], edges[at]
-            place[moving] = below[at] + np.where(limits > 0, values >= limits, values)
+            place[moving] = below[at] + child_of(edges[at], self._rows[moving, split_on[at]])
             moving = moving[below[place[moving]] >= 0]
         is_open = np.array([isinstance(node, Open) for node in nodes])
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)

@@ -7,6 +7,10 @@ Below a node that has asked for edge e some of the run tell nothing more: where 
 up to e. So an ordered column can be asked again, by another edge, and nodes of one depth may have different
 numbers of questions left, which follow from the tree that is public.
 
+A column of three values without an order can be cut a third way, the second value against the others: a question more
+at the end of its run, of the edge -1. The three are all cuts that there are, and below any of them one tells something
+at most.
+
 ID3 sees questions only. What a party brings is the same counts by column, value and class as ever: for the edge e the
 sum over the values below it, and the rest.
 """
@@ -16,26 +20,41 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Split, Tree
 
-Runs = tuple[tuple[int, int], ...]  # of questions that ask one ordered column: the first, and the one after the last
+
+class Run(NamedTuple):
+    """Questions of one column: the first, the one after the last, and whether the last asks for a middle value."""
+
+    first: int
+    end: int
+    middle: bool = False
+
+
+Runs = tuple[Run, ...]
 
 
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return which of the questions left still tell rows apart that have given this answer.
 
     Example:
-        >>> remaining(((1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
+        >>> remaining((Run(1, 5),), (0, 1, 2, 3, 4), 2, 0)  # below edge 2: only edge 1, and the other column
         (0, 1)
+        >>> remaining((Run(0, 3, True),), (0, 1, 2), 2, 0)  # the first value or the third: which of them, by edge 1
+        (0,)
     """
-    first, end = next((run for run in runs if run[0] <= question < run[1]), (question, question + 1))
-    useless = range(question, end) if answer == 0 else range(first, question + 1)
-    return tuple(other for other in left if other not in useless)
+    run = next((run for run in runs if run.first <= question < run.end), Run(question, question + 1))
+    first, end, middle = run
+    if middle and question == end - 1:
+        useless = range(first + 1 - answer, end)
+    else:
+        useless = range(question, end) if answer == 0 else range(first, question + 1)
+    return tuple(other for other in left if other not in useless and not (middle and other == end - 1))
 
 
 def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
@@ -44,12 +63,12 @@ def spread(runs: Runs, left: tuple[int, ...], most: int) -> tuple[int, ...]:
     All others are kept, and what is not compared here is left to the nodes below.
 
     Example:
-        >>> spread(((1, 10),), (0, 3, 4, 5, 6, 7, 8, 9), 3)
+        >>> spread((Run(1, 10),), (0, 3, 4, 5, 6, 7, 8, 9), 3)
         (0, 4, 6, 8)
     """
     chosen: list[int] = []
     start = 0
-    for first, end in runs:
+    for first, end, _ in runs:
         low, high = bisect_left(left, first), bisect_left(left, end)
         run = left[low:high]
         chosen += left[start:low]
@@ -76,15 +95,21 @@ def padded(lengths: Indices, starts: Indices, most: int) -> Indices:
 
 @dataclass(frozen=True)
 class Questions:
-    """What can be asked of columns: `sizes` are their numbers of values, `ordered` says which are asked by edges."""
+    """What can be asked of columns: `sizes` are their numbers of values, `ordered` says which are asked by edges.
+
+    `middle` names those of three values, asked by edges, that are asked for the second one too.
+    """
 
     sizes: tuple[int, ...]
     ordered: tuple[bool, ...]
+    middle: tuple[int, ...] = ()
 
     @cached_property
     def asked(self) -> tuple[tuple[int, int], ...]:
         """The column and edge of every question; edge 0 asks for the value itself."""
-        edges = [range(1, size) if by_edge else (0,) for size, by_edge in zip(self.sizes, self.ordered, strict=True)]
+        edges = [[*range(1, size)] if by_edge else [0] for size, by_edge in zip(self.sizes, self.ordered, strict=True)]
+        for column in self.middle:
+            edges[column].append(-1)
         return tuple((column, edge) for column, of_column in enumerate(edges) for edge in of_column)
 
     @cached_property
@@ -94,9 +119,17 @@ class Questions:
 
     @cached_property
     def runs(self) -> Runs:
-        """The questions of each ordered column."""
-        firsts = [i for i, (_, edge) in enumerate(self.asked) if edge == 1]
-        return tuple((first, first + self.sizes[self.asked[first][0]] - 1) for first in firsts)
+        """The questions of each column that is asked by edges."""
+        firsts = [(i, column) for i, (column, edge) in enumerate(self.asked) if edge == 1]
+        return tuple(
+            Run(first, first + self.sizes[column] - (column not in self.middle), column in self.middle)
+            for first, column in firsts
+        )
+
+    @property
+    def deepest(self) -> int:
+        """How many questions a path can ask: a column that is asked by edges one fewer than it has values."""
+        return len(self.asked) - len(self.middle)
 
     def of_columns(self, tree: Tree) -> Tree:
         """Return a tree of questions as sources of counts know it, see `Split.edge`."""
@@ -113,12 +146,13 @@ class Questions:
             values.cumsum(axis=1) if by_edge else values
             for values, by_edge in zip(tables.values, self.ordered, strict=True)
         ]
-        by_question = [
-            np.stack([sums[column][:, edge - 1], tables.classes - sums[column][:, edge - 1]], axis=1)
-            if edge
-            else sums[column]
-            for column, edge in self.asked
-        ]
+        by_question = []
+        for column, edge in self.asked:
+            counts = tables.values[column]
+            if edge:
+                second = counts[:, -edge] if edge < 0 else tables.classes - sums[column][:, edge - 1]
+                counts = np.stack([tables.classes - second, second], axis=1)
+            by_question.append(counts)
         distinct = None if tables.distinct is None else self.counts(tables.distinct)
         return LevelCounts(tables.classes, tuple(by_question), distinct)
 

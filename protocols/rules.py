@@ -143,7 +143,7 @@ class Rules:
 
 NO_RULES = Rules()
 USUAL_LEAVES = 200  # of trees that nobody bounds
-USUAL_COUNTS = 25_000  # that the splits of a tree compare which asks in two, if nobody bounds it: 250 MB at most
+USUAL_COUNTS = 25_000  # that the splits of a tree compare which asks in two, if nobody bounds it: some 250 MB at most
 USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks of none or of 5 rows of each party
 
 

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True)
 class Open:
@@ -28,12 +31,22 @@ class Split:
     """An inner node: the index of its attribute and one child per value.
 
     With an `edge`, which only sources of counts see (`protocols.edges`), there are two children: for the values below
-    it, and for the others.
+    it, and for the others; where it is negative, for all values but -edge, and for this one.
     """
 
     attribute: int
     children: tuple[Tree, ...]
     edge: int = field(default=0, repr=False)
+
+
+def child_of(edge: int | NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the child that each of a column's values leads to, where splits have these edges.
+
+    Example:
+        >>> [child_of(edge, np.arange(3)).tolist() for edge in (0, 1, 2, -1)]
+        [[0, 1, 2], [0, 1, 1], [0, 0, 1], [0, 1, 0]]
+    """
+    return np.where(np.equal(edge, 0), values, np.where(np.greater(edge, 0), values >= edge, values == -edge))
 
 
 Tree = Open | Leaf | Split

@@ -803,8 +803,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("charge.at > at - timedelta", "charge.at > at + timedelta"),
             ("charge.at > at - timedelta(days=days)", "at >= charge.at > at - timedelta(days=days)"),
-            ("self.loss + self.loss_of(uses)\n", "self.loss_of(uses)\n"),
-            ("exact(budget.delta) - loss.delta - delta) -", "exact(budget.delta)) -"),
+            ("after = self.loss + added\n", "after = added\n"),
+            ("max(exact(budget.apart), loss.delta)", "exact(budget.apart)"),
+            ("exact(budget.delta) - max(exact(budget.apart), loss.delta)", "exact(budget.delta) - loss.delta"),
+            ("added.delta and after.delta > exact(budget.apart)", "after.delta > exact(budget.delta)"),
             ("(after.is_pure and after.epsilon <= bound)", "(after.epsilon <= bound)"),
             ("SLACK = Fraction(1, 1 << 40)", "SLACK = Fraction(1, 10)"),
             ("self.budget.adjacency, self.group)", "'add-remove', self.group)"),

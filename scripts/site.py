@@ -62,7 +62,14 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/questionnaire.md",
         "docs/scale.md",
     ),
-    "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/measured.md", "docs/cost.md", "docs/extending.md"),
+    "Inside": (
+        "docs/architecture.md",
+        "docs/protocols.md",
+        "docs/measured.md",
+        "docs/errors.md",
+        "docs/cost.md",
+        "docs/extending.md",
+    ),
     "More": (),
 }
 

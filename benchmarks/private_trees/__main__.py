@@ -111,7 +111,27 @@ def summary(name: str, table: Table, found: Found) -> Results:
         "epsilon": by_epsilon,
         "defaults": chosen,
         "privatree": PUBLISHED.get(name, {}),
-        "cells": [[*asdict(cell).values(), accuracy.mean, accuracy.error] for cell, accuracy in found.items()],
+        "cells": by_depth(found),
+    }
+
+
+def by_depth(found: Found) -> list[list[Any]]:
+    """For all settings but the depth a list of these, and then [depth, accuracy, its standard error] for each depth."""
+    kept: dict[tuple[Any, ...], list[Any]] = {}
+    for cell, accuracy in found.items():
+        about = asdict(cell)
+        depth = about.pop("depth")
+        key = tuple(about.values())
+        kept.setdefault(key, [list(key)]).append([depth, accuracy.mean, accuracy.error])
+    return list(kept.values())
+
+
+def kept_cells(rows: Sequence[Sequence[Any]]) -> Found:
+    """The inverse of `by_depth`."""
+    return {
+        Cell(epsilon, depth, *others): Accuracy(*figures)
+        for (epsilon, *others), *depths in rows
+        for depth, *figures in depths
     }
 
 

@@ -1,6 +1,6 @@
 """Accuracy of what the commands' defaults learn with noise, beside other ways with the same epsilon and folds.
 
-    python -m benchmarks.private_trees.ways --out benchmarks/results      (or: make bench-private-ways)
+    python -m benchmarks.private_trees.ways --out benchmarks/results [--peer]           (or: make bench-private)
 
 Columns of numbers are typed here, as `smc prepare` writes them: wisconsin's and balance-scale's by their numbers, those
 of scikit-learn's tables in eight ranges of equal width (digits: four), Adult's age, hours, gains and losses of capital.
@@ -8,17 +8,20 @@ of scikit-learn's tables in eight ranges of equal width (digits: four), Adult's 
 - `ordered`: `smc id3 --epsilon`, all defaults. An edge is an attribute of two values in the simulation, so edges that
   a branch has settled stay candidates: the protocol leaves them out.
 - `multiway`: the same with `--splits multiway`, and the depth that its defaults give then.
-- `bayes`: `smc release naive-bayes --delta 0`.
+- `bayes`: `smc release naive-bayes`, all defaults: the job itself, but that numpy draws the noise, `scale` of it.
 - `random`: a forest of cuts drawn at random, each of the trees by all rows with its part of epsilon for the classes of
   its leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017): the best of 3, 7 and 15 trees of depth
   1 to 8. It is not built; this is why.
-- `diffprivlib`: the best of its grid of depths and numbers of trees.
+
+The row bound is what `smc prepare` writes for a party's half of the rows that are learnt. With `--peer` diffprivlib is
+measured instead, and kept by itself in private_peers.json: the best of its forests' depths and numbers of trees and of
+its naive Bayes, with the standard deviation of that over its draws.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -34,17 +37,31 @@ from benchmarks.private_trees.__main__ import DATA, DIFFPRIVLIB, peer
 from benchmarks.private_trees.cells import Cell
 from benchmarks.private_trees.simulation import Ints
 from benchmarks.private_trees.tables import Table, folds, load, read_columns
+from parties.alone.preparing.writing import row_bound
 from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
+from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.settings import Id3Settings
+from parties.models.bayes import NaiveBayesModel
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
+from protocols.counts import RowCounts
 from protocols.edges import Questions
-from protocols.release.defaults import chosen
+from protocols.tree import child_of
 
 NUMBERS = ("wisconsin", "balance-scale")  # tables all of whose columns are numbers
 OF_SKLEARN = {"wine": 8, "breast_cancer": 8, "iris": 8, "digits": 4}  # into so many ranges
 ADULT = (0, 8, 9, 10)  # its columns of numbers
 NAMES = ("car", "house-votes-84", "tic-tac-toe", "adult", *NUMBERS, *OF_SKLEARN)
 EPSILONS = ("0.1", "0.5", "1", "2")
+BOTH = 2  # parties
+HEADS = {
+    "ordered": "`smc id3`, defaults",
+    "multiway": "`--splits multiway`",
+    "bayes": "`smc release naive-bayes`",
+    "random": "random cuts, best",
+}
 TREES, DEPTH = (3, 7, 15), 8
 Row = dict[str, Any]
 Ordered = tuple[bool, ...]
@@ -72,8 +89,8 @@ def typed(directory: Path, name: str) -> tuple[Table, Ordered]:
 def by_edges(table: Table, ordered: Ordered) -> Table:
     """Return the table of all questions: of an ordered column, whether a row is from each edge on."""
     asked = Questions(table.domains, ordered)
-    columns = [table.values[:, column] >= edge if edge else table.values[:, column] for column, edge in asked.asked]
-    return replace(table, values=np.stack(columns, axis=1).astype(np.int64), domains=asked.domains)
+    columns = [child_of(edge, table.values[:, column]) for column, edge in asked.asked]
+    return replace(table, values=np.stack(columns, axis=1), domains=asked.domains)
 
 
 def parts(table: Table) -> Iterator[tuple[Table, Table, np.random.Generator]]:
@@ -85,21 +102,36 @@ def parts(table: Table) -> Iterator[tuple[Table, Table, np.random.Generator]]:
             yield learnt, others, np.random.default_rng([cells.SEED, draw, held])
 
 
-def bayes(table: Table, epsilon: float) -> float:
-    """Return the accuracy of naive Bayes from noisy counts, as `release naive-bayes` makes them consistent."""
-    right = []
+def bound(table: Table) -> int:
+    """Return the public bound on all rows that are learnt of a table."""
+    learnt = len(table.labels) * (cells.FOLDS - 1) // cells.FOLDS
+    return BOTH * row_bound(-(-learnt // BOTH))
+
+
+def bayes_task(table: Table, epsilon: str) -> NaiveBayes:
+    """Return the job, all defaults."""
+    columns = {f"c{i}": tuple(map(str, range(size))) for i, size in enumerate(table.domains)}
+    schema = Schema({**columns, "class": tuple(map(str, range(table.classes)))}, "class")
+    asked = {"epsilon": float(epsilon), "max_rows": bound(table) // BOTH}
+    return NaiveBayes.canonical(NaiveBayes.Settings.model_validate(asked), schema)
+
+
+def bayes(table: Table, epsilon: str) -> tuple[float, str, float]:
+    """Return the accuracy of naive Bayes, with the family and the scale of its noise."""
+    task, right = bayes_task(table, epsilon), []
+    (noise,) = task.query.mechanisms
     for learnt, others, draw in parts(table):
-        scale, tables = len(table.domains) / epsilon, []
-        for values, size in zip(learnt.values.T, table.domains, strict=True):
-            counts = np.bincount(values * table.classes + learnt.labels, minlength=size * table.classes)
-            tables.append(_two_sided(counts.reshape(size, -1), scale, draw))
-        by_class = np.average([one.sum(axis=0) for one in tables], axis=0, weights=[1 / n for n in table.domains])
-        score: NDArray[np.float64] = np.log(np.maximum(np.rint(by_class), 0) + 1) * np.ones((len(others.labels), 1))
-        for counts, values in zip(tables, others.values.T, strict=True):
-            moved = np.maximum(counts + np.rint((by_class - counts.sum(axis=0)) / len(counts)), 0) + 1
-            score += np.log(moved / moved.sum(axis=0))[values]
+        own = task.own_rows(RowCounts(table.domains, table.classes, learnt.values, learnt.labels))
+        drawn = draw.normal(0, float(noise.scale), own.shape) if task.settings.delta else 0
+        noisy = np.rint(own + drawn).astype(np.int64) if task.settings.delta else _two_sided(own, noise.scale, draw)
+        model = NaiveBayesModel.parse(task.document(noisy.tolist()))
+        score: NDArray[np.float64] = np.log(np.array(list(model.classes.values())) + 1) * np.ones(
+            (len(others.labels), 1)
+        )
+        for values, table_of in zip(others.values.T, model.logarithms.values(), strict=True):
+            score += np.array(list(table_of.values()))[values]
         right.append((score.argmax(axis=1) == others.labels).mean())
-    return float(np.mean(right))
+    return float(np.mean(right)), noise.family, float(noise.scale)
 
 
 def random_cuts(table: Table, epsilon: float) -> tuple[float, int, int]:
@@ -141,50 +173,102 @@ def _leaves(values: Ints, domains: Sequence[int], trees: int, draw: np.random.Ge
         yield leaves
 
 
-def _two_sided(counts: Ints, scale: float, draw: np.random.Generator) -> Ints:
-    chance = -np.expm1(-1 / scale)
+def _two_sided(counts: Ints, scale: Fraction, draw: np.random.Generator) -> Ints:
+    chance = -np.expm1(-1 / float(scale))
     return counts + draw.geometric(chance, counts.shape) - draw.geometric(chance, counts.shape)
 
 
-def tree(table: Table, ordered: Ordered, epsilon: str) -> tuple[float, int]:
-    """Return the accuracy of what `smc id3 --epsilon` learns where these columns are asked by edges, and its depth."""
-    found = chosen(table.bound, Fraction(epsilon), table.domains, table.classes, ordered)
-    cell = Cell(epsilon, found.depth, "even", found.stop, Id3Settings().quality)
-    return cells.measure(by_edges(table, ordered), cell).mean, found.depth
+def tree_task(table: Table, ordered: Ordered, epsilon: str, **more: Any) -> PrivateTree:
+    """Return the job, all defaults but what is said."""
+    columns = {
+        f"c{i}": Domain(read_type({"type": "integer", "low": 0, "high": size - 1, "edges": list(range(1, size))}))
+        if cut
+        else tuple(map(str, range(size)))
+        for i, (size, cut) in enumerate(zip(table.domains, ordered, strict=True))
+    }
+    schema = Schema({**columns, "class": tuple(map(str, range(table.classes)))}, "class")
+    asked = Id3Settings.model_validate({"epsilon": float(epsilon), "max_rows": bound(table) // BOTH, **more})
+    task = PrivateTree.canonical(asked, schema)
+    assert isinstance(task, PrivateTree)
+    return task
 
 
-def compared(directory: Path, name: str, theirs: Sequence[Sequence[Any]]) -> Iterator[Row]:
-    """Yield a row for each epsilon."""
+def cell_of(task: PrivateTree) -> Cell:
+    """Return what is simulated of it."""
+    problem = task.problem
+    assert problem.leaf_epsilon * (problem.max_depth + 1) == problem.epsilon
+    return Cell(f"{float(problem.epsilon):g}", problem.max_depth, "even", problem.stop, problem.quality)
+
+
+def tree(table: Table, ordered: Ordered, epsilon: str, **more: Any) -> tuple[float, Cell]:
+    """Return the accuracy of what `smc id3 --epsilon` learns where these columns are asked by edges, and its cell."""
+    cell = cell_of(tree_task(table, ordered, epsilon, **more))
+    asked = table if more.get("splits") == "multiway" else by_edges(table, ordered)
+    return cells.measure(asked, cell).mean, cell
+
+
+def compared(directory: Path, name: str, kept: Mapping[str, Row]) -> Iterator[Row]:
+    """Yield a row for each epsilon; random cuts are as they were kept, if they were."""
     table, ordered = typed(directory, name)
     for epsilon in EPSILONS:
-        accuracy, depth = tree(table, ordered, epsilon)
-        forest, trees, levels = random_cuts(table, float(epsilon))
-        of_peer = [one[3] for one in theirs if one[0] == epsilon]
-        multiway, _ = tree(table, (False,) * len(ordered), epsilon)
-        yield {
-            "table": name, "rows": len(table.labels), "epsilon": epsilon, "ordered": accuracy, "depth": depth,
-            "multiway": multiway, "bayes": round(bayes(table, float(epsilon)), 4),
-            "random": round(forest, 4), "trees": trees, "levels": levels,
-            "diffprivlib": max(of_peer, default=None),
+        accuracy, cell = tree(table, ordered, epsilon)
+        multiway, _ = tree(table, ordered, epsilon, splits="multiway")
+        by_bayes, noise, scale = bayes(table, epsilon)
+        row = {
+            "table": name, "rows": len(table.labels), "epsilon": epsilon, "ordered": accuracy, "depth": cell.depth,
+            "quality": cell.quality, "stop": cell.stop,
+            "multiway": multiway, "bayes": round(by_bayes, 4), "noise": noise, "scale": round(scale, 4),
         }  # fmt: skip
+        if epsilon in kept:
+            yield row | {key: kept[epsilon][key] for key in ("random", "trees", "levels")}
+            continue
+        forest, trees, levels = random_cuts(table, float(epsilon))
+        yield row | {"random": round(forest, 4), "trees": trees, "levels": levels}
 
 
-@click.command()
+def of_peer(python: Path, directory: Path, name: str) -> Iterator[Row]:
+    """Yield diffprivlib's best for each epsilon."""
+    found = peer(python, typed(directory, name)[0], EPSILONS)
+    for epsilon in EPSILONS:
+        _, depth, trees, accuracy, spread = max((one for one in found if one[0] == epsilon), key=lambda one: one[3])
+        best = {"accuracy": accuracy, "spread": spread, "depth": depth, "trees": trees}
+        yield {"table": name, "epsilon": epsilon, **best}
+
+
+def markdown(rows: Sequence[Row], peers: Sequence[Row]) -> str:
+    """Return the table of benchmarks/README.md."""
+    best = {(row["table"], row["epsilon"]): row["accuracy"] for row in peers}
+    lines = [f"| accuracy at epsilon {' / '.join(EPSILONS)} | {' | '.join(HEADS.values())} | diffprivlib 0.6.6, best |"]
+    lines.append("|---" * (len(HEADS) + 2) + "|")
+    for name in dict.fromkeys(row["table"] for row in rows):
+        here = [row for row in rows if row["table"] == name]
+        columns = [[row[way] for row in here] for way in HEADS] + [[best[name, row["epsilon"]] for row in here]]
+        cells_ = (" / ".join(f"{value:.2f}".removeprefix("0") for value in column) for column in columns)
+        lines.append(f"| {name} | {' | '.join(cells_)} |")
+    return "\n".join(lines)
+
+
+@click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
 @click.option("--only", default="", metavar="TEXT", help="Only tables with TEXT in their name.")
-@click.option("--ours", is_flag=True, help="Leave diffprivlib out.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write private_ways.json here.")
-def main(data: Path, only: str, ours: bool, out: Path | None) -> None:
-    """Measure private classifiers beside each other."""
-    python = None if ours else install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
+@click.option("--peer", "theirs", is_flag=True, help="Measure diffprivlib, not ours.")
+@click.option("--again", is_flag=True, help="Measure random cuts again, too.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write the JSON here.")
+def main(data: Path, only: str, theirs: bool, again: bool, out: Path | None) -> None:
+    python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB) if theirs else None
+    file = (out or ROOT / "benchmarks" / "results") / ("private_peers.json" if theirs else "private_ways.json")
+    kept: list[Row] = json.loads(file.read_text())["rows"] if file.exists() else []
     rows = []
-    for name in (name for name in NAMES if only in name):
-        theirs = [] if python is None else peer(python, typed(data, name)[0], EPSILONS)
-        for row in compared(data, name, theirs):
+    for name in NAMES:
+        before = {row["epsilon"]: row for row in kept if row["table"] == name}
+        if only not in name:
+            rows += before.values()
+            continue
+        for row in of_peer(python, data, name) if python else compared(data, name, {} if again else before):
             click.echo(json.dumps(row))
             rows.append(row)
     if out is not None:
-        write_text(out / "private_ways.json", json_rows({"rows": rows}) + "\n")
+        write_text(file, json_rows({"rows": rows}) + "\n")
 
 
 if __name__ == "__main__":

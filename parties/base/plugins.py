@@ -15,11 +15,13 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parties.base.text import did_you_mean, listed, printable, quoted
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Base = TypeVar("Base")
 
@@ -27,6 +29,8 @@ Base = TypeVar("Base")
 @cache
 def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
     """Return the entry points of a group: by name, and by the place that they name."""
+    from importlib.metadata import entry_points  # takes as long to load as all else that a command's --help needs
+
     points: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
         points.setdefault(point.name, {})[point.value] = point

@@ -40,6 +40,8 @@ LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 Finite: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 MOST_SECONDS = 366 * 24 * 3600.0  # far beyond any wait; more than 292 years no clock of the system can wait
+MOST_OF_A_PERSON = 1000  # rows
+AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)]  # rows of a person
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 

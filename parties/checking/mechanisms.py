@@ -176,6 +176,7 @@ CIRCUITS: dict[str, Callable[[Promise], Mechanism]] = {
 }
 JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # as jobs set them up
     "joint-median": questions.median,
+    "joint-quantile": questions.quantile,
     "top-places": questions.top,
     "mean": questions.mean,
     "naive-bayes": questions.naive_bayes,
@@ -210,7 +211,7 @@ KINDS = {  # of jobs that spend a table's budget, and the mechanisms that are ch
     "release edges": ("histogram",),
     "evaluate report": ("histogram",),
     "survive curve": ("histogram",),
-    "quantile": ("joint-median",),
+    "quantile": ("joint-quantile",),
     "rules": ("top-places", "histogram"),
     "scorecard": ("naive-bayes",),
     "test chi2": ("histogram",),

@@ -17,6 +17,7 @@ from parties.checking.promise import SEEN, Promise, concentrated
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.cluster.cluster import Cluster
+from parties.jobs.inference.quantile import Quantile
 from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.kind import Release
@@ -54,6 +55,20 @@ def median(promise: Promise) -> Mechanism:
         return np.array(task.query.open(engine, np.repeat(numbers, copies)))
 
     return _mechanism("joint-median", tables, promise, draw)
+
+
+def quantile(promise: Promise) -> Mechanism:
+    """Return the upper quartile of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 1 e^epsilon times as
+    likely."""
+    task = _task(Quantile, promise, _schema(x=2), column="x", at=0.75)
+    zeros = ((0,),) * (3 if promise.adjacency == "add-remove" else 4)
+    tables = (zeros, (*zeros[:3], (1,)))
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        numbers = own_numbers(task, tables[table][engine.party :: 2])
+        return np.array(task.query.open(engine, np.repeat(numbers, copies)))
+
+    return _mechanism("joint-quantile", tables, promise, draw)
 
 
 def top(promise: Promise) -> Mechanism:

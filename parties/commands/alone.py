@@ -11,8 +11,8 @@ from rich.table import Table
 
 from parties.base import console, files
 from parties.base.text import quoted, visible
-from parties.commands.options import FILE, check_proposal, json_option, proposal_option
-from parties.commands.own_table import TABLE, chosen
+from parties.commands.options import FILE, TABLE, check_proposal, json_option, proposal_option
+from parties.commands.own_table import chosen
 from parties.commands.rows import tell_left_out
 from parties.models import linear
 from parties.models.boosted import BoostedModel

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
-from parties.commands.own_table import TABLE, chosen
+from parties.commands.options import FILE, TABLE, json_option
+from parties.commands.own_table import chosen
 from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
 from parties.party_file import load
 from parties.sources.settings import PlaceSettings

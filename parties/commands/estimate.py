@@ -11,8 +11,8 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
-from parties.commands.options import FILE, json_option, program_arguments
-from parties.commands.own_table import TABLE, by_table, chosen
+from parties.commands.options import FILE, TABLE, json_option, program_arguments
+from parties.commands.own_table import by_table, chosen
 from parties.jobs import kinds, profiles
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from parties.base import files
-from parties.commands.options import FILE, out_option
-from parties.commands.own_table import TABLE, chosen
+from parties.commands.options import FILE, TABLE, out_option
+from parties.commands.own_table import chosen
 from parties.models.load import load_any
 from parties.party_file import load
 from smc.errors import InputError

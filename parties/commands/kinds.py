@@ -13,15 +13,11 @@ import click
 
 from parties.base import console
 from parties.base.settings import merge
-from parties.commands import job_text
-from parties.commands.options import FILE, Command, file_and_link, json_option, link_options, typed_line
+from parties.commands.options import FILE, TABLE, Command, file_and_link, json_option, link_options, typed_line
 from parties.commands.outputs import FORCE, Outputs
-from parties.commands.own_table import TABLE, check_file, on_table
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.running import Connection, declining
 from parties.jobs.settings import KindSettings, Parameter, parameters
-from parties.jobs.tabular_settings import TabularSettings
 from parties.link.settings import LinkSettings
 from smc.errors import InputError
 
@@ -38,6 +34,7 @@ def command_of(name: str) -> click.Command:
     """Return the command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
+    on_rows = "own_table" in kind.Settings.model_fields
 
     @FORCE
     @json_option
@@ -50,13 +47,17 @@ def command_of(name: str) -> click.Command:
         alone: bool = False,
         **flags: Any,
     ) -> None:
+        from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
+
         read = read_flags(options, flags)
         file, link = file_and_link(config_file, flags)
-        in_file = file.of_kind(kind.name)
-        if isinstance(in_file, TabularSettings):
+        in_file: Any = file.of_kind(kind.name)
+        if on_rows:
+            from parties.commands.own_table import check_file, on_table
+
             in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
         settings = merge(in_file, {option.key: read[option.key] for option in options})
-        if isinstance(settings, TabularSettings) and settings.own_table is None:
+        if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
         if alone:
             _check_alone(flags, settings)
@@ -81,6 +82,8 @@ def command_of(name: str) -> click.Command:
                 from parties.node.prediction import predicted  # the engines take their time to load
 
                 if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
+                    from parties.commands import job_text
+
                     status.say(job_text.expected(cost))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
@@ -95,7 +98,7 @@ def command_of(name: str) -> click.Command:
 
     secret = f"\n\n{SEEN}" if any(option.role == "private" for option in options) else ""
     example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
-    command = options_of(options)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
+    command = options_of(options)(TABLE(run) if on_rows else run)
     if kind.by_oneself and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(command)

@@ -86,6 +86,9 @@ def link_options(command: Command) -> Command:
     return command
 
 
+TABLE = click.option("--table", metavar="NAME", help="Own rows: which of [tables.NAME] in --config, if it has several.")
+
+
 def program_arguments(command: Command) -> Command:
     """Add MODULE:FUNCTION and its arguments."""
     rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")

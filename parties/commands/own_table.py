@@ -6,16 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-import click
-
 from parties.base.text import instead, listed, quoted
 from parties.jobs.tabular_settings import TabularSettings
 from parties.sources.settings import PlaceSettings, TableSettings, same_place
 from smc.errors import InputError
 
 AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
-
-TABLE = click.option("--table", metavar="NAME", help="Own rows: which of [tables.NAME] in --config, if it has several.")
 
 
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:

@@ -9,8 +9,8 @@ import click
 
 from parties.base import console, files
 from parties.base.address import Address
-from parties.commands.options import FILE
-from parties.commands.own_table import TABLE, chosen
+from parties.commands.options import FILE, TABLE
+from parties.commands.own_table import chosen
 from parties.models.load import load_any
 from parties.party_file import load
 from smc.errors import InputError

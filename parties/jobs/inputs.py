@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.sources.settings import TableSettings
-from parties.tables.schema import Schema
 from parties.tables.unfit import without_cells
 from smc.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # tables: of many jobs and no others
+    from parties.sources.settings import TableSettings
     from parties.sources.source import Source
+    from parties.tables.schema import Schema
 
 
 class AwayError(InputError):
@@ -56,6 +56,7 @@ class Inputs:
         job's, whoever proposes jobs could find out by halves how many there are.
         """
         from parties.sources.opening import open_table
+        from parties.tables.schema import Schema
 
         table, schema = self.required()
         ours = schema.attributes | (wanted.attributes if wanted is not None else {})

@@ -70,6 +70,12 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
     return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
 
 
+def of_people(node: bool = False) -> AnyField:
+    """Return the field `at_most`."""
+    words = "Of each person so many rows take part, as the tables of both say; what has noise hides all of them"
+    return public(None, "Rows of a person", words, none="noise hides a row", node=node)
+
+
 def output(help_: str) -> AnyField:
     """Return a file to write."""
     return _field("output", None, "", help_, {}, {})

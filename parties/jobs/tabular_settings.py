@@ -51,12 +51,6 @@ def row_bound() -> AnyField:
     return public(MAX_ROWS, "Row bound", "Public bound: no party has more rows than that")
 
 
-def of_people(node: bool = False) -> AnyField:
-    """Return the field `at_most`."""
-    words = "Of each person so many rows take part, as the tables of both say; what has noise hides all of them"
-    return public(None, "Rows of a person", words, none="noise hides a row", node=node)
-
-
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
     """`InputError` for a column in the setting `key` that the schema does not have, or that is named twice."""
     for name in names:

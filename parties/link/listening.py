@@ -18,6 +18,7 @@ from parties.base import bounds
 from parties.base.address import Address
 from parties.link import tls
 from parties.link.identity import Identity
+from parties.link.operations import of_context
 from parties.link.outbox import Outbox
 from parties.link.transport import GROUP, LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError
@@ -103,7 +104,15 @@ class Port:
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
         # From here on nothing can fail.
-        stream = Stream(incoming, outbox, context.cancel, address=address, tls=tls.version(facts), group=group)
+        stream = Stream(
+            incoming,
+            outbox,
+            context.cancel,
+            address=address,
+            tls=tls.version(facts),
+            group=group,
+            operations=of_context(context),
+        )
         if not context.add_callback(stream.end):
             stream.end()
         take(stream)

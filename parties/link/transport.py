@@ -1,12 +1,13 @@
 """gRPC, and nothing else: one pinned, mutually authenticated stream, the same to both ends, and how it is dialled.
 
-Only this module, `listening` and the node's health service import grpc.
+Only this module, `listening`, `operations` and the node's health service import grpc.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ from smc.link_shape import WINDOW_BYTES
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 import grpc as grpc  # for `listening` too, which must not load it before this
+
+from parties.link.operations import Operations, of_call
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
@@ -49,9 +52,17 @@ class Stream:
     address: str | None = None  # the dialling end's IP address, for the listening end
     tls: str = ""  # version, as far as this end knows it
     group: str = ""  # of the key exchange; at the dialling end once it is `reached`
+    operations: Operations | None = None  # instead of the iterators, where there are any
+
+    def __post_init__(self) -> None:
+        self._arrived: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        if self.operations is not None:
+            self.outbox.send_by(self.operations.send)
 
     def take(self) -> bytes | None:
         """Return the next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
+        if self.operations is not None:
+            return self._taken(self.operations)
         try:
             return next(self.incoming)
         except StopIteration:
@@ -60,6 +71,12 @@ class Stream:
             if isinstance(error, grpc.Call):  # the dialling end is told why
                 self.cause = one_line(error.details()) or self.cause
             return None
+
+    def _taken(self, operations: Operations) -> bytes | None:
+        data = self._arrived.get() if operations.receive(self._arrived.put) else None
+        if data is None and isinstance(self.incoming, grpc.Call) and self.incoming.code() is not grpc.StatusCode.OK:
+            self.cause = one_line(self.incoming.details()) or self.cause
+        return data
 
     def reached(self, wait: float) -> bool:
         """Return whether the peer was found, for the dialling end. Blocks until then, `wait` seconds at most."""
@@ -142,7 +159,8 @@ def dial(
         try:
             open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             call = open_stream(outbox, metadata=((LABEL, label),) if label else None)
-            stream = Stream(call, outbox, call.cancel, tls=tls.VERSION if tls.NOTHING_OLDER else "")
+            version = tls.VERSION if tls.NOTHING_OLDER else ""
+            stream = Stream(call, outbox, call.cancel, tls=version, operations=of_call(call))
             if not call.add_callback(stream.end):
                 stream.end()
             yield stream

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
+FIRST_POLL_SECONDS = 0.02  # after a new state: a small question is answered soon; then each pause is twice the last
 POLL_SECONDS = 0.5
 
 Given = ParamSpec("Given")
@@ -133,16 +134,19 @@ class NodeClient:
         `on_change` is called with the job at once, and again whenever anything about it has changed.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        seen = None
+        seen, pause = None, FIRST_POLL_SECONDS
         while True:
             job = self.job(identifier)
             if on_change is not None and job != seen:
                 on_change(job)
+            if seen is None or job.state != seen.state:
+                pause = FIRST_POLL_SECONDS
             remaining = POLL_SECONDS if deadline is None else deadline - time.monotonic()
             if job.state in ENDED or remaining <= 0:
                 return job
             identifier, seen = job.id, job  # whatever jobs come: the beginning may soon be that of two
-            time.sleep(min(POLL_SECONDS, remaining))
+            time.sleep(min(pause, remaining))
+            pause = min(2 * pause, POLL_SECONDS)
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
         """Return one request, its answer checked."""

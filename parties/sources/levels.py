@@ -3,8 +3,8 @@
 The rows are given as a query with the columns c0, c1, ... (category indices of the attributes), y (of the class) and n
 (how many such rows there are). A row's place at a depth is found from its place one level up by joining the splits
 there: the number of the split's first child plus the row's index of the attribute that the split asks, or whether it
-is at or above the split's edge. So the query has one join a level, whose table has one row a split, and never an
-expression that grows with the tree. Rows in leaves drop out by the joins.
+is at or above the split's edge, or the value that a negative edge stands for. So the query has one join a level, whose
+table has one row a split, and never an expression that grows with the tree. Rows in leaves drop out by the joins.
 """
 
 from __future__ import annotations
@@ -76,14 +76,17 @@ class GrowingTree:
         for depth, step in enumerate(self.splits):
             if depth == 0:
                 (_, attribute, _, edge) = step[0]
-                place = _answer(attribute, exp.convert(edge) if edge else None)
+                place = _answer(attribute, {edge}, exp.convert(edge))
                 continue
             table = f"s{depth}"
             known = exp.values(step, alias=table, columns=["place", "attribute", "child", "edge"])
             query = query.join(known, on=exp.column("place", table).eq(place), copy=False)
             cells = exp.Case(this=exp.column("attribute", table))
-            for attribute, by_edge in sorted({(attribute, edge > 0) for _, attribute, _, edge in step}):
-                answer = _answer(attribute, exp.column("edge", table) if by_edge else None)
+            edges: dict[int, set[int]] = {}
+            for _, attribute, _, edge in step:
+                edges.setdefault(attribute, set()).add(edge)
+            for attribute in sorted(edges):
+                answer = _answer(attribute, edges[attribute], exp.column("edge", table))
                 cells = cells.when(exp.convert(attribute), answer, copy=False)
             place = exp.column("child", table) + cells
         return query.select(
@@ -138,13 +141,15 @@ def _cell(attribute: int) -> exp.Column:
     return exp.column(f"c{attribute}", "t")
 
 
-def _answer(attribute: int, edge: exp.Expr | None) -> exp.Expr:
-    """Return which child of a split a row goes to: by its index, or by whether that is at or above an edge."""
+def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
+    """Return which child of a split a row goes to, see `protocols.tree.child_of`; `edge` is one of these edges."""
     cell = _cell(attribute)
-    if edge is None:
+    if edges == {0}:
         return cell
-    above = exp.GTE(this=cell.copy(), expression=edge.copy())
-    return exp.Case().when(above, exp.convert(1), copy=False).when(cell < edge, exp.convert(0), copy=False)
+    second: exp.Expr = exp.GTE(this=cell.copy(), expression=edge.copy())
+    if min(edges) < 0:
+        second = exp.or_(exp.and_(edge.copy() > 0, second), cell.copy().eq(exp.Abs(this=edge.copy())))
+    return exp.Case().when(second, exp.convert(1), copy=False).when(cell >= 0, exp.convert(0), copy=False)
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:

@@ -78,7 +78,7 @@ from typing_extensions import override
 
 from parties.base import files
 from parties.base.canonical import job_digest
-from parties.base.settings import LocalPath, Settings
+from parties.base.settings import AtMost, LocalPath, Settings
 from parties.base.text import canonical_fingerprint, listed, quoted
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
@@ -90,7 +90,6 @@ MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other 
 YES = ("yes", "Yes", "YES", "y", "Y", "true", "True", "TRUE", "1")  # of consent, unless others are said
 SIMPLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"  # names of tables in a query that we give: no engine takes one for a path
 MOST_SQL = 20_000  # letters
-MOST_OF_A_PERSON = 1000  # rows
 MOST_OBJECTIONS = 10_000  # people on a list: they are part of each query
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
@@ -218,7 +217,6 @@ class ColumnSettings(Settings):
 
 
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
-AtMost: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=MOST_OF_A_PERSON)]  # rows of a person
 
 
 class BudgetSettings(Settings):

@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from protocols.counts import NoRows
+from protocols.edges import Run, Runs
 from protocols.grower import Level
 from protocols.release.quality import UNITS
 from protocols.release.tree import chosen_at_once, labelled_at_once, private_tree
@@ -174,6 +175,6 @@ def _level(
         private_tree(engine, alone, NoRows(alone.domains, alone.classes), begins, (Open(),) * nodes)
 
 
-def _single(problem: Problem, left: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+def _single(problem: Problem, left: tuple[int, ...]) -> Runs:
     """Return runs of one question each, if there are any."""
-    return tuple((i, i + 1) for i in range(len(left))) if problem.runs else ()
+    return tuple(Run(i, i + 1) for i in range(len(left))) if problem.runs else ()

@@ -12,9 +12,13 @@ import pytest
 
 from parties.cli import COMMANDS, cli, run
 from parties.jobs.kinds import BUILT_IN
+from parties.link.identity import Identity
 from tests.support.places import ENVIRONMENT
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE
 
+OF_OTHERS = {"duckdb", "pandas", "pyarrow", "ibis", "scipy", "opendp", "httpx", "starlette"}
+ROOMS_OF_OTHERS = ("parties.sources", "parties.tables.types", "parties.operator", "parties.web")
 SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
 
 
@@ -39,6 +43,22 @@ def test_help_loads_no_command() -> None:
     loaded = loaded_by("from parties.cli import run\nrun(['--help'])")
     assert not loaded & (SLOW | {"grpc", "pydantic", "cryptography"})
     assert "click" in loaded
+
+
+def test_a_commands_help_loads_what_reads_its_settings_and_no_more() -> None:
+    loaded = loaded_by("from parties.cli import run\nrun(['millionaires', '--help'])")
+    assert not loaded & (SLOW | OF_OTHERS | {"grpc", "cryptography", "google"})
+    assert not {name for name in loaded if name.startswith(ROOMS_OF_OTHERS)}
+
+
+def test_a_small_question_loads_nothing_of_other_commands(identities: dict[str, Identity]) -> None:
+    own, peer = identities["alice"], identities["bob"].certificate_path
+    files = ["--identity", own.key_path, "--certificate", own.certificate_path, "--peer", peer]
+    words = ["millionaires", "--value", "1", "--connect", f"127.0.0.1:{free_port()}", "--wait", "0.1", *map(str, files)]
+    loaded = loaded_by(f"from parties.cli import run\nassert run({words!r}) == 3")
+    assert {"grpc", "numpy", "smc.engines"} <= loaded
+    assert not loaded & (OF_OTHERS | {"rich", "numba", "matplotlib"})
+    assert not {name for name in loaded if name.startswith(ROOMS_OF_OTHERS)}
 
 
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:

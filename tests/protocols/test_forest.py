@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from protocols.bootstrap import Bootstrapped, draw
 from protocols.cost_model import with_forest
 from protocols.counts import RowCounts
-from protocols.edges import Asked, Questions
+from protocols.edges import Asked, Questions, remaining
 from protocols.id3 import grown
 from protocols.openings import opened
 from protocols.problem import Problem
@@ -90,7 +90,7 @@ def check(made: Problem, questions: Questions, forest: Forest, rows: np.ndarray)
 
                 def answer(question: int, row: Row) -> int:
                     column, edge = questions.asked[question]
-                    return int(row[column] >= edge) if edge else row[column]
+                    return int(row[column] == -edge if edge < 0 else row[column] >= edge) if edge else row[column]
 
                 def parts(question: int, some: list[Row], domains: tuple[int, ...] = made.domains) -> list[list[Row]]:
                     return [[row for row in some if answer(question, row) == v] for v in range(domains[question])]
@@ -120,10 +120,7 @@ def check(made: Problem, questions: Questions, forest: Forest, rows: np.ndarray)
                 }
                 assert scores[node.attribute] <= min(scores.values()) + made.delta * len(union)
                 for value, child in enumerate(node.children):
-                    run = next((run for run in questions.runs if run[0] <= node.attribute < run[1]), None)
-                    first, end = run or (node.attribute, node.attribute + 1)
-                    useless = range(node.attribute, end) if value == 0 else range(first, node.attribute + 1)
-                    rest = tuple(question for question in left if question not in useless)
+                    rest = remaining(questions.runs, left, node.attribute, value)
                     ours = [parts(node.attribute, own)[value] for own in of_both]
                     below.append((child, ours, rest, majority))
             level, depth = below, depth + 1
@@ -139,7 +136,8 @@ def table(sizes: tuple[int, ...], count: int, seed: int) -> np.ndarray:
 @settings(max_examples=25)
 def test_every_tree_is_that_of_its_rows(data: st.DataObject) -> None:
     sizes = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
-    questions = Questions(sizes, tuple(size > 2 and data.draw(st.booleans()) for size in sizes))
+    ordered = tuple(size > 2 and data.draw(st.booleans()) for size in sizes)
+    questions = Questions(sizes, ordered, tuple(i for i, by_edge in enumerate(ordered) if by_edge and sizes[i] == 3))
     made = problem(
         questions,
         criterion=data.draw(st.sampled_from(["gini", "entropy"])),

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.edges import remaining
+from protocols.edges import Run, remaining
 from protocols.grower import Grower, Level
 from protocols.tree import Forest, Leaf, Open, Split, Tree, cut, decided_levels
 
-DOMAINS, RUNS = (2, 3, 2, 2), ((2, 4),)
+DOMAINS, RUNS = (2, 3, 2, 2, 2, 2, 2), (Run(2, 4), Run(4, 7, True))
 
 
 @st.composite
-def trees(draw: st.DrawFn, left: tuple[int, ...] = (0, 1, 2, 3)) -> Tree:
+def trees(draw: st.DrawFn, left: tuple[int, ...] = tuple(range(7))) -> Tree:
     question = draw(st.sampled_from((None, *left)))
     if question is None:
         return Leaf(draw(st.integers(0, 2)))

@@ -81,7 +81,8 @@ def test_random_tables(play, name: str, data: st.DataObject) -> None:
     rows = rng.integers(0, [*sizes, 2, classes], (number, len(sizes) + 2))
     rows[: number // 2, -1] = rows[: number // 2, 0] % classes
     out = rng.random(number) < data.draw(st.sampled_from([0.0, 0.4, 0.9]))
-    questions = Questions(tuple(sizes), ordered)
+    middle = tuple(i for i, by_edge in enumerate(ordered) if by_edge and sizes[i] == 3)
+    questions = Questions(tuple(sizes), ordered, middle)
     problem = Problem(questions.domains, classes, 60, runs=questions.runs)
     check(*played(play, name, problem, questions, rows, out), questions, rows, out)
 

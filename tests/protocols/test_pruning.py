@@ -140,7 +140,8 @@ def test_random_tables(play, name: str, data: st.DataObject) -> None:
     rows = np.random.default_rng(seed).integers(0, [*sizes, 2, classes], (number, len(sizes) + 2))
     if sizes:
         rows[: number // 2, -1] = rows[: number // 2, 0] % classes
-    questions = Questions(tuple(sizes), ordered)
+    middle = tuple(i for i, by_edge in enumerate(ordered) if by_edge and sizes[i] == 3)
+    questions = Questions(tuple(sizes), ordered, middle)
     problem = Problem(
         questions.domains,
         classes,

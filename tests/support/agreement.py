@@ -92,7 +92,7 @@ def random_tree(
             return Leaf(0)
         attribute = rng.choice(left)
         if attribute in by_edge:
-            edge = rng.randrange(1, sizes[attribute])
+            edge = rng.choice([*range(1, sizes[attribute]), *[-1] * (sizes[attribute] == 3)])
             return Split(attribute, (grow(left, depth - 1), grow(left, depth - 1)), edge)
         rest = tuple(a for a in left if a != attribute)
         return Split(attribute, tuple(grow(rest, depth - 1) for _ in range(sizes[attribute])))

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from protocols.edges import Questions
+from protocols.tree import child_of
 from smc.meter import Cost, Meter
 
 
 def answers(questions: Questions, rows: np.ndarray) -> np.ndarray:
     """The rows by questions instead of columns."""
-    asked = [rows[:, column] >= edge if edge else rows[:, column] for column, edge in questions.asked]
+    asked = [child_of(edge, rows[:, column]) for column, edge in questions.asked]
     return np.column_stack([*asked, rows[:, -2:]]).astype(np.int64)
 
 

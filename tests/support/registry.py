@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint
@@ -19,7 +20,7 @@ def registered(*points: tuple[str, str], group: str = kinds.GROUP) -> Iterator[N
     """While it lasts, these are the entry points of the group, by default for kinds: (name, place)."""
     found = [EntryPoint(name, place, group) for name, place in points]
     with mock.patch.object(
-        plugins, "entry_points", lambda *, group: [point for point in found if point.group == group]
+        importlib.metadata, "entry_points", lambda *, group: [point for point in found if point.group == group]
     ):
         _forget()
         try:

@@ -16,7 +16,7 @@ from parties.alone.comparing import logistic
 from parties.base.arrays import Codes
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Tree, id3
-from protocols.tree import Split
+from protocols.tree import Split, child_of
 from smc.engines import Engine, Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
@@ -62,9 +62,8 @@ def classifier(grown: Tree) -> Predict:
         while waiting:
             node, places = waiting.pop()
             if isinstance(node, Split):
-                values = others[places, node.attribute]
-                values = values >= node.edge if node.edge else values
-                waiting += [(child, places[values == value]) for value, child in enumerate(node.children)]
+                children = child_of(node.edge, others[places, node.attribute])
+                waiting += [(child, places[children == value]) for value, child in enumerate(node.children)]
             elif isinstance(node, Leaf):
                 labels[places] = node.label
         return labels

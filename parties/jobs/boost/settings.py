@@ -6,12 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.base.settings import LocalPath
+from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
-from parties.jobs.settings import output, public
+from parties.jobs.settings import of_people, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 
 MOST_ROUNDS = 50  # that are taken if nobody says how many
 DEFAULT_BITS = 3072  # which their splits may open: three quarters of what a table with a budget has if it says nothing

@@ -79,18 +79,15 @@ class Quantile(Release):
 
             opens, bits = "choice without noise", most_opened(len(ranges))
             return Question(learnt, len(ranges), count, found, show, opens=opens, bits=bits, **about)
+        from protocols.release.median import change, noisy_median, weighed
+
         ranges.check()
-        weights = (share.denominator - share.numerator, share.numerator)
-        noise = self.noisy_max(max(weights) * (1 + self.replaced))
+        noise = self.noisy_max(change(share, self.replaced))
         assert noise is not None
-        law = noise.law(len(ranges))
+        law, width = noise.law(len(ranges)), (change(share, False) * bound).bit_length()
 
         def chosen(engine: Engine, numbers: Numbers) -> list[int]:
-            from protocols.release.median import noisy_median
-
-            below = (numbers.cumsum() - numbers)[:, None]
-            above = numbers.sum() - below - numbers[:, None]
-            return noisy_median(engine, below, above, bound.bit_length(), law, weights).tolist()
+            return noisy_median(engine, *weighed(numbers.reshape(len(ranges), -1), share), width, law).tolist()
 
         opens = "choice with noise"
         return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)

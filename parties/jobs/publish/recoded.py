@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.base.settings import LocalPath, required
+from parties.base.settings import AtMost, LocalPath, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Counted, Document, Estimate, Extra, Inputs
-from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
+from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.base.settings import LocalPath
+from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Extra
 from parties.jobs.privacy_models import Against, against
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import BooleanSettings, own_file, public
+from parties.jobs.settings import BooleanSettings, of_people, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 
 
 class JointTableSettings(BooleanSettings, TabularSettings):

@@ -10,12 +10,11 @@ from pydantic import Field
 from parties.alone.regression.features import Features
 from parties.alone.regression.losses import Loss, LossName, loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
-from parties.base.settings import LocalPath
+from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import BooleanSettings, output, public
+from parties.jobs.settings import BooleanSettings, of_people, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from parties.base.settings import LocalPath
-from parties.jobs.settings import AnyField, BooleanSettings, output, public
+from parties.base.settings import AtMost, LocalPath
+from parties.jobs.settings import AnyField, BooleanSettings, of_people, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError

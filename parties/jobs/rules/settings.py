@@ -6,12 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.base.settings import LocalPath
+from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import ManyGatesSettings, output, public
+from parties.jobs.settings import ManyGatesSettings, of_people, output, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.settings import Count
+from parties.base.settings import AtMost, Count
 from parties.base.text import did_you_mean, quoted
 from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, Step, typed_value
 from parties.jobs.sentences import nothing_else
-from parties.jobs.settings import BooleanSettings, private, public
-from parties.jobs.tabular_settings import of_people
-from parties.sources.settings import AtMost
+from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.settings import merge
+from parties.base.settings import AtMost, merge
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Document, Inputs, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.sentences import nothing_else
-from parties.jobs.settings import BooleanSettings, private, public
+from parties.jobs.settings import BooleanSettings, of_people, private, public
 from parties.jobs.small.amounts import Batched
-from parties.jobs.tabular_settings import of_people
-from parties.sources.settings import AtMost
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

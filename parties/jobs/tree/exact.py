@@ -67,7 +67,7 @@ class ExactTree(JointTree):
             runs, domains = self.questions.runs, self.questions.domains
             counts = 0 if self.edges is None else sum(compared(runs, domains, self.edges)) * (self.classes + 1)
             depth = usual_depth(leaf_rules.rules_of(settings), domains, settings.max_rows, counts)
-            settings = settings.model_copy(update={"max_depth": depth})
+            settings = settings.model_copy(update={"max_depth": min(depth, self.questions.deepest)})
         return settings
 
     @property

@@ -158,7 +158,7 @@ class JointTree(BySchema):
         """`InputError` for a tree that could be written but not be read back."""
         from parties.models.trees.tree import MAX_DEPTH
 
-        depth = len(self.questions.domains) if self.settings.max_depth is None else self.settings.max_depth
+        depth = self.questions.deepest if self.settings.max_depth is None else self.settings.max_depth
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
 
@@ -182,16 +182,20 @@ class JointTree(BySchema):
 
     @cached_property
     def questions(self) -> Questions:
-        """What a node can ask: each column, or each edge of an ordered one."""
+        """What a node can ask: each column, or its edges; of three values without an order all cuts."""
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
         ordered = [isinstance(column, OrderedType) for column in types]
-        cut = {
-            "ordered": ordered,
-            "binary": [typed or size > 2 for typed, size in zip(ordered, self.domains, strict=True)],
-        }
-        return Questions(self.domains, tuple(cut.get(self.settings.splits, [False] * len(ordered))))
+        if self.settings.splits != "binary":
+            by_edges = ordered if self.settings.splits == "ordered" else [False] * len(ordered)
+            return Questions(self.domains, tuple(by_edges))
+        columns = list(enumerate(zip(ordered, self.domains, strict=True)))
+        return Questions(
+            self.domains,
+            tuple(typed or size > 2 for _, (typed, size) in columns),
+            tuple(column for column, (typed, size) in columns if size == 3 and not typed),
+        )
 
     @property
     def classes(self) -> int:

@@ -41,19 +41,21 @@ def named(
 def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
     """Return the words for a column's values below an edge, and for the others; a missing value is the last.
 
-    Values without an order are cut in that of the schema.
+    Values without an order are cut in that of the schema; the edge -1 has the second value alone for the others.
 
     Examples:
         >>> sides(("high", "low", "med"), 1)
         ('is high', 'is not high')
+        >>> sides(("high", "low", "med"), -1)
+        ('is not low', 'is low')
         >>> from parties.tables.types import Domain, IntegerType
         >>> sides(Domain(IntegerType(low=0, high=99, edges=(18, 65), missing=True)), 2)
         ('< 65', '>= 65 or ?')
     """
     column = type_of(values)
     if not isinstance(column, OrderedType):
-        first, rest = " or ".join(values[:edge]), " or ".join(values[edge:])
-        return (f"is {first}", f"is not {first}") if 2 * edge <= len(values) else (f"is not {rest}", f"is {rest}")
+        first, rest = " or ".join(values[:edge]), " or ".join(values[edge:] if edge > 0 else [values[-edge]])
+        return (f"is {first}", f"is not {first}") if 0 < 2 * edge <= len(values) else (f"is not {rest}", f"is {rest}")
     if edge == len(column.labels):
         return "is known", f"is {MISSING}"
     start = column.starts[edge - 1]

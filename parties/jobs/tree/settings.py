@@ -6,13 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from parties.base.settings import Count, LocalPath
+from parties.base.settings import AtMost, Count, LocalPath
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
-from parties.jobs.settings import AnyEngine, AnyField, output, own_file, public
+from parties.jobs.settings import AnyEngine, AnyField, of_people, output, own_file, public
 from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, of_people, row_bound
-from parties.sources.settings import AtMost
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
@@ -35,8 +34,9 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
     return public(
         default,
         "Splits",
-        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on; "
-        "then again by another; ordered: two of numbers, dates and times, a branch for every value of other columns",
+        "A branch for every value or range, or two: for those before one of them in the schema, and those from it on, "
+        "or of three categories for any one and the others; then again by another; ordered: two of numbers, dates and "
+        "times, a branch for every value of other columns",
         left_out=left_out,
     )
 

@@ -81,7 +81,7 @@ def compiled(tree: Node) -> Compiled:
         label.append(labels.setdefault(place.node.label, len(labels)) if isinstance(place.node, Leaf) else -1)
     for i, place in enumerate(nodes):
         if isinstance(place.node, Split) and place.node.edge:  # a child for each value here too
-            below[i] = [below[i][position >= place.node.edge] for position in range(len(place.node.order))]
+            below[i] = [below[i][position in place.node.second] for position in range(len(place.node.order))]
     lengths = np.array([len(line) for line in below])
     return Compiled(
         domains,

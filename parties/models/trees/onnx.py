@@ -214,7 +214,7 @@ def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> 
 
     A split by k values becomes a search by halving: k comparisons "number <= limit", about log2 k of them on a way, the
     leftmost of which finds the unknown value. Neighbours that lead to one node, as all on one side of an edge do, are
-    not told apart.
+    not told apart; and where one number stands between two that do, it alone is compared.
     """
     sizes = [len(values) for values in arrays.domains.values()]
 
@@ -228,6 +228,10 @@ def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> 
         after = [UNKNOWN] if low == UNKNOWN < high else []
         nodes = arrays.children[first + max(low, 0) : first + high + 1]
         return [*after, *(max(low, 0) + np.flatnonzero(np.diff(nodes))).tolist()]
+
+    def alone(position: int) -> bool:
+        first, attribute = int(arrays.first[position]), int(arrays.attribute[position])
+        return sizes[attribute] == 3 and arrays.children[first] == arrays.children[first + 2]
 
     def part(position: int, low: int, high: int) -> Search:
         single = low != UNKNOWN and not cuts(position, low, high)
@@ -243,8 +247,12 @@ def _steps(arrays: Compiled, features: Sequence[int], labels: Sequence[int]) -> 
         elif number:
             steps[parent] = steps[parent]._replace(otherwise=number)
         attribute = int(arrays.attribute[position])
-        if ends:
-            middle = ends[(len(ends) - 1) // 2]
+        if len(ends) == 2 and low != UNKNOWN and alone(position):
+            steps.append(Step(features[attribute], 1.0, "BRANCH_EQ"))
+            waiting.append((part(position, 0, 0), number, False))
+            waiting.append((part(position, 1, 1), number, True))
+        elif ends:
+            middle = UNKNOWN if low == UNKNOWN and alone(position) else ends[(len(ends) - 1) // 2]
             steps.append(Step(features[attribute], middle + 0.5, "BRANCH_LEQ"))
             waiting.append((part(position, middle + 1, high), number, False))
             waiting.append((part(position, low, middle), number, True))

@@ -69,18 +69,24 @@ def _plain(tree: Leaf | _Question) -> Node:
 
 
 def _rules(tree: Leaf | _Question, conditions: dict[tuple[str, int], str]) -> Iterator[str]:
-    """Yield the sentences of a tree below these conditions, by column and side: of two edges the nearer one counts."""
+    """Yield the sentences of a tree below these conditions, by column and side: of two edges the nearer one counts.
+
+    Where a side is one value, no other condition of its column tells more.
+    """
     if isinstance(tree, Leaf):
         yield f"if {' and '.join(conditions.values())}: {tree.words}" if conditions else f"always: {tree.words}"
         return
-    name = tree.split.attribute
+    name, edge, last = tree.split.attribute, tree.split.edge, len(tree.split.order) - 1
     for side, (values, branch) in enumerate(tree.branches):
-        if tree.split.edge:
+        above = conditions
+        if edge:
             words = f"{name} {values[0]}"
-            condition = {(name, side): f"({words})" if " or " in values[0] else words}
+            condition = {(name, side if edge > 0 else -1): f"({words})" if " or " in values[0] else words}
+            if (edge, side) in ((1, 0), (last, 1)) or (edge < 0 and side == 1):
+                above = {key: words for key, words in conditions.items() if key[0] != name}
         else:
             condition = {(name, 0): f"{name} is {_joined(values)}"}
-        yield from _rules(branch, conditions | condition)
+        yield from _rules(branch, above | condition)
 
 
 def _joined(values: list[str]) -> str:

@@ -7,7 +7,7 @@ A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality"
 too, if it hides people); a forest, whose trees vote, has {"trees": [NODE, ...]} instead of one tree. A column that is
 asked by an edge has a NODE such as {"attribute": "age", "from": "40 to 64", "branches": {"< 40": NODE, ">= 40": NODE}}:
 the second branch is for this value and those after it in "ordered": {"age": ["under 18", "18 to 39", "40 to 64", "65
-and over"], ...} beside the trees.
+and over"], ...} beside the trees; with "is" instead of "from" it is for this value alone, one between others.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Leaf:
 class Split:
     """A question, and the subtree for each value of the attribute, in schema order.
 
-    With an `edge` there are two subtrees, for so many of the first values in `order`, and for the others.
+    With an `edge` there are two subtrees, for so many of the first values in `order`, and for the others; with a
+    negative one for all but the value at -edge, and for this.
     """
 
     attribute: str
@@ -83,12 +84,17 @@ class Split:
         """The values that lead to a subtree."""
         return self.order or tuple(self.branches)
 
+    @property
+    def second(self) -> range:
+        """The places in `order` of the values that lead to the second of two subtrees."""
+        return range(self.edge, len(self.order)) if self.edge > 0 else range(-self.edge, 1 - self.edge)
+
     def below(self, value: str) -> Node:
         """Return the subtree for a value."""
         if not self.edge:
             return self.branches[value]
         first, second = self.branches.values()
-        return first if self.order.index(value) < self.edge else second
+        return second if self.order.index(value) in self.second else first
 
     def statement(self, branch: str) -> str:
         """Return what is true of rows in a branch, such as `wind = weak` or `age < 40`."""
@@ -209,7 +215,7 @@ def to_json(tree: Node) -> dict[str, Any]:
         support = tree.support
         within = {"rows": support.rows_within, "right": support.right_within}
         return {"class": tree.label, "counts": dict(support.counts), "within": within}
-    edge = {"from": tree.order[tree.edge]} if tree.edge else {}
+    edge = {"from" if tree.edge > 0 else "is": tree.order[abs(tree.edge)]} if tree.edge else {}
     return {
         "attribute": tree.attribute,
         **edge,
@@ -251,7 +257,7 @@ def _tree_file(fields: object) -> TreeFile:
 
 
 def _orders(value: object) -> dict[str, tuple[str, ...]]:
-    """Return the values, in order, of the columns that are asked by edges."""
+    """Return the values, in order, of the columns that are asked in two."""
     if not isinstance(value, dict) or not value:
         raise ValueError("$.ordered: must be an object with the values of a column at least")
     orders: dict[str, tuple[str, ...]] = {}
@@ -291,10 +297,10 @@ class _Parser:
                 return Leaf(_text(label, f"{where}.class"))
             label, counts, within = _fields(fields, where, ("class", "counts", "within"))
             return Leaf(_text(label, f"{where}.class"), _support(counts, within, where))
-        by_edge = isinstance(fields, dict) and "from" in fields
-        attribute, branches, *start = _fields(fields, where, ("attribute", "branches", *(["from"] if by_edge else [])))
+        by_edge = tuple(key for key in ("from", "is") if isinstance(fields, dict) and key in fields)
+        attribute, branches, *start = _fields(fields, where, ("attribute", "branches", *by_edge[:1]))
         attribute = _text(attribute, f"{where}.attribute")
-        order, edge = self._edge(attribute, start[0], where) if by_edge else ((), 0)
+        order, edge = self._edge(attribute, by_edge[0], start[0], where) if by_edge else ((), 0)
         if attribute == self._target or any(a == attribute and e in (0, edge) for a, e in above):
             reason = "is the target" if attribute == self._target else "was asked before on this path"
             raise ValueError(f"{where}.attribute: {quoted(attribute)} {reason}")
@@ -304,7 +310,8 @@ class _Parser:
             raise ValueError(f"{where}.branches: must be an object with a node for every value")
         words = tuple(_text(value, f"{where}.branches") for value in branches)
         if by_edge and len(words) != 2:
-            raise ValueError(f"{where}.branches: must be two, below and from {quoted(order[edge])} on")
+            kind = "below and from" if edge > 0 else "other than and for"
+            raise ValueError(f"{where}.branches: must be two, {kind} {quoted(order[abs(edge)])}{' on' * (edge > 0)}")
         values = order or words
         if self._domains.setdefault(attribute, values) != values:
             raise ValueError(f"{where}.branches: {quoted(attribute)} has other values elsewhere in the tree")
@@ -312,12 +319,13 @@ class _Parser:
         nodes = {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()}
         return Split(attribute, nodes, order, edge)
 
-    def _edge(self, attribute: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
-        """Return the values of an ordered column, and how many of them lie below where a branch starts."""
+    def _edge(self, attribute: str, key: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
+        """Return the values of a column that is asked in two, and the edge of a split: see `Split`."""
         order = self._orders.get(attribute, ())
-        if start not in order[1:]:
-            raise ValueError(f"{where}.from: must be a value of {quoted(attribute)} in $.ordered, and not the first")
-        return order, order.index(str(start))
+        if start not in (order[1:] if key == "from" else order[1:-1]):
+            which = "not the first" if key == "from" else "neither the first nor the last"
+            raise ValueError(f"{where}.{key}: must be a value of {quoted(attribute)} in $.ordered, and {which}")
+        return order, order.index(str(start)) * (1 if key == "from" else -1)
 
 
 def _support(counts: object, within: object, where: str) -> Support:

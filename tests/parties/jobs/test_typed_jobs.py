@@ -143,13 +143,15 @@ def test_a_tree_asks_typed_columns_by_their_edges(more: dict[str, Any], table: T
 
 
 def test_categories_are_cut_in_the_order_of_the_schema(table: TableSettings) -> None:
-    """Those of three values or more; two values are two branches as ever."""
+    """Those of four values or more; three are cut in every way, two are two branches as ever, numbers by edges."""
     assert table.schema_file is not None
-    table.schema_file.write_text('[attributes]\ny = ["a", "b"]\ngroup = ["p", "q"]\nkind = ["k", "l", "m"]\n')
+    columns = 'group = ["p", "q"]\nkind = ["k", "l", "m"]\nmore = ["r", "s", "t", "u"]\n'
+    columns += 'age = { type = "integer", low = 1, high = 3 }\n'
+    table.schema_file.write_text(f'[attributes]\ny = ["a", "b"]\n{columns}')
     settings = merge(kinds.find("id3").Settings(), {"target": "y", "splits": "binary"})
     task: Any = kinds.find("id3").proposed(settings, Inputs(table=table, schema=schemas.load(table.schema_file)))
-    assert task.questions.domains == (2, 2, 2)
-    assert task.questions.asked == ((0, 0), (1, 1), (1, 2))
+    assert task.questions.domains == (2,) * 9
+    assert task.questions.asked == ((0, 0), (1, 1), (1, 2), (1, -1), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_categories_are_cut_in_the_order_of_the_schema(table: TableSettings) -> 
     [
         ({"epsilon": 1.0}, "ordered", (2, 2, 2, 3)),
         ({"epsilon": 1.0, "splits": "multiway"}, "multiway", (4, 3)),
-        ({}, "binary", (2, 2, 2, 2, 2)),
+        ({}, "binary", (2, 2, 2, 2, 2, 2)),
     ],
 )
 def test_with_noise_numbers_are_cut_in_two_unless_asked_otherwise(

@@ -85,6 +85,13 @@ def test_trees_without_open_nodes_and_with_leaves_beside_them() -> None:
             assert_same_level(source, expected, tree)
 
 
+@pytest.mark.parametrize("first", [0, 1, 2, -1])
+def test_three_values_are_asked_by_edges_or_the_second_alone(first: int) -> None:
+    below = (Split(1, (Open(), Open()), -1), Split(1, (Open(), Open()), 2), Split(1, (Open(), Open()), 1))
+    with table((3, 3), 2, 100)[0] as source:
+        assert_same_level(source, table((3, 3), 2, 100)[1], Split(0, below[: 2 if first else 3], first))
+
+
 def test_a_level_is_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = table((3,) * 5, 2, 100)
     asked: list[str] = []

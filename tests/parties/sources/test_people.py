@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from parties.base import extras
+from parties.base.settings import MOST_OF_A_PERSON
 from parties.sources import TableSettings, open_table
-from parties.sources.settings import MOST_OF_A_PERSON
 from parties.sources.source import LeftOut
 from parties.tables.schema import Schema
 from smc.errors import InputError

@@ -18,7 +18,7 @@ from protocols.release import median
 from protocols.release.exact import exact_sums
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law
-from protocols.release.median import median_netlist, noisy_median
+from protocols.release.median import change, median_netlist, noisy_median, weighed
 from protocols.release.top import noisy_top, top_law, top_netlist
 from smc.circuit.netlist import evaluate
 from smc.engines import Bits, Engine, make_engine
@@ -203,6 +203,36 @@ def test_one_value_more_changes_a_median_by_no_more_than_epsilon() -> None:
         more = [count + (i == added) for i, count in enumerate(counts)]
         losses.append(loss(middle_of(counts), middle_of(more)))
     assert 0.5 < max(losses) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("share", ["1/2", "9/10", "1/4", "2/3", "0", "1"])
+def test_a_quantiles_noise_is_exact_on_all_small_tables(share: str) -> None:
+    """In fractions, with ideal noise: factors of a row more, less, or other are e^epsilon at most; less noise would be
+    too little."""
+    units, alpha = Fraction(share), Fraction(9, 10)
+    laws = {}
+    for counts in product(range(5), repeat=3):
+        numbers = weighed(np.array(counts)[:, None], units)
+        laws[counts] = ranked((-np.maximum(*numbers)[:, 0]).tolist(), alpha, 1)
+    moved: dict[bool, list[Fraction]] = defaultdict(list)
+    for (one, law), (other, neighbour) in product(laws.items(), repeat=2):
+        changes = sorted(b - a for a, b in zip(one, other, strict=True))
+        if changes in ([0, 0, 1], [-1, 0, 0], [-1, 0, 1]):
+            moved[changes == [-1, 0, 1]] += [law[answer] / neighbour[answer] for answer in law]
+    for replaced, factors_ in moved.items():
+        most = change(units, replaced)
+        assert max(factors_) <= alpha**-most
+        assert max(factors_) > alpha ** -(most - 1)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.fractions(0, 1, max_denominator=12))
+def test_a_quantiles_greater_number_is_small_for_quantiles_only(counts: list[int], share: Fraction) -> None:
+    below, above = sides(counts)
+    n, worst = sum(counts), np.maximum(*weighed(np.array(counts)[:, None], share))[:, 0]
+    fits = ((below <= share * n) & (above <= (1 - share) * n))[:, 0]
+    assert fits.any()
+    assert worst[fits].max() < worst[~fits].min(initial=1 << 20)
 
 
 def test_a_median_needs_noise() -> None:

@@ -38,21 +38,24 @@ def age(edge: int, below: Node, above: Node) -> Split:
 
 
 def day(edge: int, below: Node, above: Node) -> Split:
-    return Split("day", {f"< {DAYS[edge]}": below, f">= {DAYS[edge]}": above}, DAYS, edge)
+    words = ("is not", "is") if edge < 0 else ("<", ">=")
+    return Split("day", {f"{words[0]} {DAYS[abs(edge)]}": below, f"{words[1]} {DAYS[abs(edge)]}": above}, DAYS, edge)
 
 
 @st.composite
-def trees(draw: st.DrawFn, ages: tuple[int, int] = (0, 4), days: tuple[int, int] = (0, 3), sex: bool = True) -> Node:
-    """Trees as ID3 finds them: an edge is within what is known of its column."""
+def trees(draw: st.DrawFn, ages: tuple[int, int] = (0, 4), days: tuple[int, ...] = (0, 1, 2), sex: bool = True) -> Node:
+    """Trees as ID3 finds them: an edge tells values apart that are left of its column; of three days any one."""
     choices = [("age", edge) for edge in range(ages[0] + 1, ages[1])]
-    choices += [("day", edge) for edge in range(days[0] + 1, days[1])] + [("sex", 0)] * sex
+    choices += [("day", edge) for edge in days[1:]] + [("day", -1)] * (len(days) == 3) + [("sex", 0)] * sex
     if not choices or draw(st.integers(0, 4)) == 0:
         return Leaf(draw(st.sampled_from(["no", "yes"])))
     name, edge = draw(st.sampled_from(choices))
     if name == "age":
         return age(edge, draw(trees((ages[0], edge), days, sex)), draw(trees((edge, ages[1]), days, sex)))
     if name == "day":
-        return day(edge, draw(trees(ages, (days[0], edge), sex)), draw(trees(ages, (edge, days[1]), sex)))
+        above = [place == 1 if edge < 0 else place >= edge for place in days]
+        sides = [tuple(place for place, is_above in zip(days, above, strict=True) if is_above == s) for s in (0, 1)]
+        return day(edge, *(draw(trees(ages, side, sex)) for side in sides))
     return Split("sex", {value: draw(trees(ages, days, False)) for value in ("m", "f")})
 
 
@@ -63,7 +66,8 @@ def label(tree: Node, row: tuple[str, ...]) -> str:
         cell = cells[tree.attribute]
         first, second = tree.branches.items()
         words = first[0].split(" ")
-        holds = cell < int(words[1]) if words[0] == "<" else cell == first[0]
+        by_edge = words[0] == "<"
+        holds = cell < int(words[1]) if by_edge else str(cell) != words[2] if words[0] == "is" else cell == first[0]
         tree = first[1] if holds else second[1]
     return tree.label
 
@@ -97,9 +101,11 @@ def follows(line: str, row: tuple[str, ...]) -> bool:
         return True
     cells = {"age": (9, 18, 40, 65)[AGES.index(row[0])], "day": int(row[1]), "sex": row[2]}
     for condition in line.removeprefix("if ").rpartition(": ")[0].split(" and "):
-        name, sign, value = condition.split(" ")
+        name, sign, value = condition.replace("is not", "!=").split(" ")
         cell = cells[name]
-        if not (cell == value if sign == "is" else cell < int(value) if sign == "<" else cell >= int(value)):
+        by_edge = (cell < int(value)) == (sign == "<") if sign in ("<", ">=") else None  # type: ignore[operator]
+        holds = (str(cell) == value) == (sign == "is") if by_edge is None else by_edge
+        if not holds:
             return False
     return True
 
@@ -120,9 +126,10 @@ def test_of_two_edges_a_rule_names_the_nearer_one() -> None:
 
 
 def test_a_missing_value_is_on_the_upper_side_and_can_be_asked_for() -> None:
-    known = Split("age", {"is known": age(3, Leaf("no"), Leaf("yes")), "is ?": Leaf("no")}, (*AGES, "?"), 4)
+    old = Split("age", {"< 65": Leaf("no"), ">= 65 or ?": Leaf("yes")}, (*AGES, "?"), 3)
+    known = Split("age", {"is known": old, "is ?": Leaf("no")}, (*AGES, "?"), 4)
     both = Split("age", {"< 18": Leaf("no"), ">= 18 or ?": Leaf("yes")}, (*AGES, "?"), 1)
-    assert to_rules(known) == "if age < 65: no\nif age is known and age >= 65: yes\nif age is ?: no\n"
+    assert to_rules(known) == "if age < 65: no\nif age is known and (age >= 65 or ?): yes\nif age is ?: no\n"
     assert to_rules(both) == "if age < 18: no\nif (age >= 18 or ?): yes\n"
     assert predict(both, rows_of(age=["?", "under 18"])) == ["yes", "no"]
 
@@ -130,6 +137,20 @@ def test_a_missing_value_is_on_the_upper_side_and_can_be_asked_for() -> None:
 def test_a_value_that_the_column_does_not_have_is_named() -> None:
     with pytest.raises(InputError, match=r"the tree has no branch for '18 to 93' \(did you mean '18 to 39'\?"):
         predict(TREE, rows_of(age=["18 to 93"], day=["2024"]))
+
+
+def test_a_value_between_others_can_be_asked_for() -> None:
+    fields = TreeFile(DIGEST, "t", 0.5, day(-1, day(1, Leaf("no"), Leaf("yes")), Leaf("no"))).fields()
+    assert fields["tree"]["is"] == "2025"
+    assert to_rules(TreeFile.parse(json.loads(json.dumps(fields))).tree) == (
+        "if day < 2025: no\nif day is not 2025 and day >= 2025: yes\nif day is 2025: no\n"
+    )
+    for value in ("2024", "2026"):  # by an edge
+        fields["tree"]["is"] = value
+        with pytest.raises(
+            ValueError, match=r"^\$\.tree\.is: must be a value of 'day' .*neither the first nor the last$"
+        ):
+            TreeFile.parse(fields)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +164,7 @@ def test_a_value_that_the_column_does_not_have_is_named() -> None:
         ({"from": "under 18"}, "$.tree.from: must be a value of 'age' in $.ordered, and not the first"),
         ({"from": ["x"]}, "$.tree.from: must be a value of 'age' in $.ordered, and not the first"),
         ({"branches": {"a": {"class": "x"}}}, "$.tree.branches: must be two, below and from '40 to 64' on"),
+        ({"is": "18 to 39"}, "$.tree: must be an object with attribute and branches and from, and nothing else"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(change: dict[str, Any], message: str) -> None:

@@ -1,0 +1,313 @@
+"""Writes docs/errors.md: how far off noisy answers are, beside the best of others and what theory allows.
+
+    python -m benchmarks.errors            (or: make errors)
+
+Every figure is one that a benchmark has kept in `benchmarks/results`. A cell is *behind* if it is worse than the best
+peer's mean by more than the spread of the peer's draws, or more than 1.15 times what theory allows: it is shown in
+bold, and `WHY` must say why, or the page is not written. A test compares the page with what this module makes of the
+results, and the settings in the results with those that the commands take today.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parties.base import files
+
+RESULTS = Path(__file__).parent / "results"
+TARGET = RESULTS.parents[1] / "docs" / "errors.md"
+EPSILONS = ("0.1", "0.5", "1", "2")
+PEER = "mbi 2, AIM"
+ALLOWED = 1.15  # times the error that theory allows
+
+Row = dict[str, Any]
+Behind = dict[str, list[str]]  # which cells, by what `WHY` explains
+
+INTRODUCTION = """# How far off noisy answers are
+
+What commands give **with their defaults**, beside the best of others with the same epsilon, and what theory allows
+where that is known. `make errors` writes this page from the figures that the benchmarks keep ([how each is
+made](../benchmarks/README.md)); tests fail if a figure is not one of them, or if the settings that gave it are no
+longer those that a command takes by itself. The row bound is what `smc prepare` writes for a party's half.
+
+In brackets: the error divided by the best peer's. Others see all rows in one place, and of their settings the best is
+taken afterwards; ours follow from public numbers. **Bold** is what is behind: worse than the peer's mean by more than
+its spread (the standard deviation of its draws; of single answers twice the standard errors), or over 1.15 times what
+theory allows; [why](#where-we-are-behind).
+"""
+
+WHY = {
+    "tree": """
+**Trees.** On car no column by itself changes the majority, so `max`, the quality with the least noise, sees no reason
+to split. On wisconsin and balance-scale many columns say a little each: their sum tells, which one tree of few levels
+does not add up. With epsilon 0.1 on few rows of many classes a choice among columns is mostly noise, and forests that
+split without looking at rows, and spend all of epsilon on their leaves, lose less. Naive Bayes is the better answer
+for the former from epsilon 0.5 on.""",
+    "bayes": """
+**Naive Bayes** counts a row once in each column, so its noise grows with the columns. At epsilon 0.1 on a few hundred
+rows that is as much as the counts, and a tree of one or two levels is the better answer.""",
+    "answers": """
+**The ninth decile.** Both choices cost the same in rows. OpenDP counts nine tenths of the rows at a number itself as
+below it, which favours lower numbers where, as here, rows above are rare; without noise it may miss the quantile where
+many rows have one number, ours does not.""",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An error of ours, and what it is compared with: the best peer's and its spread, or what theory allows."""
+
+    error: float
+    peer: float | None = None
+    spread: float = 0.0
+    least: float | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a peer is ahead by more than its spread, or theory by more than `ALLOWED`."""
+        by_peer = self.peer is not None and self.error > self.peer + self.spread
+        return by_peer or (self.least is not None and self.error > ALLOWED * self.least)
+
+    def text(self, shown: Callable[[float], str]) -> str:
+        """The error, the ratio to the peer's in brackets, in bold if it is behind."""
+        ratio = f" ({self.error / self.peer:.2f})" if self.peer else ""
+        text = f"{shown(self.error)}{ratio}"
+        return f"**{text}**" if self.is_behind else text
+
+
+def results(name: str) -> Any:
+    """What a benchmark has kept."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def table(head: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+
+
+def compared(behind: Behind, why: str, name: str, cells: dict[str, Cell], shown: Callable[[float], str]) -> list[str]:
+    """A line's cells by what they are of (an epsilon); those behind are noted."""
+    places = [of for of, cell in cells.items() if cell.is_behind]
+    behind.setdefault(why, []).extend([f"{name} at {', '.join(places)}"] if places else [])
+    return [cell.text(shown) for cell in cells.values()]
+
+
+def percent(share: float) -> str:
+    """A share of rows."""
+    return f"{100 * share:.1f}"
+
+
+def classifiers(behind: Behind) -> str:
+    """Trees, naive Bayes and diffprivlib's best, by table."""
+    ours = {(row["table"], row["epsilon"]): row for row in results("private_ways")["rows"]}
+    theirs = {(row["table"], row["epsilon"]): row for row in results("private_peers")["rows"]}
+
+    def lines() -> Iterator[list[str]]:
+        for name in dict.fromkeys(name for name, _ in ours):
+            rows = f"{name}, {ours[name, '1']['rows']:,} rows"
+            for way, key, why in (("`smc id3`", "ordered", "tree"), ("`smc release naive-bayes`", "bayes", "bayes")):
+                cells = {
+                    epsilon: Cell(
+                        1 - ours[name, epsilon][key],
+                        1 - theirs[name, epsilon]["accuracy"],
+                        theirs[name, epsilon]["spread"],
+                    )
+                    for epsilon in EPSILONS
+                }
+                yield [rows, way, *compared(behind, why, name, cells, percent)]
+                rows = ""
+            peers = [theirs[name, epsilon] for epsilon in EPSILONS]
+            yield ["", "diffprivlib's best", *(f"{percent(1 - p['accuracy'])} ± {percent(p['spread'])}" for p in peers)]
+
+    return table(("% of unseen rows wrong", "epsilon", *EPSILONS), lines())
+
+
+def regression(behind: Behind) -> str:
+    """Logistic regression on Adult."""
+    found = results("regression")
+    best = {e: max(share for epsilon, _, share in found["diffprivlib"] if epsilon == e) for e in EPSILONS}
+    cells = {e: Cell(1 - found["epsilon"][e]["gradient"]["accuracy"], 1 - best[e]) for e in EPSILONS}
+    ours = compared(behind, "regression", "Adult", cells, percent)
+    lines = [["`smc regress joint`", *ours], ["diffprivlib's best C", *(percent(1 - best[e]) for e in EPSILONS)]]
+    return table(("Adult, % of unseen rows wrong; epsilon", *EPSILONS), iter(lines))
+
+
+def clusters(behind: Behind) -> str:
+    """Inertia by the default method."""
+    found = results("clusters")["inertia"]
+
+    def lines() -> Iterator[list[str]]:
+        for columns, rows in dict.fromkeys((row["columns"], row["rows"]) for row in found):
+            here = {f"{row['epsilon']:g}": row for row in found if (row["columns"], row["rows"]) == (columns, rows)}
+            cells = {e: Cell(row[row["default"]], row["diffprivlib"]) for e, row in here.items()}
+            texts = compared(behind, "clusters", f"{columns} columns", cells, "{:.2f}".format)
+            yield [
+                f"{columns} columns, {rows:,} rows",
+                *(f"{text} {row['default']}" for text, row in zip(texts, here.values(), strict=True)),
+            ]
+
+    return table(("inertia, 1 = without noise; epsilon", *EPSILONS), lines())
+
+
+def sigma(behind: Behind) -> str:
+    """Gaussian noise."""
+    found = results("answers")["sigma"]
+
+    def lines() -> Iterator[list[str]]:
+        for delta in dict.fromkeys(row["delta"] for row in found):
+            rows = {row["epsilon"]: row for row in found if row["delta"] == delta}
+            cells = {e: Cell(r["smc"], r["OpenDP"], 1e-3 * r["OpenDP"], r["limit"]) for e, r in rows.items()}
+            yield [f"delta {delta}", "smc", *compared(behind, "sigma", f"delta {delta}", cells, "{:.3g}".format)]
+            yield ["", "OpenDP 0.16", *(f"{row['OpenDP']:.3g}" for row in rows.values())]
+            limits = (f"{r['limit']:.3g} ({r['smc'] / r['limit']:.2f})" for r in rows.values())
+            yield ["", "the limit (ours / it)", *limits]
+
+    return table(("sigma for a number", "epsilon", *EPSILONS), lines())
+
+
+def answers(behind: Behind) -> str:
+    """Means, medians, quantiles."""
+    found = results("answers")["answers"]
+    names = {"mean": "`smc release mean`", "median": "`smc release median`", "quantile": "`smc quantile --at 0.9`"}
+    peers = ("OpenDP", "diffprivlib")
+
+    def lines() -> Iterator[list[str]]:
+        for question, name in names.items():
+            rows = {row["epsilon"]: row for row in found if row["question"] == question}
+            cells = {}
+            for epsilon, row in rows.items():
+                best = min((row[peer] for peer in peers), key=lambda one: one["error"])
+                cells[epsilon] = Cell(row["smc"]["error"], best["error"], 2 * (best["sure"] + row["smc"]["sure"]))
+            yield [name, *compared(behind, "answers", question, cells, "{:.3g}".format)]
+            for peer in peers:
+                yield [peer, *(f"{row[peer]['error']:.3g}" for row in rows.values())]
+            if question == "mean":
+                worst = {e: Cell(row["worst"], least=row["least"]) for e, row in rows.items()}
+                texts = compared(behind, "answers", "the worst mean", worst, "{:.3g}".format)
+                yield ["the worst rows, in theory", *texts]
+                yield [
+                    "the least worst (ours / it)",
+                    *(f"{r['least']:.3g} ({r['worst'] / r['least']:.2f})" for r in rows.values()),
+                ]
+
+    return table(("root mean square error; epsilon", *EPSILONS), lines())
+
+
+def triangles(behind: Behind) -> str:
+    """The ladder and what it is compared with."""
+    found = results("answers")["triangles"]
+
+    def lines() -> Iterator[list[str]]:
+        for common in dict.fromkeys(row["common"] for row in found):
+            rows = {row["epsilon"]: row for row in found if row["common"] == common}
+            cells = {e: Cell(row["smc"], row["plain"]) for e, row in rows.items()}
+            texts = compared(behind, "answers", f"triangles, {common}", cells, "{:.3g}".format)
+            yield [f"`smc release triangles`, {common} in common", *texts]
+            yield ["noise of the global sensitivity", *(f"{row['plain']:.3g}" for row in rows.values())]
+            yield ["the narrowest ladder there can be", *(f"{row['narrow']:.3g}" for row in rows.values())]
+
+    return table(("mean error, 100 vertices; epsilon", *EPSILONS), lines())
+
+
+def local(behind: Behind) -> str:
+    """Shares of 32 categories, each way beside the same way of others."""
+    found = results("local")["errors"]
+
+    def lines() -> Iterator[list[str]]:
+        for what, beside in dict.fromkeys((row["what"], row["beside"]) for row in found):
+            rows = {f"{row['epsilon']:g}": row for row in found if (row["what"], row["beside"]) == (what, beside)}
+            cells = {e: Cell(1e6 * row["ours"], 1e6 * row["theirs"], 1e6 * row["spread"]) for e, row in rows.items()}
+            yield [what, beside, *compared(behind, "local", f"{what} beside {beside}", cells, "{:,.0f}".format)]
+        least = [next(row for row in found if row["epsilon"] == e and "least" in row) for e in (0.5, 1.0, 3.0)]
+        yield ["the least there is", "", *(f"{1e6 * row['least']:,.0f}" for row in least)]
+
+    return table(("mean square error of shares, millionths", "beside; epsilon", "0.5", "1", "3"), lines())
+
+
+def synthesis(behind: Behind) -> str:
+    """Pairs of columns of synthetic rows; `--select mst` asks a tree of them, whatever epsilon is."""
+    kept = {(row["table"], row["way"], row.get("epsilon")): row for row in results("synthesis_errors")["rows"]}
+
+    def off(row: Row, key: str = "pairs") -> float:
+        return float(100 * row[key])
+
+    def lines() -> Iterator[list[str]]:
+        for name in dict.fromkeys(name for name, _, _ in kept):
+            theirs = {e: kept[name, PEER, e] for e in EPSILONS if (name, PEER, e) in kept}
+            cells = {e: Cell(off(kept[name, "AIM", e])) for e in EPSILONS}
+            cells |= {e: Cell(cells[e].error, off(row), off(row, "spread")) for e, row in theirs.items()}
+            yield [name, "`smc synthesise`", *compared(behind, "synthesis", name, cells, "{:.1f}".format)]
+            yield ["", "`--select mst`", *(f"{off(kept[name, 'MST', e]):.1f}" for e in EPSILONS)]
+            if theirs:
+                yield ["", PEER, *(f"{off(row):.1f}" for row in theirs.values())]
+            floor = f"{off(kept[name, 'rows drawn anew', None]):.1f}"
+            yield ["", "as many rows drawn anew", *[floor] * len(EPSILONS)]
+
+    return table(("% of rows that pairs differ by", "epsilon, delta 1e-9", *EPSILONS), lines())
+
+
+SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
+    (
+        "Classifiers",
+        classifiers,
+        "five stratified folds; diffprivlib's best of nine forests and its naive Bayes; `make bench-private`",
+    ),
+    ("Linear models", regression, "the same folds, a row bound that is right to the row; `make bench-regress`"),
+    (
+        "Clusters",
+        clusters,
+        "medians of five tables with two noises each, the method as chosen by itself; `make bench-clusters`",
+    ),
+    ("Gaussian noise", sigma, "the limit is that of one release alone (Balle, Wang 2018); `make bench-answers`"),
+    (
+        "Means, medians, quantiles",
+        answers,
+        "of 1,000 numbers from 0 to 1,000, around 300; diffprivlib takes the number of rows as known; the least worst "
+        "is that of Kulesza, Suresh, Wang 2023; `make bench-answers`",
+    ),
+    (
+        "Triangles",
+        triangles,
+        "of graphs no two of whose vertices have more neighbours in common; no library that we know counts them; "
+        "`make bench-answers`",
+    ),
+    (
+        "Answers at the source",
+        local,
+        "of 32 categories among 20,000 people; laws are the same, but for rappor's decoding; `subset` has the least "
+        "there is, and multi-freq-ldpy's shares, as ours beside them, are cut at 0; `make bench-local`",
+    ),
+    (
+        "Synthetic rows",
+        synthesis,
+        "two tables, all pairs of columns, means of 3 runs, of mbi one; `make bench-marginals`",
+    ),
+)
+
+
+def document() -> str:
+    """The page. LookupError if something is behind that `WHY` does not explain, or explains for nothing."""
+    behind: Behind = {}
+    parts = [INTRODUCTION]
+    for title, made, about in SECTIONS:
+        parts.append(f"## {title}\n\n{made(behind)}\n\n({about[0].upper()}{about[1:]}.)\n")
+    parts.append("## Where we are behind\n")
+    for why, cells in behind.items():
+        if bool(cells) != (why in WHY):
+            raise LookupError(f"{why}: WHY must explain {', '.join(cells) or 'nothing'}")
+        if cells:
+            parts.append(f"{WHY[why].strip()} Behind: {'; '.join(cells)}.\n")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write it."""
+    files.write_text(TARGET, document())
+
+
+if __name__ == "__main__":
+    main()
