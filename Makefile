@@ -93,6 +93,7 @@ bench-local: $(STAMP)
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
+	$(BIN)/python -m benchmarks.peers.table --out benchmarks/results/peers_table.json
 
 bench-regress: $(STAMP)
 	$(BIN)/python -m benchmarks.regression --out benchmarks/results

@@ -116,7 +116,7 @@ def triple_rows() -> Iterator[Row]:
     kinds: tuple[OTKind, ...] = ("iknp", "extension", "ferret")
     for kind in kinds:
         for count in (64, 64_000, 6_400_000):
-            cost = counted(kind, lambda transfers, n=count: transfers.random_bits(n // 64))  # type: ignore[misc]
+            cost = counted(kind, lambda transfers, n=count: list(transfers.random_strings([(1, n // 8)])))  # type: ignore[misc]
             yield f"{count:,}", kind, *cells(cost)
 
 

@@ -35,7 +35,7 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
         ways: dict[str, Callable[[], Any]] = {
             "correlated": lambda: sender.correlated(count) if sending else receiver.correlated(choice),
             "random": lambda: sender.random(count) if sending else receiver.random(choice),
-            "bits": lambda: transfers.random_bits(count // 64),
+            "bits": lambda: list(transfers.random_strings([(1, count // 8)])),
         }
         start = time.perf_counter()
         transfers.setup()

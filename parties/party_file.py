@@ -64,6 +64,7 @@ class PartyFile(CommandTables):
     controller: Any = None
     peer: Any = None
     notify: Any = None
+    records: Any = None
     peers: Any = None
     policy: Any = None
 

@@ -439,6 +439,20 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("_root(norm**2 + COUNTED**2)", "norm"),
             ("(self.rows * exact + _root(Fraction(self.numbers))) ** 2", "(self.rows * exact) ** 2"),
             ("security_for(self.epsilon, self.steps * (self.numbers + 1) + 1)", "security_for(self.epsilon)"),
+            ("< -CERTAIN * math.sqrt(square)", "< CERTAIN * math.sqrt(square)"),
+            ("- (problem.rate - min(problem.short, problem.rate)) * along", "- 0 * along"),
+            ("self._velocity = self._velocity - _dot(", "self._velocity = self._velocity - 0 * _dot("),
+            ("counted / (steps * COUNTED), noise, 2", "counted / (steps * COUNTED), 2"),
+        ],
+    ),
+    (
+        "parties/alone/regression/features.py",
+        ("tests/parties/alone/regression/test_rows.py", "tests/parties/jobs/regress/test_joint.py"),
+        [
+            ("self.unit**2 * j // (j + 1)", "self.unit**2 * (j + 1) // j"),
+            ("self.unit**2 // (j * (j + 1))", "self.unit**2 // j"),
+            ("Fraction(3, 2) + sum(each)", "Fraction(1) + sum(each)"),
+            ("before * np.cumsum(sums)[:-1] - at * sums[1:]", "before * np.cumsum(sums)[:-1] + at * sums[1:]"),
         ],
     ),
     (
@@ -1343,8 +1357,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/node/test_four_eyes.py",),
         [
             ('return b"" if is_held(record) else record.ours.to_bytes()', "return record.ours.to_bytes()"),
-            ("if not is_held(record) and (record.ours.unheard", "if (record.ours.unheard"),
         ],
+    ),
+    (
+        "parties/node/store.py",
+        ("tests/parties/node/test_four_eyes.py",),
+        [("return not is_held(record) and (record.ours.unheard", "return (record.ours.unheard")],
     ),
     (
         "parties/node/consistency.py",

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Install what some tests need beside Python packages: PostgreSQL, MariaDB and what its client is compiled with, Java (for
-# Spark), Chromium with a font, openssl, and ip and tc (two machines with a slow link between them). For Debian, as root.
+# Spark), Chromium with a font, openssl, ip and tc (two machines with a slow link between them), and rsyslog with TLS. For
+# Debian, as root.
 # Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
 
 declare -A proof=(  # what is there once the package is
@@ -15,6 +16,8 @@ declare -A proof=(  # what is there once the package is
     [fonts-dejavu-core]='/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
     [openssl]='openssl'
     [iproute2]='tc'
+    [rsyslog]='rsyslogd'
+    [rsyslog-gnutls]='/usr/lib/*/rsyslog/lmnsd_gtls.so'
 )
 
 is_there() {  # package
@@ -37,7 +40,7 @@ apt() {  # as apt-get, but waits for the lock of the package manager; prints wha
 }
 
 updated=
-for package in postgresql mariadb-server libmariadb-dev gcc pkg-config python3-dev default-jre-headless chromium fonts-dejavu-core openssl iproute2; do
+for package in postgresql mariadb-server libmariadb-dev gcc pkg-config python3-dev default-jre-headless chromium fonts-dejavu-core openssl iproute2 rsyslog rsyslog-gnutls; do
     if is_there "$package"; then
         echo "$package: there"
         continue

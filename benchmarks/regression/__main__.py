@@ -24,7 +24,18 @@ import numpy as np
 
 from benchmarks.peers.programs import ROOT, RunError, install
 from benchmarks.private_trees.tables import Table, folds, load
-from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, chosen, gradient, measure, rows_of, task
+from benchmarks.regression.simulation import (
+    FOLDS,
+    REPEATS,
+    SEED,
+    Split,
+    chosen,
+    gradient,
+    measure,
+    other_tables,
+    rows_of,
+    task,
+)
 from parties.base.files import write_text
 from parties.base.pictures import INK, MUTED, PALETTE, style, svg
 from parties.bench import machine, pair
@@ -35,6 +46,7 @@ from smc.session import Session
 
 DATA = ROOT.parent / "shared" / "data"
 DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
+FEW_EPSILONS, DRAWS = ("0.1", "0.5", "1", "2"), 5  # of other tables
 EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2")
 PROFILES = (Profile("yao"), Profile("gmw", form="size"), Profile("gmw", "ferret", form="size"))
 Results = dict[str, Any]
@@ -49,17 +61,38 @@ def accuracies(table: Table) -> Results:
     }
 
 
-def peer(python: Path, table: Table) -> list[list[Any]]:
+def peer(
+    python: Path, table: Table, epsilons: tuple[str, ...] = EPSILONS, repeats: int = 1, numeric: tuple[str, ...] = ()
+) -> list[list[Any]]:
     """diffprivlib's [epsilon, C, accuracy]."""
-    features = task(table, "1", "gradient").features
-    starts, rows = np.array(features.starts), np.zeros((len(table.labels), features.number), dtype=np.float64)
-    rows[np.arange(len(rows))[:, None], starts + table.values] = features.unit / 2**14
+    features = task(table, "1", "output", numeric=numeric or None).features
+    rows = np.zeros((len(table.labels), features.number), dtype=np.float64)
+    for place, (start, column, amounts) in enumerate(
+        zip(features.starts, features.columns, features.amounts, strict=True)
+    ):
+        codes = table.values[:, place]
+        rows[np.arange(len(rows)), start + (codes if column.numbers is None else 0)] = amounts[codes] / 2**14
     rows[:, -1] = features.unit / 2**14
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
         np.savez(path, rows=rows, labels=table.labels, fold=folds(table.labels, FOLDS, SEED))
-        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *EPSILONS]
+        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), str(repeats), *epsilons]
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def by_table(directory: Path) -> Results:
+    """Gradient descent with its defaults on five more tables, and diffprivlib's best C."""
+    python, found = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB), {}
+    for name, table, numeric in other_tables(directory):
+        more = {"numeric": numeric or None}
+        split = Split(table, **more)
+        ours = {e: split.accuracy(gradient(task(table, e, "gradient", **more)), DRAWS) for e in FEW_EPSILONS}
+        theirs = peer(python, table, FEW_EPSILONS, REPEATS, numeric)
+        best = {e: max(accuracy for epsilon, _, accuracy in theirs if epsilon == e) for e in FEW_EPSILONS}
+        about = {"rows": len(table.labels), "majority": round(table.majority, 4)}
+        found[name] = {**about, "gradient": ours, "diffprivlib": best}
+        click.echo(json_rows({name: found[name]}))
+    return found
 
 
 def run(session: Session, directory: Path, only: str) -> list[Results]:
@@ -180,20 +213,22 @@ def _best(found: Results) -> float:
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
 @click.option("--only", default="", metavar="TEXT", help="Only runs whose method and profile contain this.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and a picture here.")
-@click.option("--choices", is_flag=True, help="Measure the method choice only, and put it into the JSON that is there.")
+@click.option(
+    "--part", "only_part", type=click.Choice(["choice", "tables"]), help="Measure that only, add it to the JSON."
+)
 @click.option("--peer", "peer_", nargs=2, hidden=True)
-def main(data: Path, only: str, out: Path | None, choices: bool, peer_: tuple[str, str] | None) -> None:
+def main(data: Path, only: str, out: Path | None, only_part: str | None, peer_: tuple[str, str] | None) -> None:
     if peer_ is not None:
         with pair.join(Path(peer_[0]), peer_[1]) as session:
             run(session, data, only)
         return
     table = load(data, "adult")
-    by_choice = chosen(table, EPSILONS)
-    click.echo(json_rows(by_choice))
-    if choices:
+    if only_part:
+        part = {"choice": chosen(table, EPSILONS)} if only_part == "choice" else {"tables": by_table(data)}
+        click.echo(json_rows(part))
         if out is not None:
             known = json.loads((out / "regression.json").read_text())
-            write_text(out / "regression.json", json_rows(known | {"choice": by_choice}) + "\n")
+            write_text(out / "regression.json", json_rows(known | part) + "\n")
         return
     runs = two_processes(data, only)
     try:
@@ -211,7 +246,8 @@ def main(data: Path, only: str, out: Path | None, choices: bool, peer_: tuple[st
         "features": task(table, "1", "gradient").features.number,
         "majority": round(table.majority, 4),
         **ours,
-        "choice": by_choice,
+        "choice": chosen(table, EPSILONS),
+        "tables": by_table(data),
         "diffprivlib": anchor,
         "runs": runs,
     }

@@ -6,12 +6,14 @@ are made here. A sample of the discrete Gaussian is a continuous one, rounded: s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.private_trees.tables import Table, folds
+from benchmarks.private_trees.tables import Table, folds, load, read_columns
 from parties.alone.regression.losses import Logistic
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
@@ -25,7 +27,7 @@ from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.descent import own_numbers
+from protocols.release.descent import Walk, own_numbers
 from smc.errors import InputError
 
 FOLDS, SEED = 5, 1
@@ -48,7 +50,7 @@ def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
 
 def rows_of(made: RegressJoint, table: Table) -> TrainingRows:
     """A party's table as the job reads it, all at once: minimisers are found on all rows."""
-    return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.features)
+    return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.method.space)
 
 
 def gradient(made: RegressJoint) -> Fit:
@@ -58,12 +60,13 @@ def gradient(made: RegressJoint) -> Fit:
     sigma = float(method.problem.variance) ** 0.5
 
     def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
-        sums = [method.own(part) for part in (left, right)]
+        sums = [method.own(replace(part, features=method.space)) for part in (left, right)]
         opened: list[tuple[int, ...]] = []
+        walk = Walk(method.problem)
         for _ in range(method.steps):
-            weights = method.problem.path(opened)[-1]
-            exact = sum(own_numbers(*own(weights)) for own in sums)
+            exact = sum(own_numbers(*own(walk.weights)) for own in sums)
             opened.append(tuple(np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64).tolist()))
+            walk.step(opened[-1])
         return method.weights(tuple(opened))
 
     return fit
@@ -131,7 +134,7 @@ class Split:
     """A table's folds, both parties' rows of each, as the job reads them."""
 
     def __init__(self, table: Table, **more: Any) -> None:
-        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "gradient", **more)
+        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "output", **more)
         self.parts = []
         for held in range(FOLDS):
             known = np.random.default_rng([SEED, held]).permutation(np.flatnonzero(fold != held))
@@ -151,6 +154,26 @@ class Split:
                 right += int(asked.counts[asked.margins(weights) > 0].sum())
                 total += asked.total
         return round(right / total, 4)
+
+
+def other_tables(directory: Path) -> Iterator[tuple[str, Table, tuple[str, ...]]]:
+    """Yield five more tables of two classes, and which columns are numbers: by public bounds, in 100 steps at most."""
+    for name, wanted in (("car", "unacc"), ("house-votes-84", ""), ("tic-tac-toe", "")):
+        table = load(directory, name)
+        if wanted:  # against all other classes
+            _, columns = read_columns(directory / f"{name}.csv")
+            table = replace(table, labels=np.array([cell == wanted for cell in columns[-1]], np.int64), classes=2)
+        yield name, table, ()
+    _, columns = read_columns(directory / "wisconsin.csv")
+    cells = np.array(columns[:-1], dtype=np.int64).T - 1
+    positive = np.array([cell == "positive" for cell in columns[-1]], dtype=np.int64)
+    yield "wisconsin", Table(cells, positive, (10,) * 9, 2, len(cells)), tuple(f"c{i}" for i in range(9))
+    _, columns = read_columns(directory / "raw" / "abalone.csv")
+    greatest = np.array([1, 1, 0.5, 3, 1.5, 1, 1.5])
+    sizes = np.rint(np.clip(np.array(columns[1:8], dtype=float).T / greatest, 0, 1) * 99).astype(np.int64)
+    cells = np.column_stack([np.unique(columns[0], return_inverse=True)[1], sizes])
+    old = (np.array(columns[8], dtype=np.int64) >= 10).astype(np.int64)
+    yield "abalone", Table(cells, old, (3, *(100,) * 7), 2, len(cells)), tuple(f"c{i}" for i in range(1, 8))
 
 
 def chosen(table: Table, epsilons: Sequence[str]) -> dict[str, Any]:

@@ -46,6 +46,9 @@ BAR = 24  # letters of a full bar
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
+_shown: list[Status] = []  # by `progress`, now
+
+
 class StatusLine:
     """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
 
@@ -124,12 +127,30 @@ def progress(what: str) -> Iterator[StatusLine]:
     from rich.text import Text
 
     with _screen("err").status(Text(what)) as status:
-        yield StatusLine(status)
+        _shown.append(status)
+        try:
+            yield StatusLine(status)
+        finally:
+            _shown.remove(status)
 
 
 def is_asked() -> bool:
     """Return whether there is somebody at a terminal who can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
+
+
+def typed_secret(question: str) -> str:
+    """Return what is typed at the terminal, which does not show it."""
+    import click
+
+    for status in _shown:
+        status.stop()
+    try:
+        answer: str = click.prompt(question, hide_input=True, err=True)
+    finally:
+        for status in _shown:
+            status.start()
+    return answer
 
 
 def print_json(value: object) -> None:

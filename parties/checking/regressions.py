@@ -101,7 +101,7 @@ def gradient(promise: Promise) -> Mechanism:
     """
     task = _task(promise, method="gradient", loss="huber", steps=STEPS, clip=1.0)
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
-    start = np.zeros(task.features.number)
+    start = np.zeros(task.method.space.number)
     sums = [own_numbers(*task.method.own(_rows(task, table))(start)) for table in tables]
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
     assert isinstance(task.method, Gradient)
@@ -221,4 +221,4 @@ def _task(promise: Promise, **settings: object) -> RegressJoint:
 def _rows(task: RegressJoint, lines: Any) -> TrainingRows:
     table = np.array(lines, dtype=np.int64).reshape(-1, 2)
     signs = np.where(table[:, 1] == 1, 1.0, -1.0)
-    return TrainingRows(task.features, table[:, :1], signs, np.ones(len(table), dtype=np.int64))
+    return TrainingRows(task.method.space, table[:, :1], signs, np.ones(len(table), dtype=np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
-from parties.node.records import audit, database, export
-from parties.node.records.chain import Checked, check, cross_check
+from parties.node.records import audit, database, export, gaps, marker, shipped
+from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
@@ -44,6 +44,7 @@ group.add_command(review)
 @group.command("verify", epilog="Example:  smc audit verify --config party.toml")
 @place_options
 @click.option("--export", "export_file", type=FILE, help="Check this exported file instead.")
+@click.option("--archive", "archives", type=FILE, multiple=True, help="A file of archived jobs; may be repeated.")
 @click.option("--certificate", type=FILE, help="The certificate of the log's owner  [as in --config]")
 @click.option("--against", type=FILE, help="The peer's exported log: does either contradict what was signed?")
 @click.option("--peer-certificate", type=FILE, help="The peer's certificate  [as in --config]")
@@ -52,6 +53,7 @@ def verify_command(
     config_file: Path | None,
     state_directory: Path | None,
     export_file: Path | None,
+    archives: Sequence[Path],
     certificate: Path | None,
     against: Path | None,
     peer_certificate: Path | None,
@@ -66,13 +68,13 @@ def verify_command(
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
-    other = ""
+    other, archive = "", export.read_archives(archives)
     with console.progress("verifying"):
         if export_file is not None:
-            checked = check(*export.read_lines(export_file), owner, peers)
+            checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
         else:
             with database.reading(_database(config_file, state_directory)) as connection:
-                checked = audit.verify(connection, owner, peers)
+                checked = audit.verify(connection, owner, peers, archive=archive)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
@@ -148,15 +150,131 @@ def renew_command(config_file: Path | None, former: Path) -> None:
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
+@group.command("shipped", epilog="Example:  smc audit shipped --config party.toml")
+@node_config
+@json_option
+def shipped_command(config_file: Path | None, as_json: bool) -> None:
+    """Show how far each target is that the log is shipped to.
+
+    These are the [[records.ship]] of --config; the node may be running.
+    """
+    from parties.node import settings
+
+    place, path = _database(config_file, None), find_party_file(config_file)
+    assert path is not None  # else there is no place
+    targets = settings.load(path).records.ship
+    with database.reading(place) as connection:
+        last = max((row.number for row in database.last_rows(connection, 1)), default=0)
+        known = {target.called: shipped.of(connection, target.called) for target in targets}
+    if as_json:
+        console.print_json(
+            [
+                {"target": target.called, "to": target.where, "entries": last, **known[target.called]._asdict()}
+                for target in targets
+            ]
+        )
+        return
+    if not targets:
+        console.out.print("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
+    for target in targets:
+        at = known[target.called]
+        behind = f"{last - at.number} behind" if last > at.number else "has all"
+        text = f"{target.called}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
+        console.out.print(printable(text + (f"; not shipped now: {at.why}" if at.why else "")))
+
+
+@group.command("gaps", epilog="Example:  smc audit gaps received.jsonl older.log")
+@click.argument("received", type=FILE, nargs=-1, required=True)
+@click.option("--first", type=click.IntRange(1), default=1, help="What came before this entry is elsewhere  [1]")
+@json_option
+def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
+    """Find gaps in what was received of a log.
+
+    Files of entries as they were shipped, also with what a syslog server has put before them, in any order. Exit code 0
+    if they are one chain, 2 if an entry is missing, was cut or changed; then each problem is a line.
+    """
+    all_received = gaps.read(received, first)
+    state = audit.state(Checked(problems=all_received.problems))
+    last = max(all_received.rows, default=0)
+    head = {"number": last, "hash": all_received.rows[last].hash} if last else None
+    if as_json:
+        whole = {
+            "ok": state.ok,
+            "problems": state.problems,
+            "entries": len(all_received.rows),
+            "repeats": all_received.repeats,
+            "empty": all_received.empty,
+        }
+        console.print_json({**whole, "head": head})
+    elif head is not None and state.ok:
+        console.out.print(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
+        if all_received.empty:
+            console.out.print(
+                f"empty:  {all_received.empty} without content: archived before they came, or taken away since"
+            )
+        console.out.print(f"last:   entry {last}, hash {head['hash']}")
+    else:
+        for problem in state.problems:
+            console.out.print(printable(problem))
+    if not state.ok:
+        raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+
+
+@group.command("archive", epilog="Example:  smc audit archive --config party.toml --days 365")
+@node_config
+@click.option("--days", type=click.IntRange(0, 36525), help="Jobs that ended so many days ago  [as party.toml says]")
+@click.option("--out", type=FILE, help="The new file  [one in the state directory]")
+def archive_command(config_file: Path | None, days: int | None, out: Path | None) -> None:
+    """Let old jobs leave the node's database for a file.
+
+    Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
+    The node does that daily by retention_days; it must not be running.
+    """
+    from parties.node import peers, settings
+    from parties.node.offers import Offers
+    from parties.node.register import Register
+    from parties.node.retention import FOLDER
+
+    place, path = _database(config_file, None), find_party_file(config_file)
+    assert path is not None  # else there is no place
+    file = settings.load(path)
+    if out is not None:
+        files.ensure_absent(out)
+    known = peers.Peers([who for who, _ in peers.reached(file)])
+    with database.reading(place):  # it must be there
+        pass
+    with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
+        register = Register(connection, known, {}, lambda _: None)
+        register.check(place.parent / marker.FILE_NAME)
+        limit = Offers.of(file).kept if days is None else lambda _: days
+        archived = register.archive(limit, place.parent / FOLDER, out, file.node.emergency)
+    console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
+
+
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
 @node_config
 @click.option("--peer", help="Only with this peer  [all]")
-def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
+@click.option(
+    "--lost",
+    type=click.FloatRange(0),
+    metavar="EPSILON",
+    help="Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+)
+@click.option(
+    "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
+)
+def accept_rollback_command(
+    config_file: Path | None, peer: str | None, lost: float | None, lost_bits: int | None
+) -> None:
     """Go on though records were rolled back.
 
-    What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
-    may be running.
+    What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
+    peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
+    know better. The node may be running.
     """
+    from parties.node import peers, rollback, settings
+
+    path = find_party_file(config_file)
     with _writing(config_file) as (log, _):
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
         rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
@@ -164,7 +282,22 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
+        ours = [fields for fields in open_ones if fields["whose"] == "us"]
+        if ours and path is not None:
+            file = settings.load(path)
+            known = {who.peer_name: who for who, _ in peers.reached(file)}
+            for name in dict.fromkeys(fields["peer"] for fields in ours):
+                if name in known:  # else no job with it can run
+                    entries += rollback.charge(log, known[name], file.tables, lost, lost_bits)
     for entry in entries:
+        if entry.kind in STAYS:
+            what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "what lost jobs may have spent"
+            console.out.print(
+                printable(
+                    f"entry {entry.number}: table {entry.fields['table']}: {what} charged to {entry.fields['peer']}"
+                )
+            )
+            continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
 
@@ -196,9 +329,13 @@ def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
     last = max(checked.hashes, default=0)
     if as_json:
         head = {"number": last, "hash": checked.hashes[last]} if last else None
-        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements)})
+        archived = {"archived": checked.archived, "read": checked.filled}
+        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements), **archived})
     elif state.ok:
         console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+        if checked.archived:
+            there = f"the content of {checked.filled} was there to check"
+            console.out.print(f"archived: {checked.archived} of the entries; {there}")
         console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     else:
         for problem in state.problems:

@@ -143,7 +143,7 @@ def _jobs(budget: TableBudget) -> Table:
     for job in budget.jobs[:MOST_JOBS]:
         at, uses = job_text.moment(job.at), "; ".join(job_text.shown(use) for use in job.uses)
         peer = job_text.shown(job.peer, 30)
-        table.add_row("" if job.counts else "over", job.job[:8], at, _number(job.epsilon), peer, uses)
+        table.add_row("" if job.counts else "over", job.job[:8] or "lost", at, _number(job.epsilon), peer, uses)
     return table
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import click
 
-from parties.base import console
-from parties.commands.options import FILE, FOLDER, json_option
+from parties.base import console, files
+from parties.base.settings import required
+from parties.base.text import printable
+from parties.commands.node_options import node_of, node_options
+from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
 from parties.link import tls
-from parties.link.identity import create, describe, fingerprint, load_certificate
+from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
+from parties.party_file import load
+from smc.errors import InputError
+
+_PASSPHRASE_FILE = click.option(
+    "--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input."
+)
 
 
 @click.group("identity", epilog="Example:  smc identity create clinic-a --out keys")
@@ -25,13 +35,74 @@ def group() -> None:
     multiple=True,
     help="IP address or DNS name of this party, for people to see; may be repeated  [localhost]",
 )
+@click.option("--passphrase", "encrypted", is_flag=True, help="Encrypt NAME.key with a passphrase, asked for twice.")
+@_PASSPHRASE_FILE
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
-def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
+def create_command(name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
-    identity = create(name, hosts, out)
+    is_encrypted = encrypted or passphrase_file is not None
+    identity = create(name, hosts, out, passphrase=new_secret("passphrase", passphrase_file) if is_encrypted else None)
     console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")
     console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")
+
+
+@group.command("passphrase", epilog="Example:  smc identity passphrase keys/clinic-a.key")
+@click.argument("key", type=FILE)
+@_PASSPHRASE_FILE
+def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
+    """Encrypt a private key with a passphrase, or with another one.
+
+    Commands and nodes look for it in systemd's credential NAME.passphrase, in the file NAME.passphrase beside the key,
+    and ask at the terminal. Backups have the key as it was.
+    """
+    load_key(key)  # with the passphrase that it has, before a new one is asked for
+    protect(key, new_secret("passphrase", passphrase_file))
+    console.out.print(f"private key   {key}   (encrypted)")
+
+
+@group.command(
+    "succeed",
+    epilog="Example:  smc identity succeed new.crt --until 2026-12-31 --config party.toml --out a.next",
+)
+@click.argument("certificate", type=FILE)
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last day of the present one.")
+@node_config
+@click.option("--out", type=FILE, required=True, help="The signed word, for the peers.")
+def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path) -> None:
+    """Sign that a new certificate takes the place of ours.
+
+    With the present key. The peer's operator names the file as successor under [peer], or in [[peers]], and starts
+    the node again: it trusts both until the day given, and the new one alone once it was used. Then go on with it: smc
+    audit renew.
+    """
+    from parties.node.records.succession import succession
+
+    link = load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    successor = load_certificate(certificate)
+    if successor == identity.certificate:
+        raise InputError(f"{certificate} is the present certificate; make a new one: smc identity create")
+    files.write_text(out, succession(identity, successor, until.date()).model_dump_json(indent=2) + "\n")
+    console.out.print(f"written       {out}   (give this file to the peers)")
+    console.out.print(f"new           {fingerprint(successor)}")
+
+
+@group.command("revoke", epilog="Example:  smc identity revoke clinic-b --why 'its key was copied' --config party.toml")
+@click.argument("peer")
+@click.option("--why", default="", help="For the log; the peer does not read it.")
+@node_options
+def revoke_command(peer: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Trust a peer's certificate no more, at the node that runs.
+
+    Its link ends now, running sessions are cut, and the node never again makes one with this certificate, also after a
+    restart. A new certificate of the peer's goes into --config. What was signed stays signed.
+    """
+    node = node_of(config_file, state).revoke(peer, why)
+    if as_json:
+        console.print_json(node.model_dump(mode="json"))
+        return
+    console.out.print(printable(f"{peer}: its certificate is revoked; the link has ended"))
 
 
 @group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from parties.base import console, files
 from parties.base.settings import merge
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, load
@@ -101,6 +102,18 @@ def typed_line(what: str) -> str:
     if not text:
         raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
     return text
+
+
+def new_secret(what: str, path: Path | None) -> str:
+    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown."""
+    if path is not None and str(path) != "-":
+        return files.read_bytes(path).decode(errors="replace").partition("\n")[0].rstrip("\r")
+    if path is not None:
+        return typed_line(f"the {what}")
+    if not console.is_asked():
+        raise InputError(f"there is no terminal to ask for the {what}: give --{what}-file, - for standard input")
+    answer: str = click.prompt(what.capitalize(), hide_input=True, confirmation_prompt=True, err=True)
+    return answer
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:

@@ -9,9 +9,9 @@ from typing import get_args
 
 import click
 
-from parties.base import console, files
+from parties.base import console
 from parties.base.text import quoted
-from parties.commands.options import FILE, Command, find_party_file, json_option, node_config, typed_line
+from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
 from parties.operator.accounts import NAME, Account, Accounts, protected, unix_user
 from parties.operator.interface import Role
@@ -55,7 +55,7 @@ def add_command(
     is_new = name not in _accounts(config_file).all()
     if is_new and wanted is None:
         raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
-    hashed = protected(_password(password_file)) if is_new or password_file is not None else None
+    hashed = protected(new_secret("password", password_file)) if is_new or password_file is not None else None
 
     def added(before: Account | None) -> Changed:
         known = {} if before is None else before.model_dump()
@@ -77,7 +77,7 @@ def password_command(name: str, password_file: Path | None, config_file: Path | 
     Sessions on the page that were begun with the old one end.
     """
     _known(_accounts(config_file).all(), name)
-    salt, digest = protected(_password(password_file))
+    salt, digest = protected(new_secret("password", password_file))
     _change(
         config_file,
         name,
@@ -175,15 +175,3 @@ def _known(accounts: dict[str, Account], name: str) -> None:
 
 def _shown(name: str, account: Account) -> dict[str, object]:
     return {"name": name, "roles": list(account.roles), "unix": account.unix}
-
-
-def _password(path: Path | None) -> str:
-    """Return a new password: from a file's first line, or typed twice at the terminal, where it is not shown."""
-    if path is not None and str(path) != "-":
-        return files.read_bytes(path).decode(errors="replace").partition("\n")[0].rstrip("\r")
-    if path is not None:
-        return typed_line("the password")
-    if not console.is_asked():
-        raise InputError("there is no terminal to ask for the password: give --password-file, - for standard input")
-    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return password

@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from parties.base import keyfile
 from parties.base.files import create_private, ensure_private, read_bytes, write_bytes
 from parties.base.text import quoted
 from smc.errors import InputError
@@ -55,8 +56,10 @@ class Identity:
         return common_name(self.certificate)
 
 
-def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_DAYS) -> Identity:
-    """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600) and DIRECTORY/NAME.crt.
+def create(
+    name: str, hosts: Sequence[str], directory: Path, days: int = VALID_DAYS, passphrase: str | None = None
+) -> Identity:
+    """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600, encrypted if so asked) and DIRECTORY/NAME.crt.
 
     `hosts` are the IP addresses and DNS names of this party; a party that only dials may leave them out
     and gets `localhost`. The directory is made if need be. Raises `InputError` for bad names and rather than overwrite
@@ -80,7 +83,7 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_issue(key, name, alternatives, days)
     key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    create_private(key_path, key_pem)
+    create_private(key_path, key_pem if passphrase is None else keyfile.encrypt(key_pem, passphrase))
     try:
         write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
     except InputError:
@@ -92,14 +95,21 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
 def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     """Read this party's own key and certificate.
 
-    `InputError` if a file is unreadable, if others than its owner may read the key, if the two do not
-    belong together, or if the certificate is not valid now.
+    `InputError` if a file is unreadable, if others than its owner may read the key, if its passphrase is not to be had
+    (`keyfile`), if the two do not belong together, or if the certificate is not valid now.
     """
     certificate = load_certificate(certificate_path)
     key_pem = _read_key(key_path)
     if _private_key(key_path, key_pem).public_key() != certificate.public_key():
         raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
     return Identity(key_path, certificate_path, certificate, key_pem)
+
+
+def protect(path: Path, passphrase: str) -> None:
+    """Encrypt a private key's file with a passphrase, or another one than before, in place. `InputError`."""
+    plain = _read_key(path)
+    _private_key(path, plain)
+    write_bytes(path, keyfile.encrypt(plain, passphrase), private=True)
 
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
@@ -116,7 +126,11 @@ def load_certificate(path: Path) -> x509.Certificate:
     `InputError` if it is not exactly one EC P-256 certificate in PEM form with a name and a host, is not
     valid now, or if the file also holds a private key, which nobody should ever hand over.
     """
-    pem = read_bytes(path)
+    return parse_certificate(read_bytes(path), path)
+
+
+def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
+    """Return the certificate in a file's content. `InputError` as `load_certificate`."""
     if b"PRIVATE KEY" in pem:
         raise InputError(f"{path} holds a private key; give the certificate (.crt) only, and never share a key")
     try:
@@ -184,14 +198,12 @@ def _read_key(path: Path) -> bytes:
             x509.load_pem_x509_certificate(pem)
             raise InputError(f"{path} holds a certificate, not a private key; give the key (.key) that belongs to it")
     ensure_private(path)
-    return pem
+    return keyfile.read(path)
 
 
 def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
     try:
         return load_pem_private_key(pem, password=None)
-    except TypeError:
-        raise InputError(f"{path} is encrypted with a pass phrase, which is not supported") from None
     except Exception:  # the library raises many kinds for a malformed file
         raise InputError(f"{path} holds no readable private key in PEM form") from None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from cryptography import x509
 
+from parties.base import keyfile
 from parties.base.address import Address
 from parties.link import tls
 from parties.link.identity import Identity, common_name, short_fingerprint
@@ -90,7 +91,7 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
     context.set_alpn_protocols(["h2"])
-    context.load_cert_chain(identity.certificate_path, identity.key_path)
+    context.load_cert_chain(identity.certificate_path, identity.key_path, keyfile.passphrase(identity.key_path))
     with context.wrap_socket(connection) as secured:
         presented = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
         if presented != peer:

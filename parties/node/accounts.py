@@ -49,7 +49,7 @@ class Accounts:
     def tables(self) -> list[str]:
         """Return the tables that have an account: all that are offered, and others that were charged."""
         charged = {charge.table for charge in self._all_charges()}
-        charged |= {charge.table for job in self._jobs.all() for charge in job.bits}
+        charged |= {charge.table for charge in self._jobs.bits()}
         return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
 
     def account(self, table: str, group: int = 1) -> Account:
@@ -73,7 +73,7 @@ class Accounts:
         """Return what exact answers have opened of a table by now, or with one peer of its share."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
-        charges = [charge for job in self._jobs.all() for charge in job.bits if charge.table == table]
+        charges = [charge for charge in self._jobs.bits() if charge.table == table]
         if peer is not None:
             who = self._peers.get(peer)
             budget = budget and budget.shared(1.0 if who is None else who.share)
@@ -190,7 +190,9 @@ class Accounts:
     def _first(self, record: Record) -> str:
         """Return the job whose session computed a job's result: that of whoever repeats none."""
         while record.repeats:
-            record = self._jobs.find(record.repeats)
+            if (earlier := self._jobs.known(record.repeats)) is None:  # archived since
+                return record.repeats
+            record = earlier
         return record.id
 
     def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
@@ -206,4 +208,4 @@ class Accounts:
         return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group, person)
 
     def _all_charges(self) -> list[Charge]:
-        return [job.charged for job in self._jobs.all() if job.charged is not None]
+        return [one.charge for one in self._jobs.released()]

@@ -72,15 +72,20 @@ def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], publi
     `public(record)` is what an entry of kind `proposed` says of a job.
     """
     logged: dict[str, _Logged] = defaultdict(_Logged)
+    archived = set()
     for entry in entries:
-        if entry.job is not None:
+        if entry.kind == "archived":
+            archived.add(entry.job)
+        if entry.job is not None and entry.fields:
             logged[entry.job].add(entry)
     known = {record.id: record for record in records}
     for identifier, record in known.items():
+        if identifier in archived:
+            return f"job {identifier[:8]}: the audit log says that it is archived, and its row is here"
         for field in _different(record, logged[identifier], public):
             return f"job {identifier[:8]}: {field} is not what the audit log says"
     for identifier, logged_job in logged.items():
-        if identifier not in known and logged_job.proposed is not None:
+        if identifier not in known and identifier not in archived and logged_job.proposed is not None:
             return f"job {identifier[:8]}: the audit log knows it, and its row is gone"
     return None
 

@@ -50,6 +50,7 @@ class Control:
     the last.
 
     `meet` is called first on each link, and tells why nothing may be said on it, if so; `held` is that of the last one.
+    `successor` are other options, by turns with which it dials; once it is connected by them, `succeeded` is called.
     """
 
     def __init__(
@@ -61,10 +62,13 @@ class Control:
         changed: Callable[[bool, str | None], None],
         troubled: Callable[[str], None] = lambda _: None,
         meet: Callable[[Session], str] = lambda _: "",
+        successor: LinkOptions | None = None,
+        succeeded: Callable[[], None] = lambda: None,
     ) -> None:
         self._options = options
         self._hear, self._greet, self._read = hear, greet, read
         self._changed, self._troubled, self._meet = changed, troubled, meet
+        self._successor, self._succeeded = successor, succeeded
         self._lock = threading.Lock()
         self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
         self._stream: Stream | None = None
@@ -114,6 +118,10 @@ class Control:
             if self._outgoing is not None:
                 self._outgoing.put(key)
 
+    def succeed(self, options: LinkOptions) -> None:
+        """Dial and talk by these options from now on."""
+        self._options, self._successor = options, None
+
     def stop(self) -> None:
         """Hang up, and dial no more; returns when the link is down, or after `STOP_SECONDS`."""
         self._stopped.set()
@@ -123,11 +131,15 @@ class Control:
         self._down.wait(STOP_SECONDS)
 
     def _dial(self) -> None:
-        pause = 0.2
+        pause, tries = 0.2, 0
         while not self._stopped.wait(pause):
             begun = time.monotonic()
+            options, tries = self._successor if tries % 2 and self._successor else self._options, tries + 1
             try:
-                with open_link(self._options, JOB) as link:
+                with open_link(options, JOB) as link:
+                    if options is not self._options:
+                        self.succeed(options)
+                        self._succeeded()
                     self._converse(link)
             except Exception as error:  # whatever it is, the link must come back
                 self._failed(error)

@@ -33,6 +33,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "disconnected": "warning",
     "not connected": "warning",
     "policy": "warning",
+    "records not shipped": "warning",
     "nobody told": "warning",
     "session broke": "warning",
     "statement refused": "warning",

@@ -114,6 +114,12 @@ class Heads:
         values = (fingerprint(who.peer), evidence.model_dump_json())
         self._connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
+    def succeed(self, who: Who) -> None:
+        """Hold what is held of a peer's log under its new certificate, too."""
+        if (held := self._held(who)) is not None:
+            values = (fingerprint(who.succeeded.peer), held.model_dump_json())
+            self._connection.execute("INSERT OR IGNORE INTO heads VALUES (?, ?)", values)
+
     def _held(self, who: Who) -> Evidence | None:
         query = "SELECT evidence FROM heads WHERE fingerprint = ?"
         row = self._connection.execute(query, (fingerprint(who.peer),)).fetchone()

@@ -5,8 +5,10 @@ Called inside the ledger's transaction: a change and its entry are written toget
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,33 @@ from parties.node.budget.bits import BitsCharge
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
+from parties.node.proposal import Proposal
 from parties.node.records import Evidence, Head, Signed, Withdrawal
+from parties.node.records.export import to_archive
 from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
 from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
 from parties.operator.people import acting
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a job has spent of our table's privacy: its kind, its digest, the charge."""
+
+    protocol: str
+    digest: str
+    charge: Charge
+
+
+@dataclass(frozen=True)
+class Past:
+    """Jobs that are archived: the peer of each; and what was spent of our tables by them, or by jobs that are lost."""
+
+    peers: Mapping[str, str]
+    released: Sequence[Released]
+    bits: Sequence[BitsCharge]
 
 
 class Journal:
@@ -51,7 +73,8 @@ class Journal:
 
     def peers_of_jobs(self) -> dict[str, str]:
         """Return the names of the jobs' peers, as their first entries have them."""
-        return {entry.job or "": entry.fields["peer"] for entry in self._log if entry.kind == "proposed"}
+        proposed = (entry for entry in self._log.of_kind("proposed") if entry.fields)
+        return {entry.job or "": entry.fields["peer"] for entry in proposed}
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
         """Return where jobs are not what the log says of them; None if they are."""
@@ -80,10 +103,60 @@ class Journal:
             self._log.append("rolled back", None, fields)
         return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
 
+    def past(self) -> Past:
+        """Return what the log still says of jobs that are archived, and of those that were lost in a rollback."""
+        entries = self._log.of_kind("archived")
+        jobs = {entry.job or "": entry.fields for entry in entries}
+        spent = [entry for entry in self._log.of_kind("spent") if entry.job is None or entry.job in jobs]
+        counted = [entry for entry in self._log.of_kind("counted") if entry.job is None or entry.job in jobs]
+        charges = [Charge.read(entry.job or "", entry.fields) for entry in spent]
+        return Past(
+            {job: fields["peer"] for job, fields in jobs.items()},
+            [Released(*_released(jobs.get(one.job)), one) for one in charges],
+            [BitsCharge.read(entry.job or "", entry.fields) for entry in counted],
+        )
+
+    def archive_lines(self, record: Record) -> str:
+        """Return the lines that a job leaves as: what is kept of it, and its entries."""
+        return to_archive(record.id, record.model_dump(mode="json"), self._log.of_job(record.id))
+
+    def archived(self, record: Record, lines: str) -> None:
+        """Let a job leave the log, whose lines are in a file."""
+        job, content = record.ours.proposal, hashlib.sha256(lines.encode()).hexdigest()
+        fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "content": content}
+        self._log.archive(record.id, fields)
+
+    def revoke(self, who: Who, why: str) -> None:
+        """Record that a peer's certificate is trusted no more."""
+        self._log.append("pin revoked", None, {**_whom(who), "why": why, **_person("us")})
+
+    def revoked(self) -> frozenset[str]:
+        """Return the fingerprints of certificates that are trusted no more."""
+        return frozenset(entry.fields["peer_fingerprint"] for entry in self._log.of_kind("pin revoked"))
+
+    def replaced(self, who: Who) -> None:
+        """Record that the peer's new certificate counts from here on."""
+        former, whom = fingerprint(who.peer), _whom(who.succeeded)
+        self._log.append("pin replaced", None, {**whom, "former_fingerprint": former})
+
+    def is_replaced(self, who: Who) -> bool:
+        """Return whether the peer has come with its new certificate before."""
+        if who.successor is None:
+            return False
+        prints = fingerprint(who.peer), fingerprint(who.successor.certificate)
+        known = (entry.fields for entry in self._log.of_kind("pin replaced"))
+        return any((fields["former_fingerprint"], fields["peer_fingerprint"]) == prints for fields in known)
+
+    def reviewed(self) -> frozenset[str]:
+        """Return the jobs for an emergency that somebody has reviewed."""
+        return frozenset(entry.job or "" for entry in self._log.of_kind("reviewed"))
+
     def names(self) -> dict[str, str]:
         """Return the names under which the log knows peers' certificates: the last one of each fingerprint."""
         names = {}
         for entry in self._log.of_kind("connected", "proposed"):
+            if not entry.fields:  # archived
+                continue
             print_ = entry.fields.get("fingerprint") or entry.fields.get("peer_fingerprint")
             names[str(print_)] = str(entry.fields["peer"])
         return names
@@ -213,11 +286,17 @@ class Journal:
         unsigned = Signed(result=result, head=self._log.head(), signature="0" * 128)
         return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
 
-    def withdrawn(self, record: Record, who: Who, by: Side, word: Withdrawal) -> None:
+    def withdrawn(self, job: Proposal, who: Who, by: Side, word: Withdrawal) -> None:
         """Record that a party has withdrawn the job's result."""
-        signer = fingerprint(who.identity.certificate if by == "us" else who.peer)
-        fields = {"by": by, "signer": signer, "digest": record.ours.proposal.digest, "word": word.model_dump()}
-        self._log.append("withdrawn", record.id, fields | _person(by))
+        signer = who.identity.certificate
+        if by == "peer":
+            signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest)) or who.peer
+        fields = {"by": by, "signer": fingerprint(signer), "digest": job.digest, "word": word.model_dump()}
+        self._log.append("withdrawn", job.id, fields | _person(by))
+
+    def has_withdrawn(self, job: str) -> bool:
+        """Return whether the peer's withdrawal of an archived job's result is recorded."""
+        return any(entry.job == job and entry.fields.get("by") == "peer" for entry in self._log.of_kind("withdrawn"))
 
     def signed(self, record: Record, who: Who) -> None:
         """Keep both signatures, once both are there."""
@@ -226,7 +305,13 @@ class Journal:
         assert record.theirs.signed is not None
         ours, theirs = record.ours.signed, record.theirs.signed
         both = {"ours": ours.model_dump(), "theirs": theirs.model_dump()}
-        self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(who.peer)})
+        signer = who.signer(theirs.is_signed_by) or who.peer
+        self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(signer)})
+
+
+def _released(archived: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return the kind of a job and its digest; of one that was lost in a rollback neither is known."""
+    return ("rollback", "") if archived is None else (archived["protocol"], archived["digest"])
 
 
 def _person(side: Side) -> dict[str, str]:

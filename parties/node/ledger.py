@@ -76,6 +76,8 @@ class Ledger(Runs):
         """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
+        if fingerprint(who.peer) in self.revoked:
+            raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")
         terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
         return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 
@@ -146,7 +148,7 @@ class Ledger(Runs):
             job, signed, reason = record.ours.proposal, record.ours.signed, why.strip() or "no reason given"
             result = signed.result[job.task.noun]
             word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
-            self._journal.withdrawn(record, self._who(record), "us", word)
+            self._journal.withdrawn(job, self._who(record), "us", word)
             ours = record.ours.model_copy(update={"withdrawn": word, "unheard": True})
             record = self._put(record.model_copy(update={"ours": ours}))
         return self._tell(record)
@@ -156,7 +158,7 @@ class Ledger(Runs):
     def hear(self, peer: str, data: bytes) -> None:
         """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
-        if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
+        if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
         if theirs.withdrawn is not None and not _is_right(theirs, who):
             raise ProtocolError("the peer's signature under a withdrawal is wrong")
@@ -176,19 +178,25 @@ class Ledger(Runs):
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
         """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
+        if record is None and theirs.proposal.id in self._past.peers:
+            self._hear_of_archived(theirs, who)
+            return None, not theirs.settled
         if record is None:
             return self._meet(theirs, who), True
         if record.peer != who.peer_name:
             raise ProtocolError("the peer speaks of a job that is not with it")
         if record.ours.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        if record.theirs is not None and takes_back(record.theirs, theirs):
+        done = self.state(record) == "done"
+        if record.theirs is not None and takes_back(_unsettled(record.theirs) if done else record.theirs, theirs):
             raise ProtocolError("the peer takes back what it has said of a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer says that a job is computed of which no session has begun here")
         settled, known = record.ours.settled, record.theirs
-        if theirs != known and self.state(record) != "done":
+        if theirs != known and not done:
             record = self._hear_more(record, theirs)
+        elif known is not None and theirs.settled and not known.settled:  # it knows that the job is done
+            record = self._put(record.model_copy(update={"theirs": known.model_copy(update={"settled": True})}))
         if self.state(record) == "done" and _of_withdrawal(theirs) != _of_withdrawal(known):
             record = self._hear_withdrawal(record, theirs, known)
         if settled and self.state(record) not in ENDED:
@@ -227,6 +235,16 @@ class Ledger(Runs):
         self._journal.proposed(record, who, self.addresses.get(name))
         return self._put(record)
 
+    def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
+        """Take what the peer says of a job that is archived: only that its result is withdrawn is news."""
+        job = theirs.proposal
+        if self._past.peers[job.id] != who.peer_name:
+            raise ProtocolError("the peer speaks of a job that is not with it")
+        if not theirs.settled:
+            self._refusals.put(theirs, "the job has ended here, and is archived: propose it anew")
+        if theirs.withdrawn is not None and not self._journal.has_withdrawn(job.id):
+            self._journal.withdrawn(job, who, "peer", theirs.withdrawn)
+
     def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
         """Refuse a proposal that is not kept."""
         self._refusals.put(theirs, public)
@@ -249,14 +267,15 @@ class Ledger(Runs):
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             self._journal.signed(record, self._who(record))
-            self._heads.keep(self._who(record), theirs.signed.evidence(self._who(record).peer))
+            who = self._who(record)
+            self._heads.keep(who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer))
         return self._put(record)
 
     def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement | None) -> Record:
         """Take what the peer says of a result that both have: that it is withdrawn, or that it knows."""
         assert record.theirs is not None
         if theirs.withdrawn is not None and (known is None or known.withdrawn is None):
-            self._journal.withdrawn(record, self._who(record), "peer", theirs.withdrawn)
+            self._journal.withdrawn(theirs.proposal, self._who(record), "peer", theirs.withdrawn)
         news = _of_withdrawal(theirs)
         heard = {"heard": theirs.withdrawn is not None, "unheard": record.ours.unheard and not theirs.heard}
         both = {"ours": record.ours.model_copy(update=heard), "theirs": record.theirs.model_copy(update=news)}
@@ -315,6 +334,11 @@ class Ledger(Runs):
         return "waiting for the peer's consent" if state == "waiting" else state
 
 
+def _unsettled(side: Statement) -> Statement:
+    """Return a statement about a job that is done as one who may not know that: it is told again, nothing changes."""
+    return side.model_copy(update={"settled": False})
+
+
 def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
     """Return what a party says of the withdrawal of results."""
     names = ("withdrawn", "unheard", "heard")
@@ -326,4 +350,5 @@ def _is_right(theirs: Statement, who: Who) -> bool:
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None
     assert signed is not None
-    return word.result == signed.result.get(job.task.noun) and word.is_signed_by(who.peer, job.digest)
+    signer = who.signer(lambda certificate: word.is_signed_by(certificate, job.digest))
+    return word.result == signed.result.get(job.task.noun) and signer is not None

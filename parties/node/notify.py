@@ -66,15 +66,17 @@ def _server_address(value: str) -> str:
 
 
 Mail = Annotated[str, AfterValidator(_mail_address)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+ServerAddress = Annotated[str, AfterValidator(_server_address)]
 
 
 class NotifySettings(Settings):
     """The table [notify]. `seconds` is the deadline of one sending."""
 
-    webhook: Annotated[str, AfterValidator(_web_address)] | None = None
+    webhook: WebAddress | None = None
     mail: Mail | None = None
     sender: Mail | None = None
-    smtp: Annotated[str, AfterValidator(_server_address)] | None = None
+    smtp: ServerAddress | None = None
     security: Literal["starttls", "tls", "none"] = "starttls"
     user: str | None = None
     password_file: LocalPath | None = None
@@ -196,10 +198,10 @@ class _Way:
         self._rest = AGAIN_SECONDS
         if not self._failing:
             self._failing = True
-            self._log("nobody told", way=self._name, why=_why(failure), again=f"every {AGAIN_SECONDS:g} s")
+            self._log("nobody told", way=self._name, why=why_failed(failure), again=f"every {AGAIN_SECONDS:g} s")
 
 
-def _why(failure: BaseException) -> str:
+def why_failed(failure: BaseException) -> str:
     """Return why a sending failed, without what a server has said: that may repeat what it was told."""
     if isinstance(failure, InputError):
         return str(failure)

@@ -31,11 +31,14 @@ class Offers:
 
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]
+    retention_days: int | None = None  # of jobs whatever their table
 
     @classmethod
     def of(cls, file: NodeFile) -> Offers:
         """Return those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
-        return cls({name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
+        return cls(
+            {name: _offer(name, table) for name, table in file.tables.items()}, file.circuits, file.node.retention_days
+        )
 
     def inputs(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Inputs:
         """Return what this party, of this number, brings to a job on a table; an empty name stands for none.
@@ -75,6 +78,16 @@ class Offers:
                 "start the node again"
             )
         return notes
+
+    def kept(self, table: str) -> int | None:
+        """Return for how many days jobs on this table are kept once they have ended: the least of what our file says.
+
+        None: for ever.
+        """
+        offer = self.tables.get(table)
+        rights = None if offer is None else offer.settings.rights
+        said = (self.retention_days, None if rights is None else rights.retention_days)
+        return min((days for days in said if days is not None), default=None)
 
     def tries(self, table: str) -> int:
         """Return how many sessions of a job on this table may begin, each without getting further than those before."""

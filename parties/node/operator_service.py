@@ -13,6 +13,7 @@ from typing import Any
 from typing_extensions import override
 
 from parties.base.rate import Rate
+from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
@@ -41,6 +42,7 @@ from parties.operator.interface import (
 from smc import __version__
 from smc.errors import InputError
 
+REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
 LARGEST_GROUP = 1000  # rows of one person or family
 
 
@@ -102,13 +104,16 @@ class OperatorService(Operator):
             role="listens" if who.party == 0 else "connects",
             address=contact.connect or self._listens(),
             connected=control.connected,
-            trouble="" if control.connected else control.trouble,
+            trouble="" if control.connected else REVOKED if self._is_revoked(who) else control.trouble,
             held=control.held if control.held == control.trouble else "",  # not before the logs were compared
             tls=control.tls if control.connected else "",
             group=control.group if control.connected else "",
             post_quantum=control.group in tls.POST_QUANTUM if control.connected else None,
             warning=validity.warning(who),
         )
+
+    def _is_revoked(self, who: Who) -> bool:
+        return fingerprint(who.peer) in self._ledger.revoked
 
     @override
     def changes(self) -> str:
@@ -162,6 +167,17 @@ class OperatorService(Operator):
         return self._view(record)
 
     @override
+    def revoke(self, peer: str, why: str = "") -> NodeView:
+        contact = self._contacts.get(peer)
+        if contact is None:
+            raise InputError(f"there is no peer {quoted(peer)}{instead(peer, self._contacts)}")
+        with recorded():
+            self._ledger.revoke(peer, why.strip() or "no reason given")
+        contact.sessions.stop(0, "its certificate is revoked here")
+        contact.control.stop()
+        return self.node()
+
+    @override
     def repeat(self, identifier: str) -> JobView:
         with recorded():
             record = self._ledger.repeat(identifier)
@@ -198,8 +214,8 @@ class OperatorService(Operator):
 
     @override
     def register(self) -> Registered:
-        jobs = self._ledger.all()[::-1]
-        entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, jobs)
+        released = self._ledger.released()
+        entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, released)
         return registered(self._identity, entry)
 
     def _view(self, record: Record) -> JobView:

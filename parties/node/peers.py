@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -13,6 +13,8 @@ from parties.base.text import did_you_mean, listed, quoted
 from parties.link.identity import Identity, common_name, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings, require_link
+from parties.node.records import succession
+from parties.node.records.succession import Successor
 from parties.node.settings import NodeFile, PeerSettings
 from smc.errors import InputError
 
@@ -38,6 +40,29 @@ class Who:
     settings: PeerSettings = field(default_factory=PeerSettings)
     name: str = ""  # of the peer here; left out: that in its certificate
     share: float = 1.0  # of each table's privacy budget
+    successor: Successor | None = None  # of the peer's certificate, until it is used
+    former: x509.Certificate | None = None  # of the peer: what it had signed by then may still be on its way
+
+    @property
+    def trusted(self) -> list[x509.Certificate]:
+        """The certificates with which the peer may come."""
+        return [self.peer, *([] if self.successor is None else [self.successor.certificate])]
+
+    @property
+    def succeeded(self) -> Who:
+        """The same with the peer's new certificate in the place of the present one, under the same name."""
+        assert self.successor is not None
+        return replace(self, peer=self.successor.certificate, successor=None, name=self.peer_name, former=self.peer)
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if the peer's certificate was to be replaced by now."""
+        return self.successor is not None and self.successor.is_due
+
+    def signer(self, is_signed_by: Callable[[x509.Certificate], bool]) -> x509.Certificate | None:
+        """Return the peer's certificate that something is signed with, be it the former one; None if it is neither."""
+        known = [self.peer] if self.former is None else [self.peer, self.former]
+        return next(filter(is_signed_by, known), None)
 
     @property
     def peer_name(self) -> str:
@@ -62,6 +87,10 @@ class Peers:
 
     def __len__(self) -> int:
         return len(self._by_name)
+
+    def replace(self, who: Who) -> None:
+        """Know this peer otherwise from now on."""
+        self._by_name[who.peer_name] = who
 
     def get(self, name: str) -> Who | None:
         """Return the peer of this name, if there still is one."""
@@ -99,7 +128,7 @@ def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     """Return the peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
-    certificates = Counter(who.peer for who, _ in peers)
+    certificates = Counter(one for who, _ in peers for one in who.trusted)
     if same := [certificate for certificate in certificates if certificates[certificate] > 1]:
         raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
     names = Counter(who.peer_name for who, _ in peers)
@@ -165,4 +194,6 @@ def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettin
         classical=way.classical,
         shape=way.emulate,
     )
-    return Who(identity, certificate, 0 if way.listen is not None else 1, settings, name), options
+    successor = None if settings.successor is None else succession.load(settings.successor, certificate)
+    party = 0 if way.listen is not None else 1
+    return Who(identity, certificate, party, settings, name, successor=successor), options

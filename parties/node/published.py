@@ -6,32 +6,32 @@ and digest: those who took part can find their own again, others learn what the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from parties.node.accounts import Accounts
 from parties.node.budget import shown
-from parties.node.store import Record
+from parties.node.journal import Released
 
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 
 
-def entry(name: str, software: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
+def entry(name: str, software: str, accounts: Accounts, released: Sequence[Released]) -> dict[str, Any]:
     """Return the entry of the party of this name."""
-    charged = [job for job in jobs if job.charged is not None]
     return {
         "party": name,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "software": software,
         "noise": NOISE,
         "tables": [
-            _table(table, accounts, [job for job in charged if job.table == table]) for table in accounts.tables()
+            _table(table, accounts, [one for one in released if one.charge.table == table])
+            for table in accounts.tables()
         ],
     }
 
 
-def _table(table: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
+def _table(table: str, accounts: Accounts, released: Sequence[Released]) -> dict[str, Any]:
     account = accounts.account(table)
     figures = shown.table_budget(account)
     budget = None if account.budget is None else account.budget.model_dump()
@@ -41,15 +41,14 @@ def _table(table: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, 
         "budget": budget,
         "max_rows": account.max_rows,
         "spent": {**totals, "fixed_delta": account.delta},
-        "releases": [_release(job) for job in jobs],
+        "releases": [_release(one) for one in released],
     }
 
 
-def _release(job: Record) -> dict[str, Any]:
-    assert job.charged is not None
+def _release(one: Released) -> dict[str, Any]:
     return {
-        "day": job.charged.stamp[:10],
-        "protocol": job.ours.proposal.task.name,
-        "digest": job.ours.proposal.digest,
-        "uses": [use.entry() for use in job.charged.uses],
+        "day": one.charge.stamp[:10],
+        "protocol": one.protocol,
+        "digest": one.digest,
+        "uses": [use.entry() for use in one.charge.uses],
     }

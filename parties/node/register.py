@@ -12,16 +12,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.base import files
 from parties.base.text import quoted
+from parties.link.identity import fingerprint
+from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import Found, Heads, Shown
-from parties.node.journal import Journal
+from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
+from parties.node.records import Head, database, shipped
+from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
-from parties.node.statement import End, Statement, state
-from parties.node.store import Record, Store, is_held
+from parties.node.records.shipped import Shipped
+from parties.node.retention import Archived, Days, due, new_file
+from parties.node.statement import End, state
+from parties.node.store import Record, Store, has_news, is_held
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from smc.errors import InputError
 
@@ -52,6 +59,8 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._past = self._journal.past()
+        self.revoked = self._journal.revoked()
         self._heads = Heads(connection, self._journal)
         self._tally = Tally(connection)
         self._refusals = Refusals()
@@ -59,6 +68,9 @@ class Register:
         self._running: set[str] = set()
         self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._closed = False
+        self.entered: list[Callable[[], None]] = []  # called after entries were written
+        with connection:
+            connection.execute(shipped.TABLE)
 
     # What there is.
 
@@ -74,6 +86,11 @@ class Register:
             if before is not None:
                 jobs = jobs[jobs.index(self.find(before)) + 1 :]
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
+
+    def known(self, identifier: str) -> Record | None:
+        """Return a job by its full identifier; None if there is none (any more)."""
+        with self._lock:
+            return self._store.get(identifier)
 
     def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
         """Return a job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
@@ -106,11 +123,7 @@ class Register:
     def to_greet(self, peer: str) -> list[str]:
         """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
-        return [
-            record.id
-            for record in jobs
-            if not is_held(record) and (record.ours.unheard or not (record.ours.settled and _is_settled(record.theirs)))
-        ]
+        return [record.id for record in jobs if has_news(record)]
 
     def statement(self, identifier: str) -> bytes:
         """Return what we have to say of a job, now; empty if that is nothing."""
@@ -119,6 +132,18 @@ class Register:
             if record is None:
                 return self._refusals.take(identifier)
             return b"" if is_held(record) else record.ours.to_bytes()
+
+    def released(self) -> list[Released]:
+        """Return what every job has spent of our tables, archived ones too, the oldest first."""
+        with self._lock:
+            jobs = ((record.ours.proposal, record.charged) for record in self._store.all())
+            own = [Released(job.task.name, job.digest, charge) for job, charge in jobs if charge is not None]
+            return [*self._past.released, *own]
+
+    def bits(self) -> list[BitsCharge]:
+        """Return the bits of exact answers that every job has opened of our tables, archived ones too."""
+        with self._lock:
+            return [*self._past.bits, *(charge for record in self._store.all() for charge in record.bits)]
 
     def openings(self, identifier: str) -> Stored:
         """Return what sessions of a job have opened, or are about to open, of the step under way."""
@@ -164,6 +189,76 @@ class Register:
         with self._open():
             self._journal.remember(marker)
 
+    def archive(
+        self, days: Days, folder: Path, out: Path | None = None, emergency: Collection[str] = ()
+    ) -> Archived | None:
+        """Let the jobs leave that have been kept for so many days, for a new file in the folder (or `out`).
+
+        Those for a purpose of `emergency` that have begun stay until they were reviewed. None if none is to leave.
+        `InputError` if it cannot be written: then all stay. The file is on the disk before anything leaves; a crash
+        between the two leaves a copy.
+        """
+        moment = datetime.now(UTC)
+        with self._open():
+            reviewed = self._journal.reviewed() if emergency else frozenset()
+            begun = (job for job in self._store.all() if job.sessions and job.ours.proposal.purpose in emergency)
+            if not (jobs := due(self._store.all(), days, moment, {job.id for job in begun} - reviewed)):
+                return None
+            texts = {record.id: self._journal.archive_lines(record) for record in jobs}
+            path = out or new_file(folder, moment)
+            files.create_private(path, "".join(texts.values()).encode())
+            try:
+                with self._writing():
+                    for record in jobs:
+                        self._journal.archived(record, texts[record.id])
+                        self._store.remove(record.id)
+            except Exception:  # not when interrupted, which may be once it is written
+                path.unlink(missing_ok=True)
+                raise
+            self._past = self._journal.past()
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it has what was overwritten
+        return Archived(path, len(jobs))
+
+    def revoke(self, peer: str, why: str) -> None:
+        """Trust a peer's present certificate no more. `InputError`: no such peer, or it is revoked already."""
+        with self._writing():
+            who = self._peers.named(peer)
+            if fingerprint(who.peer) in self.revoked:
+                raise InputError(f"the certificate of {quoted(peer)} is revoked already")
+            self._journal.revoke(who, why)
+        self.revoked |= {fingerprint(who.peer)}
+
+    def succeed(self, who: Who) -> Who:
+        """Let a peer's new certificate take the place of the former one, once; return the peer as it is known then."""
+        with self._writing():
+            if not self._journal.is_replaced(who):
+                self._journal.replaced(who)
+                self._heads.succeed(who)
+        self._peers.replace(who.succeeded)
+        return who.succeeded
+
+    def is_succeeded(self, who: Who) -> bool:
+        """Return whether a peer has come with its new certificate before."""
+        with self._open():
+            return self._journal.is_replaced(who)
+
+    def rows_after(self, number: int, most: int) -> list[Row]:
+        """Return the next entries of the log after this one, as they are kept."""
+        with self._open():
+            return list(islice(database.rows(self._connection, number), most))
+
+    def shipped(self, target: str) -> Shipped:
+        """Return how far a target of shipping is; the beginning, if it has an entry that the log does not have."""
+        with self._open():
+            at = shipped.of(self._connection, target)
+            known = not at.hash or self._journal.has(Head(number=at.number, hash=at.hash))
+            return at if known else Shipped()
+
+    def note_shipped(self, target: str, at: Shipped) -> None:
+        """Write down how far a target of shipping is."""
+        with self._writing():
+            shipped.put(self._connection, target, at)
+
     def shown(self, peer: str) -> Shown:
         """Return what a peer is shown of both logs."""
         with self._open():
@@ -172,7 +267,11 @@ class Register:
     def lost(self, peer: str, theirs: Shown) -> Found:
         """Return what our log lacks of what the peer shows: see `Heads.lost`."""
         with self._writing():
-            return self._heads.lost(self._peers.named(peer), theirs)
+            lost = self._heads.lost(self._peers.named(peer), theirs)
+        if lost.accepted:  # by a command, which has charged what the lost jobs may have spent
+            with self._open():
+                self._past = self._journal.past()
+        return lost
 
     def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks: see `Heads.lost_by_peer`."""
@@ -234,13 +333,16 @@ class Register:
     def _writing(self) -> Iterator[None]:
         """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
         with self._open():
-            before = self._store.kept()
+            before, size = self._store.kept(), self._journal.bytes
             try:
                 with self._connection:
                     yield
             except BaseException:
                 self._store.go_back(before)
                 raise
+            if self._journal.bytes != size:
+                for wake in self.entered:
+                    wake()
 
     def _name_peers(self) -> None:
         """Name the peers of jobs from before a node could have several: the log says with whom they are."""
@@ -280,10 +382,6 @@ class Register:
             speak(record.id)
         self._changed(record.id)
         return record
-
-
-def _is_settled(side: Statement | None) -> bool:
-    return side is not None and side.settled
 
 
 def now() -> str:

@@ -7,8 +7,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
+
+from cryptography import x509
 
 from parties.base import files
 from parties.base.address import Address, parse_address
@@ -28,13 +31,15 @@ from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
-from parties.node.operator_service import Contact, OperatorService, recorded
+from parties.node.operator_service import REVOKED, Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
 from parties.node.policy.rules import unbounded
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
+from parties.node.retention import DAY_SECONDS, FOLDER
 from parties.node.settings import NodeFile
+from parties.node.shipping.shipper import Shipper
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
@@ -78,6 +83,7 @@ class Node:
         with at_key("node.state"):
             self._connection = records.connect(file.node.state / FILE_NAME)
             self._lock = files.lock(file.node.state / "lock")
+        self._succeeding = threading.Lock()
         self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
         self._ledger = Ledger(
             self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._speakers, self._changed
@@ -86,7 +92,7 @@ class Node:
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
-        self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
+        self._contacts = {who.peer_name: self._contact(*self._as_known(who, options)) for who, options in ways}
         self._speakers.update((name, contact.control.say) for name, contact in self._contacts.items())
         self._desk = OperatorService(
             self._identity,
@@ -108,23 +114,47 @@ class Node:
                 lambda table, why: self._events.log("schema changed", table=table, why=why),
                 SCHEMA_SECONDS,
             ),
+            Watch(self._archive, lambda _, what: self._events.log("archived", what=what), DAY_SECONDS),
         )
+        with at_key("records.ship"):
+            self._shippers = [Shipper(target, self._ledger, self._events.log) for target in file.records.ship]
+        self._ledger.entered.extend(shipper.wake for shipper in self._shippers)
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
+    def _as_known(self, who: Who, options: LinkOptions) -> tuple[Who, LinkOptions]:
+        """Return the peer with its new certificate, and the way to it, if it has come with that before."""
+        if self._ledger.is_succeeded(who):
+            who = self._ledger.succeed(who)
+        return who, replace(options, peer=who.peer)
+
+    def _succeed(self, name: str) -> None:
+        """Let a peer's new certificate take the place of the former one: it has come with it."""
+        with self._succeeding:
+            contact = self._contacts[name]
+            if contact.who.successor is None:
+                return
+            who = self._ledger.succeed(contact.who)
+            self._contacts[name] = replace(contact, who=who)
+            contact.sessions.succeed(who)
+        self._events.log("certificate replaced", peer=name)
+
     def _contact(self, who: Who, options: LinkOptions) -> Contact:
         """Return what connects this node with a peer."""
         name = who.peer_name
+        successor = None if who.successor is None else replace(options, peer=who.successor.certificate)
         control = Control(
             control_options(options),
             partial(self._hear, name),
             partial(self._ledger.to_greet, name),
             self._ledger.statement,
-            partial(self._connected, who),
+            partial(self._connected, name),
             partial(self._no_link, name),
             partial(self._meet, name),
+            None if successor is None else control_options(successor),
+            partial(self._succeed, name),
         )
         held = sessions.Sessions(
             self._ledger,
@@ -150,7 +180,11 @@ class Node:
                 self._port = Port(
                     self._listens,
                     self._identity,
-                    {contact.who.peer: partial(self._admit, contact) for contact in listening},
+                    {
+                        certificate: partial(self._admit, contact.who.peer_name, certificate)
+                        for contact in listening
+                        for certificate in contact.who.trusted
+                    },
                     KEEPALIVE_SECONDS,
                     streams=STREAMS,
                     window=self._file.link.window * MIB,
@@ -176,10 +210,15 @@ class Node:
         self._events.log("node started", name=self._identity.name, peer=", ".join(self._contacts))
         self._changed("")
         for contact in self._contacts.values():
+            if self._is_revoked(contact):
+                self._events.log("certificate", peer=contact.who.peer_name, why=REVOKED)
+                continue
             contact.control.start()
             contact.sessions.start()
         for watch in self._watches:
             watch.start()
+        for shipper in self._shippers:
+            shipper.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
         contacts = self._contacts.values()
@@ -213,6 +252,7 @@ class Node:
                 self._events.log("records cannot be written", why=str(error))
         for watch in self._watches:
             watch.stop()
+        at_once([shipper.stop for shipper in self._shippers])
         self._frontend.stop()
         self._health.stop()
         if self._port is not None:
@@ -225,9 +265,32 @@ class Node:
 
     # How the parts speak to each other.
 
-    def _admit(self, contact: Contact, label: str) -> tuple[Outbox, Take]:
+    def _archive(self) -> dict[str, str]:
+        """Archive the jobs that have been kept long enough; return what is to be said of it."""
+        try:
+            node = self._file.node
+            archived = self._ledger.archive(self._offers.kept, node.state / FOLDER, emergency=node.emergency)
+        except ClosedError:
+            return {}
+        except (InputError, sqlite3.Error) as error:
+            return {"": f"nothing: {error}"}
+        if archived is None:
+            return {}
+        self._changed("")
+        return {"": str(archived)}
+
+    def _admit(self, name: str, certificate: x509.Certificate, label: str) -> tuple[Outbox, Take]:
         if self._stopping:
             raise RefusedError("the node is stopping")
+        if certificate != self._contacts[name].who.peer:
+            self._succeed(name)
+        contact = self._contacts[name]
+        if certificate != contact.who.peer:
+            raise RefusedError("your certificate was replaced by another one of yours")
+        if contact.who.is_overdue:
+            raise RefusedError("your certificate was to be replaced by now: come with the new one")
+        if self._is_revoked(contact):
+            raise RefusedError("your certificate is revoked here")
         if label == LABEL:
             if not contact.links.allows():
                 raise RefusedError("too many links were opened one after the other: wait a little")
@@ -243,6 +306,9 @@ class Node:
                 contact.begun.back()
                 raise
         raise RefusedError("this is a node: start smc node at the other end as well")
+
+    def _is_revoked(self, contact: Contact) -> bool:
+        return fingerprint(contact.who.peer) in self._ledger.revoked
 
     def _hear(self, peer: str, data: bytes) -> None:
         try:
@@ -267,10 +333,10 @@ class Node:
             self._ledger.hold(peer, their_heads)
         return why
 
-    def _connected(self, who: Who, connected: bool, address: str | None) -> None:
-        contact = self._contacts[who.peer_name]
+    def _connected(self, name: str, connected: bool, address: str | None) -> None:
+        contact = self._contacts[name]
         self._events.connected.set(sum(other.control.connected for other in self._contacts.values()))
-        self._events.log("connected" if connected else "disconnected", peer=who.peer_name)
+        self._events.log("connected" if connected else "disconnected", peer=name)
         with suppress(ClosedError):
             self._note_link(contact, connected, address)
         contact.sessions.wake()

@@ -77,6 +77,10 @@ class Sessions:
         if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
+    def succeed(self, who: Who) -> None:
+        """Know the peer otherwise from the next session on."""
+        self._who, self._options = who, replace(self._options, peer=who.peer)
+
     def wake(self) -> None:
         """Look, for something has changed, whether a session can begin, or must end."""
         self._wake.set()
@@ -97,7 +101,7 @@ class Sessions:
         with self._lock:
             return [session.progress() for session in self._running.values()]
 
-    def stop(self, seconds: float) -> None:
+    def stop(self, seconds: float, why: str = "the node is stopping") -> None:
         """Begin no more; let the running ones finish for so long, then cut them. They go on after a restart."""
         self._stopping.set()
         self._wake.set()
@@ -107,7 +111,7 @@ class Sessions:
                 self._idle.wait(left)
             unfinished = list(self._running.values())
         for session in unfinished:
-            session.abort("the node is stopping")
+            session.abort(why)
         with self._idle:
             self._idle.wait_for(lambda: not self._running, timeout=5)
 

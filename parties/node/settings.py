@@ -2,6 +2,7 @@
 
 [node]
 state = "state"                  # jobs, records, and the key to the node's own interface
+retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
 [controller]                      # for the record of processing
@@ -27,6 +28,9 @@ connect = "c.example:7001"       # we connect to it
 [notify]                          # who is told that a job waits; nobody if left out
 webhook = "https://chat.example/hook"
 
+[[records.ship]]                  # where entries of the audit log go as they are written
+file = "/var/log/smc/audit.jsonl"
+
 [tables.patients]
 source = "patients.parquet"
 schema = "schema.toml"
@@ -50,8 +54,9 @@ from parties.base.text import quoted
 from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
 from parties.node.policy.rules import Rule, check_names
+from parties.node.shipping.settings import RecordsSettings
 from parties.party_file import STATE, CommandTables, read
-from parties.sources.rights import Line
+from parties.sources.rights import Line, RetentionDays
 from parties.sources.settings import Combine
 
 WEB = "127.0.0.1:7080"
@@ -76,7 +81,8 @@ class NodeSettings(Settings):
     people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. Jobs that
     were begun for one of the purposes `emergency` are looked at afterwards, by `smc audit review`. `sessions` is how
     many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
-    to stop. `link` is what the connection to the peer is like: for predictions only.
+    to stop. Jobs that ended `retention_days` ago are archived. `link` is what the connection to the peer is like: for
+    predictions only.
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
@@ -85,6 +91,7 @@ class NodeSettings(Settings):
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
     approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
+    retention_days: RetentionDays = None
     emergency: tuple[Line, ...] = ()
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
@@ -105,7 +112,7 @@ class PeerSettings(Settings):
 
     `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
     `share` is the part of each table's budget that jobs with the peer may spend; left out: an equal part of what others
-    leave.
+    leave. `successor` is the peer's signed word of a new certificate (`records.succession`), which is trusted besides.
     """
 
     share: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
@@ -113,6 +120,7 @@ class PeerSettings(Settings):
     attributes: dict[str, Annotated[bool, Field(strict=True)] | str] = Field(default_factory=dict)
     contact: Line | None = None
     transfer: Line | None = None
+    successor: LocalPath | None = None
 
 
 class PeerEntry(PeerSettings):
@@ -130,6 +138,7 @@ class NodeFile(CommandTables):
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
+    records: RecordsSettings = Field(default_factory=RecordsSettings)
     peers: tuple[PeerEntry, ...] = ()
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
 

@@ -95,6 +95,12 @@ def is_held(record: Record) -> bool:
     return record.proposed_by == "us" and record.theirs is None and record.ours.verdict != "approved"
 
 
+def has_news(record: Record) -> bool:
+    """Return whether the peer has still to hear something of a job: it has no end, or one that it may not know."""
+    settled = record.ours.settled and record.theirs is not None and record.theirs.settled
+    return not is_held(record) and (record.ours.unheard or not settled)
+
+
 def withdrawals(record: Record) -> list[tuple[Literal["us", "peer"], Withdrawal]]:
     """Return who has withdrawn a job's result, and with which word."""
     ours, theirs = record.ours.withdrawn, None if record.theirs is None else record.theirs.withdrawn
@@ -136,6 +142,13 @@ class Store:
             (record.id, record.model_dump_json()),
         )
         self._known[record.id] = record
+        self.changes += 1
+
+    def remove(self, identifier: str) -> None:
+        """Remove a job; what it held is overwritten."""
+        self._connection.execute("DELETE FROM jobs WHERE id = ?", (identifier,))
+        self.forget_openings(identifier)
+        del self._known[identifier]
         self.changes += 1
 
     def size(self, identifier: str) -> int:

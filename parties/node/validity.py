@@ -17,6 +17,8 @@ AGAIN_SECONDS = 24 * 3600.0  # before the same is said again
 
 def lapsed(who: Who) -> str:
     """Return why no session with this peer can begin now; empty if both certificates are valid."""
+    if who.is_overdue:
+        return f"{who.peer_name}'s certificate was to be replaced by now, and it has not come with its new one"
     for certificate, whose, what in _both(who):
         begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if datetime.now(UTC) > ends:

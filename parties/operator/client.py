@@ -95,6 +95,7 @@ class NodeClient:
     refuse = _call(Operator.refuse, "POST", "jobs/{identifier}/refuse")
     cancel = _call(Operator.cancel, "POST", "jobs/{identifier}/cancel")
     withdraw = _call(Operator.withdraw, "POST", "jobs/{identifier}/withdraw")
+    revoke = _call(Operator.revoke, "POST", "peers/revoke")
     repeat = _call(Operator.repeat, "POST", "jobs/{identifier}/repeat")
     result = _call(Operator.result, "GET", "jobs/{identifier}/result")
     audit = _call(Operator.audit, "GET", "audit")

@@ -8,8 +8,10 @@ from parties.operator.interface import AuditEntry
 
 
 def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an entry that say anything, each with its name."""
-    if entry.kind == "signed":
+    """Yield the fields of an entry that say anything, each with its name; of an archived one that it is."""
+    if not entry.fields:
+        yield "content", "archived"
+    elif entry.kind == "signed":
         for party in ("ours", "theirs"):
             yield party, f"after entry {entry.fields[party]['head']['number']}"
     else:

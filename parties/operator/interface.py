@@ -282,6 +282,10 @@ class Operator(Protocol):
     def withdraw(self, identifier: str, why: str = "") -> JobView:
         """Withdraw the result of a job that is done, by a signed statement; the peer hears it."""
 
+    @needs("administer")
+    def revoke(self, peer: str, why: str = "") -> NodeView:
+        """Trust a peer's certificate no more: its link ends now, and none is made with that certificate again."""
+
     @needs("propose")
     def repeat(self, identifier: str) -> JobView:
         """Propose the same job anew, under the rules and the budget of now."""

@@ -43,6 +43,7 @@ def line(value: str) -> str:
 
 
 Line: TypeAlias = Annotated[str, AfterValidator(line)]
+RetentionDays: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=36525)] | None
 
 
 class RightsSettings(Settings):
@@ -59,7 +60,7 @@ class RightsSettings(Settings):
     subjects: tuple[Line, ...] = ()
     categories: tuple[Line, ...] = ()
     special: Line | None = None
-    retention_days: Annotated[int, Field(strict=True, ge=1, le=36525)] | None = None
+    retention_days: RetentionDays = None
     access: Access | None = None
     erasure: Erasure | None = None
     objection: Objection | None = None

@@ -59,6 +59,7 @@ def routes(
         ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
         ("POST", "/jobs/{id}/withdraw", 200, "withdraw", (_id, _why_if_any)),
         ("POST", "/jobs/{id}/repeat", 201, "repeat", (_id,)),
+        ("POST", "/peers/revoke", 200, "revoke", (_peer, _why_of_peer)),
         ("GET", "/jobs/{id}/result", 200, "result", (_id,)),
         ("GET", "/audit", 200, "audit", (_last, _entry_before)),
         ("GET", "/audit/state", 200, "verify", ()),
@@ -155,6 +156,17 @@ def _why(_: Request, fields: Fields) -> str:
 
 def _why_if_any(request: Request, fields: Fields) -> str:
     return _why(request, {"why": "", **fields})
+
+
+def _peer(_: Request, fields: Fields) -> str:
+    """Return the peer's name in a body that may hold a reason besides, and nothing else."""
+    if not isinstance(peer := fields.get("peer"), str) or fields.keys() - {"peer", "why"}:
+        raise InputError('the request must be {"peer": "NAME", "why": "TEXT"}')
+    return peer
+
+
+def _why_of_peer(request: Request, fields: Fields) -> str:
+    return _why_if_any(request, {name: value for name, value in fields.items() if name != "peer"})
 
 
 def _typed(_: Request, fields: Fields) -> Fields | None:

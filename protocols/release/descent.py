@@ -19,15 +19,24 @@ are two sums still. `Change` says D^2, rounded up. Noise of variance sigma^2 mak
 sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
 Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
 
-The rule is a step with momentum m (Polyak's heavy ball), n the mean of the noisy numbers of rows so far, kept in its
-public bounds:
+The rule is a step with momentum (Polyak's heavy ball), n the mean of the noisy numbers of rows so far, kept in its
+public bounds and above its noise, g_t = sums / n:
 
-    v_(t+1) = m v_t - rate (sums / n + lambda w_t),    w_(t+1) = w_t + v_(t+1),    w_0 = v_0 = 0.
+    v_(t+1) = m_t v_t - P (g_t + lambda w_t),    w_(t+1) = w_t + v_(t+1),    w_0 = v_0 = 0,    m_t = t / (t + 3) <= 0.9.
+
+P is `rate`, but for directions in which steps of that length overshoot, of which the opened gradients themselves tell:
+along a direction of curvature h a step turns the gradient round if rate h is large, so that g_t . g_(t-1) < 0. Both are
+known but for noise, whose variance in each coordinate is s^2 = (sigma / (2^8 n))^2; if their product, apart from known
+directions, is below -3 times its standard deviation, sqrt(s^2 (|g_t|^2 + |g_(t-1)|^2) - d s^4), then the direction of
+g_t - g_(t-1), which is the Hessian times the last step, is one more: v_t loses its part along it, and P is `short`
+there from now on, a length that is safe whatever the rows are. That is what second-order methods gain (Ganesh,
+Haghifam, Steinke, Thakurta, NeurIPS 2023): long steps but in the few directions of great curvature, such as that of the
+mean of skewed numbers. It is worked out from what is open, so it costs neither privacy nor traffic.
 
 The result is the mean of the last half of the weights, which averages much of the noise away. All of it is elementwise
-arithmetic on doubles, so both parties find the same bits. Full batches, in the manner of Bassily, Smith, Thakurta
-("Private empirical risk minimization", FOCS 2014); with a curator it is what Abadi et al. (CCS 2016) do on samples of
-rows.
+arithmetic on doubles and sums that are rounded once (`math.fsum`), so both parties find the same bits. Full batches, in
+the manner of Bassily, Smith, Thakurta ("Private empirical risk minimization", FOCS 2014); with a curator it is what
+Abadi et al. (CCS 2016) do on samples of rows.
 
 Cost: T times d + 1 noisy sums; at sigma 10^4 about 2,000 ANDs a number. Three rounds a step.
 """
@@ -53,6 +62,8 @@ from smc.errors import InputError
 FINE, COARSE = 28, 8  # bits behind the point: of a row's vector, and of what is summed
 COUNTED = 32  # what a row counts for in the number of rows, in units of 2^-COARSE: K
 MOMENTUM = 0.9
+DIRECTIONS = 8  # in which steps are short, at most
+CERTAIN = 3.0  # standard deviations
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -84,6 +95,7 @@ class Descent:
     change: Change
     steps: int
     rate: float
+    short: float  # of a step in directions in which those of `rate` overshoot
     regularisation: float
     variance: Fraction
     max_rows: int  # of either party
@@ -116,18 +128,18 @@ class Descent:
 
     def path(self, opened: Sequence[Sums]) -> Floats:
         """Return the weights after each step, float64[steps so far + 1, d], from w_0 = 0."""
-        found = np.zeros((len(opened) + 1, self.numbers))
-        velocity = np.zeros(self.numbers)
-        for step, sums in enumerate(opened):
-            slope = np.array(sums[:-1], dtype=np.float64) / float(1 << COARSE) / self.rows(opened[: step + 1])
-            velocity = MOMENTUM * velocity - self.rate * (slope + self.regularisation * found[step])
-            found[step + 1] = found[step] + velocity
-        return found
+        walk = Walk(self)
+        return np.array([walk.weights, *map(walk.step, opened)])
 
     def rows(self, opened: Sequence[Sums]) -> float:
         """Return how many rows there are, as far as it is known: within the public bounds."""
-        found = sum(sums[-1] for sums in opened) / (len(opened) * COUNTED)
-        return min(max(found, 2 * self.least_rows, 1), 2 * self.max_rows)
+        return self.bounded(sum(sums[-1] for sums in opened), len(opened))
+
+    def bounded(self, counted: int, steps: int) -> float:
+        """Return how many rows so many steps have counted; as many as noise alone may count at least, or else a step
+        could be of any length."""
+        noise = math.sqrt(float(self.variance) / steps) / COUNTED
+        return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
     def weights(self, opened: Sequence[Sums]) -> Floats:
         """Return the result, float64[d]: the mean of the last half of the path."""
@@ -140,18 +152,73 @@ class Descent:
     def spread(self, opened: Sequence[Sums]) -> float:
         """Return the standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
 
-        A step's noise goes through all later steps, whose gradients lean against it: so this is an upper bound, and
-        for few rows, whose gradients say little, what the noise does.
+        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short:
+        so this is an upper bound, and for few rows, whose gradients say little, what the noise does.
         """
         steps = len(opened)
         moved = np.zeros((steps + 1, steps))  # by a noise of 1 in each of the steps
         velocity = np.zeros(steps)
         for step in range(steps):
             slope = np.eye(1, steps, step)[0] / float(1 << COARSE) / self.rows(opened[: step + 1])
-            velocity = MOMENTUM * velocity - self.rate * (slope + self.regularisation * moved[step])
+            velocity = momentum(step) * velocity - self.rate * (slope + self.regularisation * moved[step])
             moved[step + 1] = moved[step] + velocity
         last = moved[1:][steps // 2 :].mean(axis=0)
         return math.sqrt(float(self.variance)) * float(np.linalg.norm(last))
+
+
+def momentum(step: int) -> float:
+    """Return m_t."""
+    return min(step / (step + 3), MOMENTUM)
+
+
+class Walk:
+    """The steps that follow from what is opened, one after the other.
+
+    `weights` are w_t, float64[d]; `directions` those in which steps are short, of length 1 and orthogonal.
+    """
+
+    def __init__(self, problem: Descent) -> None:
+        self.weights = np.zeros(problem.numbers)
+        self._problem, self._taken, self._counted = problem, 0, 0
+        self._velocity, self._slope = np.zeros(problem.numbers), np.zeros(problem.numbers)
+        self.directions: list[Floats] = []
+
+    def step(self, sums: Sums) -> Floats:
+        """Return w_(t+1)."""
+        problem = self._problem
+        self._counted += sums[-1]
+        rows = problem.bounded(self._counted, self._taken + 1)
+        slope = np.array(sums[:-1], dtype=np.float64) / float(1 << COARSE) / rows
+        if self._taken and len(self.directions) < DIRECTIONS:
+            self._look(slope, float(problem.variance) / (rows * (1 << COARSE)) ** 2)
+        full = slope + problem.regularisation * self.weights
+        along = full - self._apart(full)
+        move = problem.rate * full - (problem.rate - min(problem.short, problem.rate)) * along
+        self._velocity = momentum(self._taken) * self._velocity - move
+        self._slope, self._taken, self.weights = slope, self._taken + 1, self.weights + self._velocity
+        return self.weights
+
+    def _look(self, slope: Floats, variance: float) -> None:
+        """Find a direction in which the last step went too far; `variance` is that of the noise in a coordinate."""
+        one, other = self._apart(slope), self._apart(self._slope)
+        floor = len(slope) * variance**2
+        square = max(variance * (_dot(one, one) + _dot(other, other)) - floor, floor)
+        if _dot(one, other) < -CERTAIN * math.sqrt(square):
+            turned = one - other
+            direction = turned / math.sqrt(_dot(turned, turned))
+            self._velocity = self._velocity - _dot(direction, self._velocity) * direction
+            self.directions.append(direction)
+
+    def _apart(self, vector: Floats) -> Floats:
+        """Return what is left of a vector without the known directions."""
+        for direction in self.directions:
+            vector = vector - _dot(direction, vector) * direction
+        return vector
+
+
+def _dot(one: Floats, other: Floats) -> float:
+    """Return the inner product: the sum of rounded products, rounded once, wherever it is computed."""
+    return math.fsum((one * other).tolist())
 
 
 def own_numbers(gradients: Integers, rows: int) -> Integers:
@@ -170,12 +237,15 @@ def descend(
 ) -> tuple[Sums, ...]:
     """Return all that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before
     it."""
-    opened = tuple(start)
+    opened, walk = tuple(start), Walk(problem)
+    for sums in opened:
+        walk.step(sums)
     while len(opened) < problem.steps:
         on_step(len(opened), opened)
-        numbers = own_numbers(*own(problem.path(opened)[-1]))
+        numbers = own_numbers(*own(walk.weights))
         found = noisy_sums(engine, numbers, problem.width, problem.law, signed=True)
         opened = (*opened, tuple(found.tolist()))
+        walk.step(opened[-1])
     return opened
 
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from smc.circuit.graph import ZERO, Graph
 from smc.circuit.ripple import majority
-from smc.circuit.wire import Wire
+from smc.circuit.wire import Wire, parity
 
 CarrySavePair = tuple[list[Wire], list[Wire]]
 
@@ -38,12 +38,17 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
 
     About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
     """
-    columns = _Columns(graph, width)
-    for values, negative in ((plus, False), (minus, True)):
-        for value in values:
-            for place, wire in enumerate(value.wires):
-                columns.put(wire, place, negative ^ _is_sign(value.wires, value.signed, place))
-    return columns.rows()
+    return _summed(graph, plus, minus, width).rows()
+
+
+def sum_row(graph: Graph, values: Sequence[Number], width: int) -> list[Wire]:
+    """Return the sum modulo 2^width by full adders, and a half adder where two wires of a column are left.
+
+    n bits are counted in n - H(n) ANDs, H(n) the ones of n in
+    binary, and no circuit has fewer (Boyar, Peralta, "Tight bounds for the multiplicative complexity of symmetric
+    functions", Theoretical Computer Science 396, 2008).
+    """
+    return _summed(graph, values, (), width).row()
 
 
 def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePair:
@@ -52,12 +57,35 @@ def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePai
 
     Products of a sign and another bit count negative (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
     """
+    return _product(graph, a, b, width).rows()
+
+
+def square_row(graph: Graph, a: Number, width: int) -> list[Wire]:
+    """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits."""
+    return _product(graph, a, a, width).row()
+
+
+def _product(graph: Graph, a: Number, b: Number, width: int) -> _Columns:
     columns = _Columns(graph, width)
     x, y = _trimmed(a), _trimmed(b)
+    square = [wire.node for wire in x] == [wire.node for wire in y] and a.signed == b.signed
     for i, left in enumerate(x):
-        for j, right in enumerate(y[: max(width - i, 0)]):
-            columns.put(left & right, i + j, _is_sign(x, a.signed, i) ^ _is_sign(y, b.signed, j))
-    return columns.rows()
+        # Of a square each product of two bits occurs twice, which is once in the next column.
+        others = range(i + 1) if square else range(len(y))
+        for j in others:
+            place = i + j + (square and i != j)
+            if place < width:
+                columns.put(left & y[j], place, _is_sign(x, a.signed, i) ^ _is_sign(y, b.signed, j))
+    return columns
+
+
+def _summed(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> _Columns:
+    columns = _Columns(graph, width)
+    for values, negative in ((plus, False), (minus, True)):
+        for value in values:
+            for place, wire in enumerate(value.wires):
+                columns.put(wire, place, negative ^ _is_sign(value.wires, value.signed, place))
+    return columns
 
 
 def _trimmed(value: Number) -> Sequence[Wire]:
@@ -96,23 +124,44 @@ class _Columns:
         """Return at most two wires a column, filled up with zeros."""
         rows: CarrySavePair = ([], [])
         carries: list[Wire] = []
-        for place, wires in enumerate(self._columns):
-            constant = Wire(self._graph, self._constant >> place & 1)
-            column = sorted([*[constant] * constant.node, *carries, *wires], key=_depth)
-            carries = []
+        for place in range(len(self._columns)):
+            column, carries = self._column(place, carries), []
             if len(column) % 2 and len(column) > 2 and column[0].depth < column[-1].depth:
                 # A half adder: an even number leaves two wires, the latest one among them, which thus delays no carry.
                 a, b, *column = column
                 insort(column, a ^ b, key=_depth)
                 carries.append(a & b)
-            while len(column) > 2:
-                a, b, c, *column = column
-                insort(column, a ^ b ^ c, key=_depth)
-                carries.append(majority(a, b, c))
+            _reduce(column, carries)
             zeros = [Wire(self._graph, ZERO)] * 2
             for row, wire in zip(rows, [*column, *zeros], strict=False):
                 row.append(wire)
         return rows
+
+    def row(self) -> list[Wire]:
+        """Return one wire a column: carries run on from column to column."""
+        result: list[Wire] = []
+        carries: list[Wire] = []
+        for place in range(len(self._columns)):
+            column, carries = self._column(place, carries), []
+            _reduce(column, carries)
+            if len(column) == 2:
+                carries.append(column[0] & column[1])
+            result.append(parity(column) if column else Wire(self._graph, ZERO))
+        return result
+
+    def _column(self, place: int, carries: list[Wire]) -> list[Wire]:
+        """Return the wires of a column, its constant among them, those that are ready first at the beginning."""
+        constant = Wire(self._graph, self._constant >> place & 1)
+        return sorted([*[constant] * constant.node, *carries, *self._columns[place]], key=_depth)
+
+
+def _reduce(column: list[Wire], carries: list[Wire]) -> None:
+    """Leave at most two wires of a sorted column, and add what they carry; an AND for every two that go."""
+    while len(column) > 2:
+        a, b, c = column[:3]
+        del column[:3]
+        insort(column, a ^ b ^ c, key=_depth)
+        carries.append(majority(a, b, c))
 
 
 def _depth(wire: Wire) -> int:

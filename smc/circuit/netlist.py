@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.circuit.stars import Stars, in_stars
 from smc.primitives.arrays import Gates
 from smc.primitives.bits import BitMatrix
 
@@ -76,6 +77,11 @@ class Netlist:
     def ands_before(self) -> NDArray[np.int64]:
         """The number of AND gates before each place of the program, int64[gates + 1]."""
         return np.concatenate([[0], np.cumsum(self.program[:, 0], dtype=np.int64)])
+
+    @cached_property
+    def stars(self) -> Stars:
+        """The AND gates in stars, for executors to whom common operands are worth something."""
+        return in_stars([(layer.xors, layer.ands) for layer in self.layers], self.slots)
 
     def digest(self) -> str:
         """Return SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""

@@ -22,17 +22,13 @@ GROUP = 8  # values compared all with all in the form "depth": more would save l
 def decode(index: Integer) -> list[Wire]:
     """Return the 2^m wires of which only number `index` is 1, for an index of m bits.
 
-    Size: 2^m - 2 ANDs, depth m - 1, bit by bit: a wire w of the shorter table becomes the two wires w & bit and
-    w & ~bit = w ^ (w & bit). Depth: 2^m - m - 1 ANDs, depth ceil(log2 m), by halves of the index.
+    2^m - m - 1 ANDs, depth ceil(log2 m), by halves of the index. No circuit has fewer: the products of two and more of
+    m bits are linearly independent of each other and of the bits, and an AND gate adds one dimension.
     """
-    if index.graph.form == "depth" and len(index) > 1:
+    if len(index) > 1:
         half = len(index) // 2
         return _products(decode(index[:half]), decode(index[half:]))
-    table = [Wire(index.graph, ONE)]
-    for bit in index:
-        high = [wire & bit for wire in table]
-        table = [wire ^ upper for wire, upper in zip(table, high, strict=True)] + high
-    return table
+    return [~index[0], index[0]] if len(index) else [Wire(index.graph, ONE)]
 
 
 def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:

@@ -6,7 +6,7 @@ values are zeros. What a program does depends on what it opens, so the answers t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc.circuit import Netlist
+from smc.circuit.stars import Places, Stars
 from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.counting.roles import counting_transfers
 from smc.counting.session import CountingSession
@@ -27,6 +28,7 @@ from smc.engines.making import furnish
 from smc.engines.shards import ShardsHere, Work
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
+from smc.gmw.triples import Counts, Parts, TripleSource
 from smc.hashing import Blocks
 from smc.primitives.arrays import Gates, Octets
 from smc.primitives.bits import BitMatrix
@@ -128,11 +130,29 @@ class CountingYao(CountingEngine, YaoEngine):
         return bits.data
 
 
+class _CountingTripleSource(TripleSource):
+    """Makes and keeps nothing."""
+
+    def _keep(self, pieces: Iterable[object]) -> None:
+        for _ in pieces:  # the messages are sent between them
+            pass
+
+    def _cut(self, counts: Counts) -> Parts:
+        nothing = np.zeros(0, dtype=np.uint8)
+        return nothing, nothing, nothing
+
+
 class _CountingTripleGates(TripleGates):
     """Opens nothing, counts what would be opened."""
 
-    def _step(self, state: State, closing: Gates, xors: Gates, ands: Gates, width: int, *_: Any) -> None:
-        _work(self._session, len(ands) * width * AND_SECONDS)
+    source = _CountingTripleSource
+
+    def _places(self, stars: Stars, *_: Any) -> tuple[Places, Places]:
+        return np.broadcast_to(0, (len(stars.centres), 2)), np.broadcast_to(0, (len(stars.gates), 4))
+
+    def _step(self, state: State, closed: Places, closing: Places, xors: Gates, *arguments: Any) -> None:
+        _, opening, width, *_ = arguments
+        _work(self._session, len(opening) * width * AND_SECONDS)
 
 
 class CountingGmw(CountingEngine, GmwEngine):

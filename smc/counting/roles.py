@@ -53,6 +53,9 @@ class _Counted(Role):
     def _room(self, *shape: int) -> Blocks:
         return _zeros(*shape)
 
+    def _bytes(self, *shape: int) -> Octets:
+        return np.broadcast_to(np.uint8(0), shape)
+
 
 class _EllipticSender(_Counted, EllipticSender):
     def _publish(self, *_: Any) -> None: ...
@@ -78,7 +81,7 @@ class _Correlated(_Counted):
 
     def _hash(self, *_: Any) -> None: ...
 
-    def _hash_bits(self, *_: Any) -> None: ...
+    def _hash_strings(self, *_: Any) -> None: ...
 
 
 class _CorrelatedSender(_Correlated, CorrelatedSender):

@@ -2,28 +2,32 @@
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 
-Cost of a layer of g AND gates on a batch of b, where b counts as the next multiple of 8 from 64 instances on
-(`smc.gmw.rows`): with triples ceil(2 g b / 8) bytes and one message each way, one round, besides g b triples made ahead
-for the whole circuit at once. Straight from 1-out-of-4 OT: two correlated OTs a gate, chosen by party 1, and
-ceil(4 g b / 8) bytes from party 0, one round; here b is the batch as it is. XOR, NOT and both parties' inputs are free;
-opening m bits to both costs ceil(m / 8) bytes and one message each way.
+Cost of a layer of g AND gates, with which s stars begin (`smc.circuit.stars`: gates of one operand in common, s = g if
+none is), on a batch of b, where b counts as the next multiple of 8 from 64 instances on (`smc.gmw.rows`): with triples
+ceil((s + g) b / 8) bytes and one message each way, one round, besides s b triples made ahead for the whole circuit at
+once, those of each width rounded up to eights. Straight from 1-out-of-4 OT: two correlated OTs a gate, chosen by
+party 1, and ceil(4 g b / 8) bytes from party 0, one round; here b is the batch as it is. XOR, NOT and both parties'
+inputs are free; opening m bits to both costs ceil(m / 8) bytes and one message each way.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from smc import kernels
 from smc.circuit import Layer, Netlist
+from smc.circuit.stars import MOST, Places, Stars
 from smc.gmw.rows import BatchLayout, State
-from smc.gmw.triples import TripleSource
+from smc.gmw.triples import WIDTHS, Counts, TripleSource
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
 _END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to finish the last one
+assert WIDTHS[-1] == MOST
 
 
 class AndGates(Protocol):
@@ -40,49 +44,96 @@ class AndGates(Protocol):
 
 
 class TripleGates:
-    """From precomputed triples (Beaver, CRYPTO 1991): two bits each way a gate, one round a layer.
+    """From precomputed triples (Beaver, CRYPTO 1991): a bit each way a star and a bit a gate, one round a layer.
 
-    The parties open d = x xor a and e = y xor b, uniform and independent of x, y; then
-    x y = c xor d b xor e a xor d e.
+    The parties open d = x xor a once a star and e = y xor b for each of its gates, uniform and independent of x and y;
+    then x y = c xor d b xor e a xor d e.
     """
+
+    source = TripleSource
 
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
-        self._source = TripleSource(session, transfers)
+        self._source = self.source(session, transfers)
 
     def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """See `AndGates.stock`."""
-        self._source.stock(_triple_bytes(netlist, rows))
+        self._source.stock(_triples(netlist.stars, rows))
 
     def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
         """See `AndGates.prepare`."""
-        self._source.reserve(_triple_bytes(netlist, rows))
+        self._source.reserve(_triples(netlist.stars, rows))
 
     def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
         """See `AndGates.run`."""
-        session = self._session
-        triples, first = self._source.take(_triple_bytes(netlist, rows))
-        message = np.empty(max(rows.message_bytes(len(layer.ands)) for layer in (_END, *netlist.layers)), np.uint8)
-        peer, closing = message[:0], _END.ands
-        for layer in (*netlist.layers, _END):
+        session, stars = self._session, netlist.stars
+        counts = _triples(stars, rows)
+        a, b, c = self._source.take(counts)
+        centres, gates = self._places(stars, rows, counts)
+        opened = np.empty_like(a)  # d of all stars
+        star_ends, gate_ends = ((*ends, ends[-1]) for ends in (stars.star_ends, stars.gate_ends))
+        layers = [
+            (layer.xors, centres[start:stop], gates[begin:end])
+            for layer, (start, stop), (begin, end) in zip(
+                (*netlist.layers, _END), pairwise(star_ends), pairwise(gate_ends), strict=True
+            )
+        ]
+        message = np.empty(max(rows.octets(len(first) + len(ands)) for _, first, ands in layers), np.uint8)
+        peer = message[:0]
+        closing = list(layers[-1][1:])
+        for xors, *opening in layers:
             self._step(
-                state, closing, layer.xors, layer.ands,
-                rows.bits(1), rows.packed, triples, first, message, peer, session.party,
-            )  # fmt: skip
-            first += rows.triple_bytes(len(closing))
-            closing = layer.ands
-            if len(closing):
-                opening = message[: rows.message_bytes(len(closing))]
-                session.send("gmw.open", opening)
-                peer = session.receive("gmw.open", np.uint8, opening.shape)
+                state,
+                *closing,
+                xors,
+                *opening,
+                rows.bits(1),
+                rows.packed,
+                a,
+                b,
+                c,
+                opened,
+                message,
+                peer,
+                session.party,
+            )
+            closing = opening
+            if size := rows.octets(sum(map(len, opening))):
+                session.send("gmw.open", message[:size])
+                peer = session.receive("gmw.open", np.uint8, (size,))
+
+    def _places(self, stars: Stars, rows: BatchLayout, counts: Counts) -> tuple[Places, Places]:
+        """Return what the kernel takes for stars and gates: slots, and where in the triples their bits begin."""
+        width, rank = _widths(stars)
+        first_a = 8 * (np.cumsum(counts) - counts)
+        first_b = 8 * (np.cumsum(WIDTHS * counts) - WIDTHS * counts)
+        along = rank * rows.bits(1)
+        of_star = first_a[width] + along
+        of_gate = (first_b[width] + along)[stars.star] + 8 * stars.leaf * counts[width][stars.star]
+        return (
+            np.stack([stars.centres.astype(np.int64), of_star], axis=1),
+            np.column_stack([stars.gates.astype(np.int64), of_star[stars.star], of_gate]),
+        )
 
     def _step(self, *arguments: Any) -> None:
         """Finish the AND gates that were opened, do a layer's XOR gates and begin its AND gates."""
         kernels.gmw_step(*arguments)
 
 
-def _triple_bytes(netlist: Netlist, rows: BatchLayout) -> int:
-    return sum(rows.triple_bytes(len(layer.ands)) for layer in netlist.layers)
+def _widths(stars: Stars) -> tuple[Places, Places]:
+    """Return for each star the number of its width in `WIDTHS`, and how many of that width come before it."""
+    width = np.searchsorted(WIDTHS, stars.sizes)
+    rank = np.empty_like(width)
+    for number in range(len(WIDTHS)):
+        same = np.flatnonzero(width == number)
+        rank[same] = np.arange(len(same))
+    return width, rank
+
+
+def _triples(stars: Stars, rows: BatchLayout) -> Counts:
+    """Return how many triples a run takes, in eights of each width."""
+    numbers = np.bincount(np.searchsorted(WIDTHS, stars.sizes), minlength=len(WIDTHS))
+    return (numbers * rows.bits(1) + 7) // 8
 
 
 class TableGates:

@@ -38,16 +38,12 @@ class BatchLayout:
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:
-        """Return bits, of a message or a triple's part, that so many gates take."""
+        """Return bits, of a message or a triple's part, that so many gates or stars take."""
         return gates * (8 * self.row_bytes if self.packed else self.batch)
 
-    def triple_bytes(self, gates: int) -> int:
-        """Return bytes of each part of the triples that so many gates of one layer take."""
+    def octets(self, gates: int) -> int:
+        """Return the bytes that hold these bits."""
         return (self.bits(gates) + 7) // 8
-
-    def message_bytes(self, gates: int) -> int:
-        """Return bytes of the message that opens both operands of so many gates."""
-        return (2 * self.bits(gates) + 7) // 8
 
     def state(self, slots: int) -> State:
         """Return shares of 0 everywhere."""

@@ -1,24 +1,33 @@
-"""Bit triples: shares of random a, b and a b, two random OTs a triple, made ahead of their use.
+"""Bit triples for stars of AND gates: shares of random bits a and b_1 .. b_w, and of a b_1 .. a b_w, from two random
+OTs of w bits whatever w is, made ahead of their use.
 
-As a sender a party holds m0 and m1 of each OT and takes a = m0 xor m1; as a receiver it draws b and holds the peer's
-m_b = m0 xor b a'. The two cross products a' b are thereby shared, with nothing sent beyond the OT extension. Source:
-Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Extensions for Faster Secure Computation"
-(CCS 2013).
+As a sender a party holds strings m0 and m1 of an OT and takes b = m0 xor m1; as a receiver it draws a and holds the
+peer's m_a = m0 xor a b'. The two cross products a b' are thereby shared, with nothing sent beyond the OT extension.
+Sources: Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Extensions for Faster Secure
+Computation" (CCS 2013), for w = 1; a factor that several products have in common is masked and opened once, as by
+Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. Of the peer's b a party sees one of two keys of an OT, so b
+is as random to it as the other key; the peer's a it never sees: the OT hides choices.
 
-Cost of n triples, n a multiple of 64: n random OTs in each direction and nothing besides; by extension (SoftSpoken, k =
-4) these are 4 n bytes each way, by Ferret next to nothing after the first 276,480. The directions cross, so the rounds
-are those of one. Once a session: the set-up of both directions.
+Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing besides; by
+extension (SoftSpoken, k = 4) these are 4 n bytes each way, by Ferret next to nothing after the first 276,480. The
+directions cross, so the rounds are those of one. Once a session: the set-up of both directions. Stars of sizes between
+two widths take the wider one, which costs some hashing.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smc.ot import Transfers
+from smc.primitives.arrays import Octets
 from smc.session import Session
 
-Store = NDArray[np.uint8]
+WIDTHS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.int64)
+Counts = NDArray[np.int64]  # one for each of `WIDTHS`: triples in eights
+Parts = tuple[Octets, Octets, Octets]  # a of all triples; b and c of all, row by row
 
 
 class TripleSource:
@@ -27,39 +36,55 @@ class TripleSource:
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
         self._transfers = transfers
-        self._store: Store = np.zeros((3, 0), dtype=np.uint8)
-        self._next = 0
-        self._stocked = 0  # bytes made ahead by `stock` and not taken yet
+        self._left = np.zeros_like(WIDTHS)  # in store
+        self._stocked = np.zeros_like(WIDTHS)  # made ahead by `stock` and not taken yet
+        self._store = {int(width): _nothing(int(width)) for width in WIDTHS}
 
-    def stock(self, size: int) -> None:
-        """Make `size` bytes of triples for later use, besides those stocked before; both parties ask for the same."""
-        self._stocked += size
+    def stock(self, counts: Counts) -> None:
+        """Make triples for later use, besides those stocked before; both parties ask for the same."""
+        self._stocked += counts
         self.reserve(self._stocked)
 
-    def reserve(self, size: int) -> None:
-        """Make sure that `size` bytes of triples are in store; both parties ask for the same number."""
-        missing = size - (self._store.shape[1] - self._next)
-        if missing <= 0:
+    def reserve(self, counts: Counts) -> None:
+        """Make sure that so many triples are in store; both parties ask for the same number."""
+        missing = np.maximum(counts - self._left, 0)
+        sizes = [(int(width), int(octets)) for width, octets in zip(WIDTHS, missing, strict=True) if octets]
+        if not sizes:
             return
+        self._left += missing
         with self._session.phase("triples"):
-            fresh = self._make((missing + 7) // 8)
-        self._store = np.concatenate([self._store[:, self._next :], fresh], axis=1)
-        self._next = 0
+            self._keep(self._transfers.random_strings(sizes))
 
-    def take(self, size: int) -> tuple[Store, int]:
-        """Take the next `size` bytes of those reserved, never again: rows a, b, c, and where in them they begin.
+    def take(self, counts: Counts) -> Parts:
+        """Take the next triples of those reserved, never again, narrow ones first: parts a, b, c of all widths.
 
-        Bit i of c's row is this party's share of the product of those of a and b.
+        Triples of one width have so many rows of b and of c, one after the other. Bit i of a row of c is this party's
+        share of the product of that of a and that of the row of b.
         """
-        left = self._store.shape[1] - self._next
-        if size > left:
-            raise ValueError(f"{size} bytes of triples were asked for, {left} are in store")
-        first = self._next
-        self._next += size
-        self._stocked = max(0, self._stocked - size)
-        return self._store, first
+        if (counts > self._left).any():
+            raise ValueError(f"{counts.tolist()} bytes of triples were asked for, {self._left.tolist()} are in store")
+        self._left -= counts
+        self._stocked = np.maximum(self._stocked - counts, 0)
+        return self._cut(counts)
 
-    def _make(self, words: int) -> Store:
-        key0, key1, b, chosen = self._transfers.random_bits(words)
-        a = key0 ^ key1
-        return np.stack([a, b, (a & b) ^ key0 ^ chosen]).view(np.uint8)
+    def _keep(self, pieces: Any) -> None:
+        fresh: dict[int, list[list[Octets]]] = {}  # by width
+        for keys0, keys1, choice, chosen in pieces:
+            b = keys0 ^ keys1
+            fresh.setdefault(len(b), []).append([choice, b, (choice & b) ^ keys0 ^ chosen])
+        for width, triples in fresh.items():
+            parts = zip(self._store[width], *triples, strict=True)
+            self._store[width] = [np.concatenate(part, axis=-1) for part in parts]
+
+    def _cut(self, counts: Counts) -> Parts:
+        taken = []
+        for width, count in zip(WIDTHS.tolist(), counts.tolist(), strict=True):
+            parts = self._store[width]
+            taken.append([part[..., :count].reshape(-1) for part in parts])
+            self._store[width] = [part[..., count:] for part in parts]
+        a, b, c = (np.concatenate(part) for part in zip(*taken, strict=True))
+        return a, b, c
+
+
+def _nothing(width: int) -> list[Octets]:
+    return [np.zeros(0, dtype=np.uint8), *np.zeros((2, width, 0), dtype=np.uint8)]

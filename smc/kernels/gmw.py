@@ -1,10 +1,13 @@
 """Kernels on XOR shares: linear gates, and the two local halves of AND gates from triples.
 
-`state` is u8[slots, row], a row a whole number of 64-byte vectors; gates are i32[g, 3] of (out, left, right).
-`triples` is u8[3, n], the bits of a, b and c = a b, eight a byte. A message holds a bit d = x ^ a for every AND gate
-and instance of a layer, and after all of these the bits e = y ^ b. The layout is that of smc.gmw.rows: a gate takes
-`width` bits of a message and of each part of the triples; if `packed`, these are whole bytes, and a byte of the state
-holds eight instances; else it holds one, and the gates' bits follow each other without a gap.
+`state` is u8[slots, row], a row a whole number of 64-byte vectors; XOR gates are i32[g, 3] of (out, left, right). AND
+gates stand in stars, gates with one operand x in common, of any layers: `stars` i64[s, 2] has the slot of x and where
+in `a` and `d` its bits lie, `gates` i64[g, 4] the slots of the result and of the other operand y, where in `a` and `d`
+the bits of its star lie, and where in `b` and `c` its own; c = a b. Places count bits, eight a byte. A message holds a
+bit x ^ a for every instance of each star that begins in its layer, to be kept in `d`, and after all of these a bit
+e = y ^ b for every gate. The layout is that of smc.gmw.rows: a star or gate takes `width` bits; if `packed`, these are
+whole bytes, and a byte of the state holds eight instances; else it holds one, and the bits follow each other without a
+gap.
 
 Nothing branches or indexes on a share. Indices are unsigned, since for signed ones numba looks whether they are
 negative, which keeps loops from being vectorised.
@@ -35,88 +38,84 @@ def xor_rows(state, gates):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _open_rows(state, gates, size, triples, first, message):  # type: ignore[no-untyped-def]
-    half = np.uint64(gates.shape[0]) * size
-    for operand in range(2):
-        for i in range(gates.shape[0]):
-            place = np.uint64(i) * size
-            source, target = first + place, np.uint64(operand) * half + place
-            slot = gates[i, 1 + operand]
-            for j in range(size):
-                message[target + j] = state[slot, j] ^ triples[operand, source + j]
-
-
-@njit
-def _close_rows(state, gates, size, triples, first, opening, peer, both):  # type: ignore[no-untyped-def]
-    half = np.uint64(gates.shape[0]) * size
-    for i in range(gates.shape[0]):
-        place = np.uint64(i) * size
-        source = first + place
-        slot = gates[i, 0]
+def _mask_rows(state, slots, places, source, size, message, start):  # type: ignore[no-untyped-def]
+    """Write each slot's row xor its bits of `source` into the message, one row after the other from byte `start` on."""
+    for i in range(slots.shape[0]):
+        target, place, slot = start + np.uint64(i) * size, np.uint64(places[i]) >> _THREE, slots[i]
         for j in range(size):
-            d = opening[place + j] ^ peer[place + j]
-            e = opening[half + place + j] ^ peer[half + place + j]
-            a, b, c = triples[0, source + j], triples[1, source + j], triples[2, source + j]
-            state[slot, j] = c ^ (d & b) ^ (e & a) ^ (d & e & both)
+            message[target + j] = state[slot, j] ^ source[place + j]
 
 
 @njit
-def _bit(byte, place):  # type: ignore[no-untyped-def]
-    return np.uint64(byte) >> (place & _SEVEN) & _ONE
+def _close_rows(state, stars, gates, size, a, b, c, d, opening, peer, both):  # type: ignore[no-untyped-def]
+    for i in range(stars.shape[0]):
+        source, place = np.uint64(i) * size, np.uint64(stars[i, 1]) >> _THREE
+        for j in range(size):
+            d[place + j] = opening[source + j] ^ peer[source + j]
+    half = np.uint64(stars.shape[0]) * size
+    for i in range(gates.shape[0]):
+        slot, at_e = gates[i, 0], half + np.uint64(i) * size
+        star, place = np.uint64(gates[i, 2]) >> _THREE, np.uint64(gates[i, 3]) >> _THREE
+        for j in range(size):
+            e = opening[at_e + j] ^ peer[at_e + j]
+            known = d[star + j]
+            state[slot, j] = c[place + j] ^ (known & b[place + j]) ^ (e & (a[star + j] ^ (known & both)))
 
 
 @njit
-def _open_bits(state, gates, batch, triples, first, message):  # type: ignore[no-untyped-def]
-    place = np.uint64(0)
-    gathered = np.uint64(0)
-    for operand in range(2):
-        source = first << _THREE
-        for i in range(gates.shape[0]):
-            slot = gates[i, 1 + operand]
-            for j in range(batch):
-                bit = (state[slot, j] & _ONE) ^ _bit(triples[operand, source >> _THREE], source)
-                gathered |= bit << (place & _SEVEN)
-                message[place >> _THREE] = np.uint8(gathered)  # the byte's last write is the whole of it
-                if place & _SEVEN == _SEVEN:
-                    gathered = np.uint64(0)
-                place += _ONE
-                source += _ONE
+def _bit(array, place):  # type: ignore[no-untyped-def]
+    return np.uint64(array[place >> _THREE]) >> (place & _SEVEN) & _ONE
 
 
 @njit
-def _close_bits(state, gates, batch, triples, first, opening, peer, both):  # type: ignore[no-untyped-def]
-    half = np.uint64(gates.shape[0]) * batch
-    place = np.uint64(0)
-    source = first << _THREE
+def _mask_bits(state, slots, places, source, batch, message, start):  # type: ignore[no-untyped-def]
+    """Do as `_mask_rows`, bit by bit from bit `start` on; later bits of the last byte are 0."""
+    place = start
+    for i in range(slots.shape[0]):
+        slot = slots[i]
+        for j in range(batch):
+            bit = (state[slot, j] & _ONE) ^ _bit(source, np.uint64(places[i]) + np.uint64(j))
+            before = np.uint64(message[place >> _THREE]) & ((_ONE << (place & _SEVEN)) - _ONE)
+            message[place >> _THREE] = np.uint8(before | bit << (place & _SEVEN))
+            place += _ONE
+
+
+@njit
+def _close_bits(state, stars, gates, batch, a, b, c, d, opening, peer, both):  # type: ignore[no-untyped-def]
+    for i in range(stars.shape[0]):
+        for j in range(batch):
+            source, place = np.uint64(i) * batch + np.uint64(j), np.uint64(stars[i, 1]) + np.uint64(j)
+            others = np.uint64(d[place >> _THREE]) & ~(_ONE << (place & _SEVEN))
+            bit = _bit(opening, source) ^ _bit(peer, source)
+            d[place >> _THREE] = np.uint8(others | bit << (place & _SEVEN))
+    half = np.uint64(stars.shape[0]) * batch
     for i in range(gates.shape[0]):
         slot = gates[i, 0]
         for j in range(batch):
-            byte, other = place >> _THREE, half + place >> _THREE
-            d = _bit(opening[byte] ^ peer[byte], place)
-            e = _bit(opening[other] ^ peer[other], half + place)
-            byte = source >> _THREE
-            a, b, c = _bit(triples[0, byte], source), _bit(triples[1, byte], source), _bit(triples[2, byte], source)
-            state[slot, j] = np.uint8(c ^ (d & b) ^ (e & a) ^ (d & e & both))
-            place += _ONE
-            source += _ONE
+            at_e = half + np.uint64(i) * batch + np.uint64(j)
+            star, place = np.uint64(gates[i, 2]) + np.uint64(j), np.uint64(gates[i, 3]) + np.uint64(j)
+            e, known = _bit(opening, at_e) ^ _bit(peer, at_e), _bit(d, star)
+            masked = _bit(a, star) ^ (known & both)
+            state[slot, j] = np.uint8(_bit(c, place) ^ (known & _bit(b, place)) ^ (e & masked))
 
 
-def step(state, closing, xors, opening, width, packed, triples, first, message, peer, party):  # type: ignore[no-untyped-def]
+def step(state, closed, closing, xors, opened, opening, width, packed, a, b, c, d, message, peer, party):  # type: ignore[no-untyped-def]
     """Do what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
 
-    Closing: d and e are `message`, which this party sent, ^ `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party
-    0; the triples are those from byte `first` on. Opening: the next `message`, with the triples that follow.
+    Closing, after the stars `closed` that began with them: what was opened is `message`, which this party sent, ^
+    `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party 0. Opening, with the stars `opened`: the next `message`.
     """
     bits = np.uint64(width)
-    here = np.uint64(first)
-    following = here + (np.uint64(closing.shape[0]) * bits + _SEVEN >> _THREE)
     both = np.uint8(party - 1)  # all ones at party 0
+    half = np.uint64(opened.shape[0]) * bits
     if packed:
         size = bits >> _THREE
-        _close_rows(state, closing, size, triples, here, message, peer, both)
+        _close_rows(state, closed, closing, size, a, b, c, d, message, peer, both)
         _xor(state, xors)
-        _open_rows(state, opening, size, triples, following, message)
+        _mask_rows(state, opened[:, 0], opened[:, 1], a, size, message, np.uint64(0))
+        _mask_rows(state, opening[:, 1], opening[:, 3], b, size, message, half >> _THREE)
     else:
-        _close_bits(state, closing, bits, triples, here, message, peer, both)
+        _close_bits(state, closed, closing, bits, a, b, c, d, message, peer, np.uint64(both) & _ONE)
         _xor(state, xors)
-        _open_bits(state, opening, bits, triples, following, message)
+        _mask_bits(state, opened[:, 0], opened[:, 1], a, bits, message, np.uint64(0))
+        _mask_bits(state, opening[:, 1], opening[:, 3], b, bits, message, half)

@@ -17,6 +17,7 @@ from smc.kernels.block import (
     lowest4,
     make,
     make4,
+    shift_right,
     store,
 )
 from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
@@ -167,44 +168,34 @@ def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-unty
 
 
 @njit
-def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untyped-def]
-    """Hash for eight OTs: eight bits each."""
-    tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
-    x, y = load4(source, 2 * start), load4(source, 2 * start + 8)
-    h0, h1, g0, g1 = _hash_four(keys, delta4, x, y, tweak, tweak2)
-    return lowest4(h0) | lowest4(g0) << FOUR, lowest4(h1) | lowest4(g1) << FOUR
+def _write_bits(low, high, strings, place):  # type: ignore[no-untyped-def]
+    """Write the lowest bits of eight blocks into a byte of each row of strings, u8[width, bytes], width at most 64."""
+    for bit in range(strings.shape[0]):
+        strings[bit, place] = np.uint8(lowest4(low) | lowest4(high) << FOUR)
+        low, high = shift_right(low, 1), shift_right(high, 1)
 
 
-def bits_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of the same hashes, packed: keys0, keys1 u64[n / 64] of source u64[n, 2]."""
+def strings_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+    """Write the lowest bits of the same hashes, packed: bit i of keys0[j], keys1[j], u8[width, n / 8], is bit j of the
+    hash of source[i], u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
-    for word in range(keys0.shape[0]):
-        low, high = ZERO, ZERO
-        for j in range(0, 64, 8):
-            number = first + np.uint64(64 * word + j)
-            group = load_keys(keys, number, group)
-            bits, bits1 = _bits_of_both(keys[key_row(number)], first, delta4, source, 64 * word + j)
-            low |= bits << np.uint64(j)
-            high |= bits1 << np.uint64(j)
-        keys0[word] = low
-        keys1[word] = high
+    for place in range(keys0.shape[1]):
+        number = first + np.uint64(8 * place)
+        group = load_keys(keys, number, group)
+        x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
+        tweak, tweak2 = counters4(number), counters4(number + FOUR)
+        h0, h1, g0, g1 = _hash_four(keys[key_row(number)], delta4, x, y, tweak, tweak2)
+        _write_bits(h0, g0, keys0, place)
+        _write_bits(h1, g1, keys1, place)
 
 
-@njit
-def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
-    tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
-    h, g = hash_two(keys, load4(source, 2 * start), load4(source, 2 * start + 8), tweak, tweak2)
-    return lowest4(h) | lowest4(g) << FOUR
-
-
-def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+def strings_of_one(keys, first, source, strings):  # type: ignore[no-untyped-def]
+    """Write the lowest bits of H(source[i], first + i), packed as those of `strings_of_both`."""
     group = NO_KEYS
-    for word in range(bits.shape[0]):
-        packed = ZERO
-        for j in range(0, 64, 8):
-            number = first + np.uint64(64 * word + j)
-            group = load_keys(keys, number, group)
-            packed |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
-        bits[word] = packed
+    for place in range(strings.shape[1]):
+        number = first + np.uint64(8 * place)
+        group = load_keys(keys, number, group)
+        x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
+        h, g = hash_two(keys[key_row(number)], x, y, counters4(number), counters4(number + FOUR))
+        _write_bits(h, g, strings, place)

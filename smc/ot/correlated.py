@@ -16,7 +16,9 @@ from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks, KeySchedule, LabelHash
-from smc.ot.interface import Choices, Packed, Receiver, Role, Sender, pack_words, select
+from smc.ot.interface import Choices, Receiver, Role, Sender, Sizes, octets_of, parts, select
+from smc.primitives import bits as bitpack
+from smc.primitives.arrays import Octets
 from smc.session import Session
 
 BATCH = 1 << 16  # OTs made and hashed at a time
@@ -49,10 +51,10 @@ def _levels(choices: int) -> int:
     return levels
 
 
-def _batches(count: int) -> Iterator[slice]:
+def _batches(count: int, most: int) -> Iterator[slice]:
     """Yield parts whose blocks stay in the second-level cache from the OT to the hash."""
-    for start in range(0, count, BATCH):
-        yield slice(start, min(start + BATCH, count))
+    for start in range(0, count, most):
+        yield slice(start, min(start + most, count))
 
 
 class _Hashing(Role):
@@ -61,7 +63,7 @@ class _Hashing(Role):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._keys = KeySchedule(session, f"{name} random")
-        self._bit_keys = KeySchedule(session, f"{name} bits")
+        self._string_keys = KeySchedule(session, f"{name} strings")
         self._many = _ManyHashes(session, name)
 
 
@@ -78,7 +80,7 @@ class CorrelatedSender(_Hashing, Sender):
         if choices > 2:
             return self._hash_many(self.correlated(levels * count), choices, levels)
         out = self._room(2, count, 2)
-        for part in _batches(count):
+        for part in _batches(count, BATCH):
             self._hash(self.correlated(part.stop - part.start), out[:, part])
         return out
 
@@ -98,16 +100,19 @@ class CorrelatedSender(_Hashing, Sender):
         return keys
 
     @override
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        keys0, keys1 = self._room(2, words)
-        for part in _batches(64 * words):
-            place = slice(part.start // 64, part.stop // 64)
-            self._hash_bits(self.random_correlated(part.stop - part.start), keys0[place], keys1[place])
-        return keys0, keys1
+    def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
+        pieces = []
+        for octets in _batches(octets_of(sizes), BATCH // 8):
+            blocks = self.random_correlated(8 * (octets.stop - octets.start))
+            for width, part in parts(sizes, octets.start, octets.stop):
+                keys0, keys1 = self._bytes(2, width, (part.stop - part.start) // 8)
+                self._hash_strings(blocks[part], keys0, keys1)
+                pieces.append((keys0, keys1))
+        return pieces
 
-    def _hash_bits(self, blocks: Blocks, keys0: Packed, keys1: Packed) -> None:
-        keys, first = self._bit_keys.take(len(blocks))
-        kernels.ot_bits_of_both(keys, first, self.delta, blocks, keys0, keys1)
+    def _hash_strings(self, blocks: Blocks, keys0: Octets, keys1: Octets) -> None:
+        keys, first = self._string_keys.take(len(blocks))
+        kernels.ot_strings_of_both(keys, first, self.delta, blocks, keys0, keys1)
 
 
 class CorrelatedReceiver(_Hashing, Receiver):
@@ -124,7 +129,7 @@ class CorrelatedReceiver(_Hashing, Receiver):
             blocks = self.correlated(np.concatenate([choice >> level & 1 for level in range(levels)]))
             return self._hash_many(choice, blocks, choices, levels)
         out = self._room(len(choice), 2)
-        for part in _batches(len(choice)):
+        for part in _batches(len(choice), BATCH):
             self._hash(self.correlated(choice[part]), out[part])
         return out
 
@@ -144,15 +149,18 @@ class CorrelatedReceiver(_Hashing, Receiver):
         return select(choice, keys.view(np.uint8).reshape(choices, count, 16)).view(np.uint64)
 
     @override
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        choice, chosen = self._room(2, words)
-        for part in _batches(64 * words):
-            place = slice(part.start // 64, part.stop // 64)
-            drawn, blocks = self.random_correlated(part.stop - part.start)
-            self._hash_bits(drawn, blocks, choice[place], chosen[place])
-        return choice, chosen
+    def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
+        pieces = []
+        for octets in _batches(octets_of(sizes), BATCH // 8):
+            drawn, blocks = self.random_correlated(8 * (octets.stop - octets.start))
+            for width, part in parts(sizes, octets.start, octets.stop):
+                count = (part.stop - part.start) // 8
+                choice, chosen = self._bytes(count), self._bytes(width, count)
+                self._hash_strings(drawn[part], blocks[part], choice, chosen)
+                pieces.append((choice, chosen))
+        return pieces
 
-    def _hash_bits(self, drawn: Choices, blocks: Blocks, choice: Packed, chosen: Packed) -> None:
-        choice[:] = pack_words(drawn)
-        keys, first = self._bit_keys.take(len(blocks))
-        kernels.ot_bits_of_one(keys, first, blocks, chosen)
+    def _hash_strings(self, drawn: Choices, blocks: Blocks, choice: Octets, chosen: Octets) -> None:
+        choice[:] = bitpack.pack(drawn)
+        keys, first = self._string_keys.take(len(blocks))
+        kernels.ot_strings_of_one(keys, first, blocks, chosen)

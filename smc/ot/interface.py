@@ -3,7 +3,8 @@
 Ideal functionality of a batch of 1-out-of-n OT: the sender holds n messages per instance, the receiver a choice; the
 receiver learns the chosen message and nothing of the others, the sender learns nothing. Variants:
 
-* random      the functionality draws the messages (keys): cheapest, everything else is made from it
+* random      the functionality draws the messages (keys): cheapest, everything else is made from it; strings are the
+              first bits of keys, packed
 * correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session
 * chosen      the sender's own bits, masked with random keys
 * additive    the parties end with shares of choice * value modulo 2^64 (Gilboa)
@@ -12,13 +13,13 @@ What they cost beyond the random OTs, each one message from the sender, for c OT
 the protocol is correlated OT itself), chosen bits of n messages ceil(n c / 8), additive 8 c.
 
 Each role object belongs to one session and one direction; both parties make the same calls in the same
-order. A call on an empty batch sends nothing. Packed bits are uint64 words, bit j of word i being OT 64 i + j.
+order. A call on an empty batch sends nothing.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -27,10 +28,12 @@ from typing_extensions import override
 
 from smc.hashing import Blocks
 from smc.primitives import bits as bitpack
+from smc.primitives.arrays import Octets
 from smc.session import Session
 
 Choices = NDArray[np.uint8]
 Packed = NDArray[np.uint64]
+Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string, and eights of OTs
 
 
 class Role(ABC):
@@ -57,6 +60,10 @@ class Role(ABC):
     def _room(self, *shape: int) -> Blocks:
         """Return where results will be written."""
         return np.empty(shape, dtype=np.uint64)
+
+    def _bytes(self, *shape: int) -> Octets:
+        """Return where packed bits will be written."""
+        return np.empty(shape, dtype=np.uint8)
 
     @abstractmethod
     def steps(self) -> Iterator[None]:
@@ -109,10 +116,16 @@ class Sender(Role):
         """Do as `correlated`, for a receiver that leaves its choices to the protocol."""
         return self.correlated(count)
 
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """Return the two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
-        keys0, keys1 = self.random(64 * words)
-        return pack_lowest(keys0), pack_lowest(keys1)
+    def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
+        """Return the two keys of random OTs of short strings, packed uint8[width, octets] each, for every size.
+
+        A size is (width, octets): eight times so many OTs of strings of `width` bits, at most 64; bit j of string i is
+        bit i of row j. What is returned may be cut into pieces, one after the other, as the receiver's is.
+        """
+        keys = self.random(8 * octets_of(sizes))
+        return [
+            (pack_strings(keys[0, part], width), pack_strings(keys[1, part], width)) for width, part in parts(sizes)
+        ]
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
         """Transfer one of the bits uint8[choices, count] per instance."""
@@ -163,11 +176,14 @@ class Receiver(Role):
         choice = self.session.prg.bits(count)
         return choice, self.correlated(choice)
 
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """Return uniform choices drawn by the protocol and the chosen one-bit keys, packed uint64[words] each."""
-        choice = self.session.prg.words(words)
-        keys = self.random(np.unpackbits(choice.view(np.uint8), bitorder="little"))
-        return choice, pack_lowest(keys)
+    def random_strings(self, sizes: Sizes) -> list[tuple[Octets, Octets]]:
+        """Return uniform choices drawn by the protocol, packed uint8[octets], and the chosen keys, for every size.
+
+        See `Sender.random_strings`.
+        """
+        choice = self.session.prg.bits(8 * octets_of(sizes))
+        keys = self.random(choice)
+        return [(bitpack.pack(choice[part]), pack_strings(keys[part], width)) for width, part in parts(sizes)]
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
         """Return the chosen bits, uint8[count]."""
@@ -195,14 +211,26 @@ def additive_correction(keys: Blocks, values: Packed) -> Packed:
     return correction
 
 
-def pack_lowest(keys: Blocks) -> Packed:
-    """Return the lowest bits of uint64[64 * words, 2], packed."""
-    return pack_words((keys[:, 0] & np.uint64(1)).astype(np.uint8))
+def octets_of(sizes: Sizes) -> int:
+    """Return how many OTs of strings there are, in eights."""
+    return sum(octets for _, octets in sizes)
 
 
-def pack_words(bits: Choices) -> Packed:
-    """Pack uint8[64 * words] of 0 and 1 as bits."""
-    return np.packbits(bits, bitorder="little").view(np.uint64)
+def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[int, slice]]:
+    """Return, of OTs of all sizes in a row, those from octet `start` to `stop`: widths, and where they lie from it."""
+    places, end = [], 0
+    for width, octets in sizes:
+        first, end = max(end, start), end + octets
+        last = end if stop is None else min(end, stop)
+        if first < last:
+            places.append((width, slice(8 * (first - start), 8 * (last - start))))
+    return places
+
+
+def pack_strings(keys: Blocks, width: int) -> Octets:
+    """Return the lowest bits of uint64[8 * octets, 2], packed uint8[width, octets]."""
+    bits = keys[:, 0] >> np.arange(width, dtype=np.uint64)[:, None] & np.uint64(1)
+    return np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
 
 
 def masks(choice: Choices) -> Packed:

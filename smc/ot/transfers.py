@@ -6,11 +6,14 @@ cost the latency of one. What is keys is what two single directions send; `Recei
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from smc.hashing import Blocks
-from smc.ot.interface import Choices, Packed, Role, additive_correction, masks, take_turns
+from smc.ot.interface import Choices, Packed, Role, Sizes, additive_correction, masks, octets_of, parts, take_turns
 from smc.ot.kinds import Twin, make_roles
+from smc.primitives.arrays import Octets
 from smc.recipes import OTKind
 from smc.session import Session
 
@@ -41,17 +44,17 @@ class Transfers:
             keys[:, part] = self.sender.random(part.stop - part.start)
         return keys, chosen
 
-    def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
-        """Make random OTs of bits both ways, random choices: (keys0, keys1, choice, chosen), packed uint64[words] each.
+    def random_strings(self, sizes: Sizes) -> Iterator[tuple[Octets, Octets, Octets, Octets]]:
+        """Make random OTs of short strings both ways, random choices: pieces of (keys0, keys1, choice, chosen).
 
-        `keys0` and `keys1` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
-        word i is OT 64 i + j.
+        `keys0` and `keys1` are this party's two keys as sender, packed uint8[width, octets], `choice` uint8[octets] and
+        `chosen` uint8[width, octets] what it has as receiver; see `Sender.random_strings`.
         """
-        keys0, keys1, choice, chosen = np.empty((4, words), dtype=np.uint64)
-        for part in self._batches(words, 64):
-            choice[part], chosen[part] = self.receiver.random_bits(part.stop - part.start)
-            keys0[part], keys1[part] = self.sender.random_bits(part.stop - part.start)
-        return keys0, keys1, choice, chosen
+        for octets in self._batches(octets_of(sizes), 8):
+            here = [(width, (part.stop - part.start) // 8) for width, part in parts(sizes, octets.start, octets.stop)]
+            received = self.receiver.random_strings(here)
+            for keys, chosen in zip(self.sender.random_strings(here), received, strict=True):
+                yield *keys, *chosen
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
         """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""

@@ -73,9 +73,11 @@ def test_gmw(batch: int) -> None:
     netlist = aes128()
     own, _ = forecast(costs.gates(netlist, batch), Profile("gmw")).costs
     counted = batch if batch < 64 else -(-batch // 8) * 8
-    layers = [len(layer.ands) for layer in netlist.layers if len(layer.ands)]
-    triples = -(-8 * sum(-(-gates * counted // 8) for gates in layers) // 64) * 64
-    assert own.bytes_sent == 4096 + 32 + 3072 + 4 * triples + sum(-(-2 * gates * counted // 8) for gates in layers)
+    sizes = netlist.stars.sizes.tolist()
+    assert set(sizes) == {1, 2, 3}  # each of its own width
+    triples = sum(8 * -(-sizes.count(size) * counted // 8) for size in set(sizes))
+    layers = np.diff(netlist.stars.star_ends) + np.diff(netlist.stars.gate_ends)
+    assert own.bytes_sent == 4096 + 32 + 3072 + 4 * triples + sum(-(-bits * counted // 8) for bits in layers.tolist())
 
 
 @pytest.mark.parametrize("batch", [1, 100])

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from benchmarks.peers import id3, programs, samples
+from benchmarks.peers import table as peers_table
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.programs import Run
 from benchmarks.peers.samples import Sample, accuracy, size
@@ -222,3 +223,25 @@ def test_machine_facts_name_no_host() -> None:
     assert found["cores"] >= 1
     assert list(found["packages"]) == ["numpy"]
     assert socket.gethostname() not in json.dumps(found)
+
+
+def test_the_table_says_of_each_peer_that_is_not_there_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("SMC_EMP", "SMC_MPSPDZ"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(peers_table, "ROOT", Path("/nowhere"))  # no MPyC either
+    for line in peers_table.LINES:
+        found = peers_table._figure(line.theirs, peers_table.TINY)
+        assert found.startswith(("not measured: ", "not there: SMC_"))
+
+
+def test_the_table_reads_what_a_peer_prints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A stand-in for EMP's program; its second party says nothing of use."""
+    program = tmp_path / "emp-ot" / "build" / "bench_iknp_rcot"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\n[ "$1" = 1 ] && echo "IKNP semi RCOT\t98.5 MOTps  send=0 B/COT"\nexit 0\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("SMC_EMP", str(tmp_path))
+    (line,) = (line for line in peers_table.LINES if "IKNP" in line.work)
+    assert peers_table._figure(line.theirs, peers_table.TINY) == "98.5"
+    (other,) = (line for line in peers_table.LINES if line.work == "SoftSpoken-4")
+    assert "is not built" in peers_table._figure(other.theirs, peers_table.TINY)

@@ -302,6 +302,9 @@ class FakeNode(Budgets):
             raise InputError(f"job {job.id[:8]} has no result to be withdrawn: it is {job.state}")
         return self.change(identifier, withdrawn=[f"by us, {self._time(0)}: {why}"])
 
+    def revoke(self, peer: str, why: str = "") -> NodeView:
+        return self.node()
+
     def repeat(self, identifier: str) -> JobView:
         job = self._find(identifier)
         return self.submit({"table": job.table, "purpose": job.purpose})

@@ -60,11 +60,9 @@ class TrainingRows:
         """Return c w.d of every line."""
         from smc.kernels import look_up
 
-        tables = np.zeros(self.features.places[-1])
-        for of_column, amounts, features in self._parts():
-            tables[of_column] = amounts / ONE * weights[features]
-        margins = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
-        look_up(self._by_column, tables, self.features.places, margins)
+        tables, places = self.features.added(weights), self.features.places
+        margins = np.full(len(self.codes), weights[-1] * (self.features.constant / ONE))
+        look_up(self._by_column, tables, places, margins)
         return self.signs * margins
 
     def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
@@ -76,25 +74,12 @@ class TrainingRows:
 
         tables = np.zeros(self.features.places[-1])
         add_up(self._by_column, each.astype(np.float64), self.features.places, tables)
-        totals = np.zeros(self.features.number, dtype=each.dtype)
-        for of_column, amounts, features in self._parts():
-            sums = tables[of_column].astype(each.dtype) * amounts
-            totals[features] = sums.sum() if features.stop - features.start == 1 else sums
-        totals[-1] = each.sum() * self.features.unit
-        return totals
+        return self.features.summed(tables.astype(each.dtype), each.sum())
 
     @cached_property
     def _by_column(self) -> Numbers:
         """The codes, one column after the other: int64[columns, lines]."""
         return np.ascontiguousarray(self.codes.T)
-
-    def _parts(self) -> Iterator[tuple[slice, Numbers, slice]]:
-        """Yield of each column where its values stand among those of all, their amounts, and its features."""
-        known = self.features
-        for column, amounts, place, start in zip(
-            known.columns, known.amounts, known.places, known.starts, strict=False
-        ):
-            yield slice(place, place + len(amounts)), amounts, slice(start, start + column.size)
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
         """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at

@@ -1,4 +1,4 @@
-"""Noisy gradient descent."""
+"""Noisy gradient descent, of rows as contrasts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.alone.regression.features import BITS
+from parties.alone.regression.features import BITS, Contrasts
 from parties.alone.regression.rows import SLOPE_BITS, OwnRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
+from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
 from parties.jobs.spending import Loss, exact
 
@@ -29,7 +30,12 @@ class Gradient(Stepwise):
     @override
     def numbers(self) -> int:
         """See `Method.numbers`: the number of rows is one more."""
-        return self.features.number + 1
+        return self.space.number + 1
+
+    @cached_property
+    @override
+    def space(self) -> Contrasts:
+        return Contrasts(self.features.columns)
 
     @property
     def clip(self) -> int:
@@ -42,7 +48,7 @@ class Gradient(Stepwise):
         """The change that one row makes, or all of a person's."""
         from protocols.release.descent import Change
 
-        return Change(self.features.number, self.clip << BITS, self.replaced, self.settings.together)
+        return Change(self.space.number, self.clip << BITS, self.replaced, self.settings.together)
 
     @cached_property
     def noise(self) -> Noise:
@@ -64,6 +70,7 @@ class Gradient(Stepwise):
             change=self.change,
             steps=self.steps,
             rate=self.settings.rate,
+            short=safe_rate(self.settings),
             regularisation=self.regularisation,
             variance=self.noise.scale**2,
             max_rows=self.settings.max_rows,
@@ -79,7 +86,7 @@ class Gradient(Stepwise):
     def own(self, rows: OwnRows | None) -> Any:
         """See `Method.own`: sums at any weights."""
         if rows is None:
-            return lambda weights: (np.zeros(self.features.number, dtype=np.int64), 0)
+            return lambda weights: (np.zeros(self.space.number, dtype=np.int64), 0)
         loss = self.settings.objective
         return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
 
@@ -91,7 +98,7 @@ class Gradient(Stepwise):
 
     @override
     def weights(self, opened: Opened) -> Floats:
-        return self.problem.weights(opened)
+        return self.space.plain(self.problem.weights(opened))
 
     @override
     def fields(self, opened: Opened) -> Document:
@@ -106,4 +113,4 @@ class Gradient(Stepwise):
     @override
     def spread(self, opened: Opened) -> float:
         """See `Method.spread`: a bound."""
-        return self.problem.spread(opened)
+        return self.problem.spread(opened) * self.space.unit / self.features.unit

@@ -229,7 +229,7 @@ class RegressJoint(BySchema):
         if isinstance(self.method, Squares):
             rows = moments_of(source, self.method.moments)
         else:
-            rows = stream_of(source, self.features) if self.streamed else rows_of(source, self.features)
+            rows = (stream_of if self.streamed else rows_of)(source, self.method.space)
         least = self.settings.least_rows or 0
         if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"

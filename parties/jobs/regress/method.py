@@ -59,6 +59,11 @@ class Method(ABC):
         return self.settings.regularisation
 
     @property
+    def space(self) -> Features:
+        """The features of rows as `own` takes them."""
+        return self.features
+
+    @property
     def numbers(self) -> int:
         """The number of integers that a step opens."""
         return self.features.number

@@ -16,11 +16,11 @@ difference to the budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator
 
@@ -53,6 +53,12 @@ class Charge:
         PlainSerializer(lambda uses: [use.entry() for use in uses]),
     ]
     person: str = ""
+
+    @classmethod
+    def read(cls, job: str, fields: Mapping[str, Any]) -> Charge:
+        """Return the charge that an entry of the log (`kinds.Charge`) tells of."""
+        uses, at = tuple(map(Loss.read, fields["uses"])), datetime.fromisoformat(fields["counts_from"])
+        return cls(at, fields["table"], fields["peer"], job, uses, fields.get("person", ""))
 
     @property
     def stamp(self) -> str:

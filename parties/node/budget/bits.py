@@ -5,9 +5,10 @@ Thresholds that are asked again and again bisect a count: what is left of a boun
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from parties.node.budget.account import WINDOWS
 from parties.sources.settings import BudgetSettings
@@ -23,6 +24,12 @@ class BitsCharge:
     job: str
     step: int
     bits: int
+
+    @classmethod
+    def read(cls, job: str, fields: Mapping[str, Any]) -> BitsCharge:
+        """Return the charge that an entry of the log (`kinds.BitsCharge`) tells of."""
+        at = datetime.fromisoformat(fields["counts_from"])
+        return cls(at, fields["table"], fields["peer"], job, fields["depth"], fields["bits"])
 
     @property
     def stamp(self) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from parties.jobs.spending import Loss
 from parties.node.budget.account import Charge
 from parties.operator.interface import AuditEntry
 
@@ -48,19 +46,19 @@ class Log:
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """Return the jobs and publications of a log, the oldest entry first."""
+    """Return the jobs and publications of a log, the oldest entry first; of an archived job what it spent."""
     log = Log()
     for entry in entries:
         if entry.kind == "published":
             log.published.append(entry)
+        if entry.kind == "spent":
+            log.charges.append(Charge.read(entry.job or "", entry.fields))
         if entry.job is None:
             continue
-        if entry.kind == "proposed":
+        if entry.kind == "proposed" and entry.fields:
             log.jobs[entry.job] = Job(entry.fields, entry.at)
         elif (job := log.jobs.get(entry.job)) is not None:
             _note(job, entry)
-            if entry.kind == "spent":
-                log.charges.append(_charge(entry))
     return log
 
 
@@ -74,13 +72,6 @@ def _note(job: Job, entry: AuditEntry) -> None:
         job.end = entry.kind
     if entry.kind == "opened":  # counted as often as it was opened, by steps that were repeated too
         job.opened.update(fields["opened"])
-
-
-def _charge(entry: AuditEntry) -> Charge:
-    fields = entry.fields
-    uses = tuple(map(Loss.read, fields["uses"]))
-    at, person = datetime.fromisoformat(fields["counts_from"]), fields.get("person", "")
-    return Charge(at, fields["table"], fields["peer"], entry.job or "", uses, person)
 
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:

@@ -29,7 +29,7 @@ def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, 
         if entry.job is None:
             continue
         fields = entry.fields
-        if entry.kind == "proposed" and fields["purpose"] in purposes:
+        if entry.kind == "proposed" and fields.get("purpose") in purposes:  # else it may be archived
             said = (fields["purpose"], fields["peer"], fields["protocol"])
             known[entry.job] = Emergency(entry.job, entry.at, *said)
         if (emergency := known.get(entry.job)) is None:

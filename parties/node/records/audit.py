@@ -14,7 +14,7 @@ from cryptography import x509
 from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database
-from parties.node.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
+from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
 from parties.node.records.kinds import FIELDS, EntryKind, Named
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
@@ -44,8 +44,7 @@ class AuditLog:
         The transaction begins here if it has not: a node and a command may write to one log.
         `InputError` if the end of the log is not what was written last: to go on would cover that up.
         """
-        if not self._connection.in_transaction:
-            self._connection.execute("BEGIN IMMEDIATE")
+        self._begin()
         head = self._end(self._identity.certificate)
         blind = {"blind": secrets.token_hex(16)} if issubclass(FIELDS[kind], Named) else {}
         content = canonical(FIELDS[kind].model_validate({**fields, **blind}).model_dump(mode="json"))
@@ -56,6 +55,21 @@ class AuditLog:
         database.add(self._connection, row, self._known)
         self.bytes += len(row.fields) + ENTRY_BYTES
         return entry(row)
+
+    def of_job(self, job: str) -> list[Row]:
+        """Return the entries of a job that are archived with it, as they are kept."""
+        return [row for row in database.rows_of_job(self._connection, job) if row.kind not in STAYS]
+
+    def archive(self, job: str, fields: Mapping[str, Any]) -> AuditEntry:
+        """Take the content from the entries of a job, which a file has, and record that, in the caller's transaction.
+
+        `fields` are those of `Archived` but for `entries` and `empty`.
+        """
+        self._begin()  # or a trigger would be gone if this fails
+        entries = self.of_job(job)
+        self._whole = None
+        database.empty(self._connection, [row.number for row in entries])
+        return self.append("archived", job, {**fields, "entries": len(entries), "empty": emptied(entries)})
 
     def head(self) -> Head:
         """Return the last entry's number and hash, to be signed with a result."""
@@ -116,6 +130,10 @@ class AuditLog:
         prints = {"former_fingerprint": fingerprint(former), "fingerprint": fingerprint(self._identity.certificate)}
         return self.append("renewed", None, prints)
 
+    def _begin(self) -> None:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+
     def _end(self, certificate: x509.Certificate) -> Head:
         """Return the head, once it is surely the last one of this log signed with the certificate's key."""
         signed = database.signed_head(self._connection)
@@ -137,15 +155,16 @@ def verify(
     certificate: x509.Certificate,
     peers: Collection[x509.Certificate] = (),
     known: Checked | None = None,
+    archive: Archive | None = None,
 ) -> Checked:
     """Check the whole log in a database with the certificate of its owner, and with those of peers that are given.
 
-    `known`: its first entries were found whole before.
+    `known`: its first entries were found whole before. `archive`: content of entries that are empty.
     """
     try:
         after = None if known is None or known.last is None else known.last.number
         entries = database.rows(connection, after)
-        checked = check(entries, database.signed_head(connection), certificate, peers, known)
+        checked = check(entries, database.signed_head(connection), certificate, peers, known, archive)
         checked.problems.extend(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)
@@ -174,7 +193,9 @@ def state(checked: Checked) -> AuditState:
 
 
 def entry(row: Row) -> AuditEntry:
-    """Return an entry as an operator sees it. `InputError` if it is none any more."""
+    """Return an entry as an operator sees it, without fields if they are archived. `InputError` if it is none."""
+    if row.is_empty:
+        return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields={}, hash=row.hash)
     try:
         logged, kind = json.loads(row.fields), FIELDS[row.kind]
         kind.model_validate(logged)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from cryptography import x509
 from pydantic import ValidationError
 
-from parties.base.canonical import canonical
+from parties.base.canonical import canonical, dump
 from parties.link.identity import Identity, fingerprint
 from parties.node.records.kinds import BothSigned, Withdrawn
 from parties.node.records.signature import check_signature, sign
@@ -25,6 +25,8 @@ from parties.node.records.statements import Head, Signed, head_document
 from smc.errors import InputError
 
 NOTHING = "0" * 64  # stands for the hash before the first entry
+EMPTY = ""  # the fields of an entry whose content was archived
+STAYS = ("spent", "counted")  # kinds of entries that are never archived: budgets need them
 
 
 class Row(NamedTuple):
@@ -43,6 +45,11 @@ class Row(NamedTuple):
         content = {name: value for name, value in self._asdict().items() if name != "hash"}
         return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
 
+    @property
+    def is_empty(self) -> bool:
+        """True if its content was archived: then an `archived` entry says so."""
+        return self.fields == EMPTY and self.kind not in STAYS
+
     def head(self) -> Head:
         """Return number and hash of this entry. ValueError if they are none."""
         return Head(number=self.number, hash=self.hash)
@@ -53,6 +60,9 @@ class Row(NamedTuple):
             return self.digest() == self.hash
         except InputError:
             return False
+
+
+_BEFORE = Row(0, "", "", None, "", "", NOTHING)  # the first entry
 
 
 @dataclass(frozen=True)
@@ -84,11 +94,20 @@ class SignedEntry(NamedTuple):
     peer_fingerprint: str | None
 
 
+@dataclass(frozen=True)
+class Archive:
+    """What files have of entries that are empty in the log, by number, and SHA-256 of each job's lines there."""
+
+    rows: Mapping[int, Row] = field(default_factory=dict)
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Checked:
     """The result of a check: the hashes of the entries by number, the statements among them, and the problems.
 
-    And where it goes on: after the last entry, under the last start's fields.
+    And where it goes on: after the last entry, under the last start's fields, with the empty entries of each job that
+    no entry has accounted for yet. `archived` are those that are accounted for, `filled` those whose content was there.
     """
 
     hashes: dict[int, str] = field(default_factory=dict)
@@ -96,6 +115,9 @@ class Checked:
     problems: list[str] = field(default_factory=list)
     last: Row | None = None
     start: dict[str, Any] = field(default_factory=dict)
+    empty: dict[str | None, list[Row]] = field(default_factory=dict)
+    archived: int = 0
+    filled: int = 0
 
     @property
     def entries(self) -> int:
@@ -109,19 +131,26 @@ def check(
     certificate: x509.Certificate,
     peers: Collection[x509.Certificate] = (),
     known: Checked | None = None,
+    archive: Archive | None = None,
 ) -> Checked:
     """Check entries, in the order in which they are kept, and the head, which `certificate` must have signed.
 
     A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
-    act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows.
+    act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows. Entries that
+    are empty are checked with the content that `archive` has of them; without it that they were archived, and which.
     """
-    checked = known or Checked()
-    before = len(checked.statements)
+    checked, archive = known or Checked(), archive or Archive()
+    before, jobs = len(checked.statements), set(archive.contents)
     for row in rows:
         if not isinstance(row.number, int):
             checked.problems.append(f"there is an entry with the number {row.number!r}")
             continue
-        checked.problems.extend(_problems(checked.last, row))
+        if row.is_empty:
+            checked.empty.setdefault(row.job, []).append(row)
+            if (content := archive.rows.get(row.number)) is not None and content.hash == row.hash:
+                checked.filled += 1
+                row = content
+        checked.problems.extend(links(checked.last, row))
         checked.hashes[row.number] = row.hash
         if row.kind == "node started":
             checked.start = _fields(row)
@@ -129,8 +158,14 @@ def check(
             checked.statements.extend(_statement(row, checked.start))
         elif row.kind == "withdrawn":
             checked.problems.extend(_withdrawal_problems(row, [certificate, *peers]))
+        elif row.kind == "archived":
+            checked.problems.extend(_archived_problems(checked, row, archive))
+            jobs.discard(str(row.job))
         checked.last = row
     checked.problems.extend(_head_problems(checked.last, signed, certificate))
+    for row in (row for rows_of_job in checked.empty.values() for row in rows_of_job):
+        checked.problems.append(f"entry {row.number} was changed: it is empty, and no entry says that it was archived")
+    checked.problems.extend(f"the archive has job {job[:8]}, of which the log does not say so" for job in sorted(jobs))
     for statement in checked.statements[before:]:
         checked.problems.extend(_statement_problems(checked, statement, certificate, peers))
     return checked
@@ -161,19 +196,40 @@ def _contradictions(
             yield f"{whose} entry {signed.head.number} is not the one that its owner signed for, as {evidence} shows"
 
 
-def _problems(last: Row | None, row: Row) -> Iterator[str]:
-    """Yield what is wrong with an entry, or between it and the last one."""
-    expected = 1 if last is None else last.number + 1
+def links(last: Row | None, row: Row, first: int = 1) -> Iterator[str]:
+    """Yield what is wrong with an entry, or between it and the last one, before which there is `first`."""
+    expected = first if last is None else last.number + 1
     if row.number > expected:
         yield _missing(expected, row.number - 1)
     elif row.number < expected:
         twice = last is not None and row.number == last.number
         yield f"entry {row.number} " + ("is there twice" if twice else f"stands after entry {expected - 1}")
-    if not row.is_whole():
+    if not (row.is_empty or row.is_whole()):
         yield f"entry {row.number} was changed: its content does not have the hash that stands beside it"
-    elif row.number == expected and row.previous != (NOTHING if last is None else last.hash):
+    elif row.number == expected and (last is not None or first == 1) and row.previous != (last or _BEFORE).hash:
         before = "the beginning" if last is None else f"entry {last.number}"
         yield f"entry {row.number} does not continue {before}: what it continued was changed or removed"
+
+
+def emptied(rows: Iterable[Row]) -> str:
+    """Return SHA-256 over what is left of a job's entries when they are archived: all but their content."""
+    left = [[row.number, row.at, row.kind, row.previous, row.hash] for row in rows]
+    return hashlib.sha256(f"smc.records.emptied.v1\n{dump(left)}".encode()).hexdigest()
+
+
+def _archived_problems(checked: Checked, row: Row, archive: Archive) -> Iterator[str]:
+    """Yield where the empty entries of a job, or a file's lines of it, are not those that were archived."""
+    entries, fields = checked.empty.pop(row.job, []), _fields(row)
+    checked.archived += len(entries)
+    try:
+        whole = emptied(entries) == fields.get("empty")
+    except (TypeError, ValueError):  # what nobody has written
+        whole = False
+    if not whole:
+        yield f"the entries of job {str(row.job)[:8]} are not those that were archived by entry {row.number}"
+    content = archive.contents.get(str(row.job))
+    if content is not None and content != fields.get("content"):
+        yield f"the archive's lines of job {str(row.job)[:8]} are not those that entry {row.number} was written for"
 
 
 def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from parties.node.records.chain import Row, SignedHead
+from parties.node.records.chain import EMPTY, Row, SignedHead
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
@@ -22,7 +22,7 @@ FILE_NAME = "node.sqlite"
 # What is kept in the database, and how, has a number. One release cannot read what a later one keeps, so whatever
 # changes tables or the JSON in them raises it and adds a step, empty if what was kept before reads as it is
 # (tests/parties/node/test_upgrade.py notices, and reads what each number kept).
-STEPS: tuple[str, ...] = ("",)  # from one number to the next, as SQL; 0: before there were numbers
+STEPS: tuple[str, ...] = ("", "")  # from one number to the next, as SQL; 0: before there were numbers
 STATE = len(STEPS)
 
 _COLUMNS = ", ".join(Row._fields)
@@ -156,6 +156,22 @@ def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
     marks = ", ".join("?" for _ in kinds)
     query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
     return map(Row._make, connection.execute(query, kinds))
+
+
+def rows_of_job(connection: sqlite3.Connection, job: str) -> list[Row]:
+    """Return all entries of a job."""
+    query = f"SELECT {_COLUMNS} FROM audit WHERE job = ? ORDER BY number"
+    return [Row._make(values) for values in connection.execute(query, (job,))]
+
+
+def empty(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Take the content from entries, in the caller's transaction. `InputError` if a trigger is missing already."""
+    if missing_triggers(connection):
+        raise InputError("the audit log has lost a trigger that keeps entries from being changed: smc audit verify")
+    connection.execute("DROP TRIGGER audit_no_update")
+    marked = [(EMPTY, number) for number in numbers]
+    connection.executemany("UPDATE audit SET fields = ? WHERE number = ?", marked)
+    connection.execute(TRIGGERS["audit_no_update"])
 
 
 def version(connection: sqlite3.Connection) -> int:

@@ -1,32 +1,64 @@
 """The audit log as a file: lines of JSON that anybody can check with the certificate alone, or CSV for a spreadsheet.
 
 A line is an entry in canonical JSON, in the order of numbers; the last line is the signed head. CSV has the entries
-only, and so cannot be checked.
+only, and so cannot be checked. An archive has the jobs that left the log, each a line with what the node kept of it and
+the lines of its entries.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from parties.base import files
 from parties.base.canonical import canonical
-from parties.node.records.chain import Row, SignedHead
+from parties.node.records.chain import EMPTY, Archive, Row, SignedHead
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
 
 def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
     """Return all entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
-    lines = [canonical(row._asdict() | {"fields": _parsed(row)}) for row in rows]
+    lines = [line(row) for row in rows]
     if signed is not None:
         head = {**signed.head.model_dump(), "fingerprint": signed.fingerprint, "signature": signed.signature.hex()}
         lines.append(canonical({"head": head}))
     return "".join(f"{line}\n" for line in lines)
+
+
+def to_archive(job: str, record: Mapping[str, Any], rows: Iterable[Row]) -> str:
+    """Return a job that leaves the log as lines of JSON: what the node kept of it, then its entries."""
+    lines = [canonical({"archived": job, "job": record}), *map(line, rows)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_archives(paths: Iterable[Path]) -> Archive:
+    """Return what `to_archive` wrote into files. `InputError` names the line that it cannot have written.
+
+    That an entry is the one that was in the log its hash tells, of the rest `Archive.contents`.
+    """
+    rows: dict[int, Row] = {}
+    jobs: dict[str, str] = {}
+    for path in paths:
+        job = ""
+        for number, line in enumerate(_lines(path), start=1):
+            try:
+                value = json.loads(line)
+                if set(value) == {"archived", "job"}:
+                    job = value["archived"]
+                    jobs[job] = ""
+                else:
+                    row = _row(value)
+                    rows[row.number] = row
+                jobs[job] += f"{line}\n"
+            except (ValueError, TypeError, KeyError, RecursionError, InputError):
+                raise InputError(f"{path}, line {number}: not a line of an archive, or it was changed") from None
+    return Archive(rows, {job: hashlib.sha256(lines.encode()).hexdigest() for job, lines in jobs.items()})
 
 
 def to_csv(rows: Iterable[Row]) -> str:
@@ -42,8 +74,7 @@ def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
     """Return what `to_lines` wrote. `InputError` names the line that it cannot have written."""
     rows: list[Row] = []
     head: SignedHead | None = None
-    lines = files.read_text(path).split("\n")
-    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, start=1):
+    for number, line in enumerate(_lines(path), start=1):
         try:
             value = json.loads(line)
             if head is not None or canonical(value) != line:  # a second reading of a line must not be possible
@@ -51,7 +82,7 @@ def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
             if set(value) == {"head"}:
                 head = _head(**value["head"])
             else:
-                rows.append(Row(**value | {"fields": canonical(value["fields"])}))
+                rows.append(_row(value))
         except (ValueError, TypeError, KeyError, RecursionError, InputError):
             raise InputError(f"{path}, line {number}: not a line of an export, or it was changed") from None
     return rows, head
@@ -64,7 +95,38 @@ def _head(number: int, hash: str, fingerprint: str, signature: str) -> SignedHea
     return signed
 
 
+def _lines(path: Path) -> list[str]:
+    lines = files.read_text(path).split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def line(row: Row) -> str:
+    """Return an entry as a line. `InputError` if it was changed past recognition."""
+    return canonical(row._asdict() | {"fields": _parsed(row)})
+
+
+def one_row(text: str) -> Row:
+    """Return the entry of a line. `InputError` if it is none."""
+    try:
+        value = json.loads(text)
+        if canonical(value) != text:
+            raise ValueError
+        row = _row(value)
+        if not isinstance(row.number, int) or not isinstance(row.hash, str):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError("not a line of an export, or it was changed") from None
+    return row
+
+
+def _row(value: dict[str, Any]) -> Row:
+    """Return the entry of a line; one without content has null there."""
+    return Row(**value | {"fields": EMPTY if value["fields"] is None else canonical(value["fields"])})
+
+
 def _parsed(row: Row) -> Any:
+    if row.is_empty:
+        return None
     try:
         return json.loads(row.fields)
     except (ValueError, TypeError, RecursionError):

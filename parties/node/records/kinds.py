@@ -43,6 +43,9 @@ EntryKind: TypeAlias = Literal[
     "cancelled",
     "signed",
     "withdrawn",
+    "archived",
+    "pin revoked",
+    "pin replaced",
     "published",
     "rights",
     "breach",
@@ -332,6 +335,36 @@ class Withdrawn(Named):
     word: Withdrawal
 
 
+class Archived(Fields):
+    """The job has left: its entries before this one are empty, but for what it has spent; a file had their content.
+
+    `content` is SHA-256 of the job's lines in that file, `empty` that of what is left of the entries (`chain.emptied`).
+    """
+
+    peer: Text
+    protocol: Text
+    digest: Digest  # of the public job
+    entries: Size
+    empty: Digest
+    content: Digest
+
+
+class PinRevoked(Named):
+    """From this entry on no link is made with this certificate of a peer's."""
+
+    peer: Text
+    peer_fingerprint: Fingerprint
+    why: Text = ""
+
+
+class PinReplaced(Fields):
+    """The peer has come with the certificate that its former key has named: that one counts from here on."""
+
+    peer: Text
+    former_fingerprint: Fingerprint
+    peer_fingerprint: Fingerprint
+
+
 class Published(Fields):
     """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
 
@@ -394,6 +427,9 @@ FIELDS: dict[str, type[Fields]] = {
     "cancelled": Cancelled,
     "signed": BothSigned,
     "withdrawn": Withdrawn,
+    "archived": Archived,
+    "pin revoked": PinRevoked,
+    "pin replaced": PinReplaced,
     "published": Published,
     "rights": RightsRequest,
     "breach": BreachStep,

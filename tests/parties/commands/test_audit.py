@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from parties.base.files import lock
 from parties.commands.audit import group
 from parties.link.identity import Identity, create, fingerprint
-from parties.node.records import AuditLog, connect
+from parties.node.records import AuditLog, connect, shipped
 from parties.node.records.database import TRIGGERS
 from smc.errors import InputError
+from tests.support.ledgers import agreed, paired
 from tests.support.logs import Node, two_jobs
 
 
@@ -61,7 +63,15 @@ def test_verify_a_log_that_is_whole(config: Path, nodes: tuple[Any, Any]) -> Non
     assert shown[0] == "whole: 21 entries, 2 signed by both parties"
     assert shown[1].startswith(f"head:  entry 21, hash {head.hash}, signed by ")
     found = json.loads(run("verify", "--config", config, "--json").stdout)
-    assert found == {"entries": 21, "ok": True, "problems": [], "head": head.model_dump(), "statements": 2}
+    assert found == {
+        "entries": 21,
+        "ok": True,
+        "problems": [],
+        "head": head.model_dump(),
+        "statements": 2,
+        "archived": 0,
+        "read": 0,
+    }
 
 
 def test_verify_tells_each_problem_and_fails(config: Path, nodes: tuple[Any, Any]) -> None:
@@ -187,3 +197,87 @@ def test_records_that_are_not_there_are_one_clear_line(command: str, tmp_path: P
 def test_a_file_that_is_no_certificate(config: Path) -> None:
     with pytest.raises(InputError, match="holds no readable certificate"):
         run("verify", "--config", config, "--certificate", config)
+
+
+def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, Any]) -> None:
+    """And there is nothing to archive where no job is kept; the log's jobs without rows are named."""
+    place = nodes[0].path.parent
+    with config.open("a") as file:
+        file.write("retention_days = 30\n")
+    config.write_text(config.read_text().replace("[link]\n", '[link]\nlisten = "127.0.0.1:7001"\n'))
+    with lock(place / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
+        run("archive", "--config", config)
+    with pytest.raises(InputError, match="the audit log knows it, and its row is gone"):
+        run("archive", "--config", config, "--days", 0)
+    config.write_text(config.read_text().replace("= 30", "= 0"))
+    with pytest.raises(InputError, match="retention_days: must be >= 1, not 0"):
+        run("archive", "--config", config)
+
+
+def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    """The database of a node that has a job that ended; what left is checked with the rest."""
+    with paired(tmp_path, identities) as pair:
+        job = agreed(pair)
+        pair.parties[0].ledger.cancel(job)
+        pair.deliver()
+        pair.meet()
+        alice = pair.parties[0]
+        config, out = alice.path.parent / "party.toml", tmp_path / "old.jsonl"
+        own, peer = identities["alice"], identities["bob"]
+        config.write_text(
+            f'[link]\nidentity = "{own.key_path}"\ncertificate = "{own.certificate_path}"\nlisten = "127.0.0.1:7001"\n'
+            f'peer = "{peer.certificate_path}"\n[node]\nstate = "."\n'
+        )
+    assert "no job is that old" in run("archive", "--config", config).stdout
+    assert "archived: 1 job in" in run("archive", "--config", config, "--days", 0, "--out", out).stdout
+    assert json.loads(out.read_text().split("\n")[0])["archived"] == job
+    lines = run("verify", "--config", config, "--archive", out).stdout.splitlines()
+    assert lines[1] == "archived: 4 of the entries; the content of 4 was there to check"
+    assert "the content of 0" in run("verify", "--config", config).stdout
+    assert "content: archived" in run("show", "--config", config).stdout
+    export = tmp_path / "log.jsonl"
+    run("export", "--config", config, "--out", export)
+    words = ("verify", "--export", export, "--certificate", own.certificate_path)
+    assert "whole" in run(*words).stdout
+    assert "the content of 4" in run(*words, "--archive", out).stdout
+    with pytest.raises(InputError, match="File exists"):
+        run("archive", "--config", config, "--days", 0, "--out", out)
+
+
+def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.log"
+    run("export", "--config", config, "--out", whole)
+    lines = whole.read_text().splitlines()[:-1]  # without the head
+    whole.write_text("\n".join(lines))
+    shown = run("gaps", whole).stdout.splitlines()
+    assert shown == [
+        "no gap: entries 1 to 21; 0 came more than once",
+        f"last:   entry 21, hash {nodes[0].log.head().hash}",
+    ]
+    part.write_text("\n".join(f"<110>1 2026 host smc - {text}" for text in lines[3:5] + lines[6:]))
+    result = CliRunner().invoke(group, ["gaps", str(part)])
+    assert result.stdout.splitlines() == ["entries 1 to 3 are missing", "entry 6 is missing"]
+    assert str(result.exception) == "what was received is not the whole log: entries 1 to 3 are missing"
+    found = json.loads(CliRunner().invoke(group, ["gaps", str(part), "--first", "4", "--json"]).stdout)
+    assert (found["problems"], found["entries"], found["head"]["number"]) == (["entry 6 is missing"], 17, 21)
+    assert "no gap" in run("gaps", part, whole).stdout
+
+
+def test_where_targets_are(config: Path, nodes: tuple[Any, Any]) -> None:
+    assert "is shipped nowhere" in run("shipped", "--config", config).stdout
+    text = config.read_text().replace("[link]\n", '[link]\nlisten = "127.0.0.1:7001"\n')
+    config.write_text(
+        text + '[[records.ship]]\nfile = "a"\n[[records.ship]]\nname = "siem"\nwebhook = "https://x.example"\n'
+    )
+    with nodes[0].connection:
+        nodes[0].connection.execute(shipped.TABLE)
+        shipped.put(
+            nodes[0].connection, "siem", shipped.Shipped(19, "", "2026-11-26T00:00:00+00:00", "no answer in time")
+        )
+    first, second = run("shipped", "--config", config).stdout.splitlines()
+    assert first.endswith("a: entry 0 of 21, 21 behind; last at no time")
+    assert second == (
+        "siem: entry 19 of 21, 2 behind; last at 2026-11-26T00:00:00+00:00; not shipped now: no answer in time"
+    )
+    found = json.loads(run("shipped", "--config", config, "--json").stdout)
+    assert [(one["number"], one["entries"], one["why"]) for one in found][1] == (19, 21, "no answer in time")

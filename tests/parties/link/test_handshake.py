@@ -99,8 +99,8 @@ def test_identifier_is_pinned():
 
 
 def test_wire_version_comes_before_everything_else():
-    with pytest.raises(JobMismatchError, match="wire version: ours 4, peer's 5"):
-        agree(make_hello(0, {}), Hello(wire_version=5, party=9, job="?", nonce=b""))
+    with pytest.raises(JobMismatchError, match="wire version: ours 5, peer's 6"):
+        agree(make_hello(0, {}), Hello(wire_version=6, party=9, job="?", nonce=b""))
 
 
 @pytest.mark.parametrize(

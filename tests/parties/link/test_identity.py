@@ -240,12 +240,12 @@ def test_a_certificate_given_as_key_is_called_one(alice):
             read(alice.certificate_path)
 
 
-def test_encrypted_key_is_refused(alice, tmp_path):
+def test_encrypted_key_without_a_passphrase(alice, tmp_path):
     path = tmp_path / "locked.key"
     key = ec.generate_private_key(ec.SECP256R1())
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"pass")))
     path.chmod(0o600)
-    with pytest.raises(InputError, match="pass phrase"):
+    with pytest.raises(InputError, match="nothing has its passphrase"):
         load_identity(path, alice.certificate_path)
 
 

@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import resource
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import httpx
 import pytest
 
 from parties.base.address import parse_address
-from parties.link.identity import create
+from parties.link.identity import create, load_identity
+from parties.node.peers import Who
+from parties.node.records import audit, export, gaps, reading
 from parties.operator.client import NodeClient
 from parties.operator.interface import NotRecordedError
 from parties.tables import example
+from tests.support.ledgers import Party
 from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
+Start: TypeAlias = Callable[[], "subprocess.Popen[str]"]
 SOFT, HARD = 96, 192
 LIMITED = f"""if True:
     import os, resource, sys
@@ -63,12 +70,23 @@ def clinic(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def node(clinic: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
+def node_of(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    command = [sys.executable, "-c", LIMITED]
-    with subprocess.Popen(command, cwd=clinic.parent, stderr=subprocess.PIPE, text=True) as process:
-        yield process
-        process.kill()
+    with ExitStack() as stack:
+
+        def start() -> subprocess.Popen[str]:
+            command = [sys.executable, "-c", LIMITED]
+            process = subprocess.Popen(command, cwd=clinic.parent, stderr=subprocess.PIPE, text=True)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield start
+
+
+@pytest.fixture
+def node(node_of: Start) -> subprocess.Popen[str]:
+    return node_of()
 
 
 def ready(node: subprocess.Popen[str]) -> dict[str, str]:
@@ -117,3 +135,31 @@ def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, clinic: Path
     assert len(client.jobs()) == before + 1
     node.terminate()
     assert node.wait(PATIENCE) == 0
+
+
+def test_old_jobs_leave_and_all_entries_are_shipped(clinic: Path, node_of: Start) -> None:
+    """A job that ended 40 days ago is gone soon after the start, and each entry is in the file when it has stopped."""
+    own, peer = (load_identity(clinic / f"{name}.key", clinic / f"{name}.crt") for name in ("a", "b"))
+    before = Party(clinic / "state" / "node.sqlite", Who(own, peer.certificate, 0))
+    job = before.ledger.propose({"table": "days", "splits": "multiway"})
+    ended = before.ledger.cancel(job.id).model_copy(update={"ended_at": str(datetime.now(UTC) - timedelta(days=40))})
+    with before.connection:
+        before.ledger._store.put(ended)
+    before.connection.close()
+    with (clinic / "party.toml").open("a") as file:
+        file.write('[[records.ship]]\nfile = "shipped.jsonl"\n')
+    text = (clinic / "party.toml").read_text()
+    (clinic / "party.toml").write_text(text.replace("[node]", "[node]\nretention_days = 1"))
+    node = node_of()
+    assert node.stderr is not None
+    archived = next(line for line in map(json.loads, node.stderr) if line["event"] == "archived")
+    (left,) = (clinic / "state" / "archive").iterdir()
+    assert archived["what"] == f"1 job in {left.relative_to(clinic.parent)}"
+    node.send_signal(signal.SIGTERM)
+    assert node.wait(PATIENCE) == 0
+    received = gaps.read([clinic / "shipped.jsonl"])
+    with reading(clinic / "state" / "node.sqlite") as connection:
+        checked = audit.verify(connection, own.certificate, archive=export.read_archives([left]))
+    assert (checked.problems, received.problems) == ([], [])
+    assert list(received.rows) == list(checked.hashes)
+    assert {"archived", "node stopped"} < {row.kind for row in received.rows.values()}

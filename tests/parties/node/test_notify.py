@@ -265,8 +265,8 @@ def test_a_server_with_another_certificate_gets_no_password(
     ],
 )
 def test_why_a_sending_failed(failure: Exception, said: str) -> None:
-    assert re.fullmatch(f".*{said}.*", notify._why(failure))
-    assert "secret" not in notify._why(failure)
+    assert re.fullmatch(f".*{said}.*", notify.why_failed(failure))
+    assert "secret" not in notify.why_failed(failure)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ ALLOWED = {  # once more, by hand
     "see": {"node", "changes", "jobs", "job", "result", "budget", "simulate"},
     "propose": {"submit", "repeat", "cancel"},
     "approve": {"approve", "refuse", "cancel"},
-    "administer": {"withdraw"},
+    "administer": {"withdraw", "revoke"},
     "audit": {"audit", "verify", "register"},
 }
 REQUESTS = {
@@ -30,7 +30,7 @@ REQUESTS = {
     "cancel": ("POST", "jobs/{}/cancel"), "withdraw": ("POST", "jobs/{}/withdraw"),
     "repeat": ("POST", "jobs/{}/repeat"), "result": ("GET", "jobs/{}/result"), "audit": ("GET", "audit"),
     "verify": ("GET", "audit/state"), "budget": ("GET", "budget"), "simulate": ("POST", "budget/simulate"),
-    "register": ("GET", "budget/register"),
+    "register": ("GET", "budget/register"), "revoke": ("POST", "peers/revoke"),
 }  # fmt: skip
 
 
@@ -86,6 +86,7 @@ def test_the_api_refuses_what_a_role_does_not_allow(role: Any) -> None:
         job = node.add(state="done" if method in ("result", "withdraw") else "waiting").id
         before, proposed = dict(node.known), len(node.submitted)
         body = None if verb == "GET" else {"why": "no"} if method in ("refuse", "cancel", "withdraw") else {}
+        body = {"peer": "university"} if method == "revoke" else body
         answer = client.request(verb, f"/api/{path.format(job)}", json=body)
         if method in ALLOWED[role] | ALLOWED["see"]:
             assert answer.status_code != 403, method

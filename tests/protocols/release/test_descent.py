@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.release import descent
-from protocols.release.descent import COARSE, COUNTED, FINE, MOMENTUM, Change, Descent, Sums, descend, own_numbers
+from protocols.release.descent import COARSE, COUNTED, FINE, Change, Descent, Sums, Walk, descend, own_numbers
 from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
@@ -21,7 +22,7 @@ from tests.support.questions import Known
 
 def problem(**fields: Any) -> Descent:
     change = Change(3, 1 << FINE, replaced=False)
-    given_: dict[str, Any] = {"steps": 4, "rate": 0.5, "regularisation": 0.1, "variance": Fraction(10**6)}
+    given_: dict[str, Any] = {"steps": 4, "rate": 0.5, "short": 0.5, "regularisation": 0.1, "variance": Fraction(10**6)}
     return Descent(**{"change": change, **given_, "max_rows": 50, "least_rows": 3, **fields})
 
 
@@ -48,7 +49,7 @@ def test_no_row_changes_more_than_the_noise_is_made_for(seed: int, numbers: int,
 
 def test_the_spread_is_that_of_noise_alone() -> None:
     """Weights are linear in what is opened if the number of rows stays: a unit in each step, one after the other."""
-    made, rows = problem(steps=7), 12 * COUNTED
+    made, rows = problem(steps=7), 40 * COUNTED
     units = np.eye(7, dtype=int)
     alone = [made.weights([(int(one), 0, 0, rows) for one in line])[0] for line in units]
     assert made.spread([(0, 0, 0, rows)] * 7) == pytest.approx(1000 * math.sqrt(sum(w * w for w in alone)))
@@ -72,6 +73,75 @@ def test_the_change_is_no_more_than_it_must_be() -> None:
     assert Change(16, 8, replaced=True).squared >= 16
 
 
+def steep(made: Descent, hessian: Any, wanted: Any, noise: float, seed: int = 1) -> tuple[list[Sums], Any]:
+    """What is opened on a parabola, of 40 rows: and the path, as the docstring has it, by matrices."""
+    rng, size = np.random.default_rng(seed), len(wanted)
+    opened: list[Sums] = []
+    weights, velocity, path = np.zeros(size), np.zeros(size), [np.zeros(size)]
+    short, last, slopes = np.zeros((size, size)), np.zeros(size), []  # short: a projection
+    for step in range(made.steps):
+        exact = hessian @ (weights - wanted) * 40 * 2**COARSE
+        sums = np.rint(exact + rng.normal(size=size) * noise).astype(int)
+        opened.append((*sums.tolist(), 40 * COUNTED))
+        slope = sums / 2**COARSE / 40
+        variance = float(made.variance) / (40 * 2**COARSE) ** 2
+        rest = np.eye(size) - short
+        one, other = rest @ slope, rest @ last
+        square = max(variance * (one @ one + other @ other) - size * variance**2, size * variance**2)
+        if step and one @ other < -3 * math.sqrt(square):
+            direction = (one - other) / np.linalg.norm(one - other)
+            short = short + np.outer(direction, direction)
+            velocity = velocity - direction @ velocity * direction
+        scales = made.rate * np.eye(size) + (made.short - made.rate) * short
+        velocity = min(step / (step + 3), 0.9) * velocity - scales @ (slope + made.regularisation * weights)
+        weights, last = weights + velocity, slope
+        path.append(weights)
+        slopes.append(slope)
+    return opened, np.array(path)
+
+
+def test_steps_are_short_where_they_overshoot_and_only_there() -> None:
+    """A steep direction that is none of the coordinates, beside flat ones: found, and the flat ones still go fast."""
+    size = 6
+    top = np.ones(size) / math.sqrt(size)
+    hessian, wanted = 0.001 * np.eye(size) + 2 * np.outer(top, top), np.array([3.0, -3, 1, 2, 0, 4])
+    made = problem(
+        change=Change(size, 1 << FINE, False), steps=60, rate=64.0, short=1.0, regularisation=0.0, variance=Fraction(25)
+    )
+    opened, path = steep(made, hessian, wanted, 5.0)
+    assert made.path(opened) == pytest.approx(path, abs=1e-6)
+    walk = Walk(made)
+    for sums in opened:
+        walk.step(sums)
+    ((found,), far) = walk.directions, np.abs(made.weights(opened) - wanted).max()
+    assert abs(found @ top) > 0.999
+    assert far < 0.6
+    slow = replace(made, rate=1.0)  # safe everywhere, but too slow
+    assert np.abs(slow.weights(steep(slow, hessian, wanted, 5.0)[0]) - wanted).max() > 2 * far
+    blind = replace(made, short=64.0, steps=6)
+    assert np.abs(blind.weights(steep(blind, hessian, wanted, 5.0)[0])).max() > 10**3
+
+
+def test_noise_alone_is_no_direction() -> None:
+    """0.1 % of steps are three standard deviations off; of 1,800 here, more than 10 in one of 10^5 runs."""
+    made = problem(change=Change(20, 1 << FINE, False), steps=60, rate=64.0, short=8.0, variance=Fraction(10**6))
+    found = 0
+    for seed in range(30):
+        walk = Walk(made)
+        for sums in steep(made, np.zeros((20, 20)), np.zeros(20), 1000.0, seed)[0]:
+            walk.step(sums)
+        found += len(walk.directions)
+    assert found <= 10
+
+
+def test_a_number_of_rows_that_is_noise_makes_no_step_long() -> None:
+    made = problem(variance=Fraction((12 * COUNTED) ** 2))
+    assert made.rows([(0, 0, 0, -10_000)]) == 12
+    assert made.rows([(0, 0, 0, -10_000)] * 4) == 6  # no less than twice the public bound
+    assert made.rows([(0, 0, 0, 40 * COUNTED)]) == 40
+    assert made.rows([(0, 0, 0, 10**6)]) == 100
+
+
 def gradients(party: int, weights: Any) -> tuple[Any, int]:
     """A party's sums of gradients at some weights: any function of them."""
     wanted = np.array([1.0, -2.0, 0.5]) * (party + 1)
@@ -81,13 +151,14 @@ def gradients(party: int, weights: Any) -> tuple[Any, int]:
 def reference(made: Descent, noise: int) -> tuple[tuple[Sums, ...], Any]:
     """The same in the clear, by the rule as it is written."""
     opened, weights, velocity, path = [], np.zeros(3), np.zeros(3), []
-    for _ in range(made.steps):
+    for step in range(made.steps):
         own = [own_numbers(*gradients(party, weights)) for party in (0, 1)]
         opened.append(tuple((own[0] + own[1] + noise).tolist()))
         rows = sum(sums[-1] for sums in opened) / len(opened) / COUNTED
-        rows = min(max(rows, 2 * made.least_rows, 1), 2 * made.max_rows)
+        floor = 1000 / COUNTED / math.sqrt(len(opened))
+        rows = min(max(rows, floor, 2 * made.least_rows, 1), 2 * made.max_rows)
         slope = np.array(opened[-1][:-1]) / 2**COARSE / rows
-        velocity = MOMENTUM * velocity - made.rate * (slope + made.regularisation * weights)
+        velocity = min(step / (step + 3), 0.9) * velocity - made.rate * (slope + made.regularisation * weights)
         weights = weights + velocity
         path.append(weights)
     return tuple(opened), np.mean(path[made.steps // 2 :], axis=0)

@@ -17,8 +17,7 @@ FORMS = ["size", "depth"]
 def test_decode(compute, width, form):
     got = compute(decode, (width, False, range(1 << width)), form=form)
     assert got.values == [[int(x == place) for x in range(1 << width)] for place in range(1 << width)]
-    if form == "size":
-        assert got.netlist.and_count == max((1 << width) - 2, 0)
+    assert got.netlist.and_count == (1 << width) - width - 1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -13,6 +13,7 @@ from smc.counting import engines, forecast, roles
 from smc.counting.engines import CountingEngine, CountingGmw, CountingYao
 from smc.engines import GmwEngine, Profile, YaoEngine
 from smc.gmw.gates import TripleGates
+from smc.gmw.triples import TripleSource
 from smc.kernels.native import Kernel
 from smc.ot import elliptic
 from smc.ot.interface import Role
@@ -43,7 +44,8 @@ def test_a_role_that_counts_replaces_only_what_computes(real: type[Role], twin: 
     [
         (Garbler, engines._CountingGarbler, {"garble"}),  # the walk without labels
         (Evaluator, engines._CountingEvaluator, {"evaluate"}),
-        (TripleGates, engines._CountingTripleGates, set()),
+        (TripleSource, engines._CountingTripleSource, set()),
+        (TripleGates, engines._CountingTripleGates, {"source"}),
         (YaoEngine, CountingYao, {"constant", "shares", "garbler", "evaluator"}),
         (GmwEngine, CountingGmw, set()),
     ],

@@ -215,14 +215,16 @@ def test_what_a_gate_costs_and_that_garbler_inputs_cost_nothing(play, name: str,
     assert set(sizes) == {"ot0.base.base.points", "reveal"}
 
 
-def test_a_triple_costs_two_ots_and_an_and_gate_four_bits(play) -> None:
+def test_a_triple_costs_two_ots_and_a_star_or_gate_two_bits(play) -> None:
     values = [bitpack.from_integers(np.arange(800), 9), bitpack.from_integers(np.arange(800) % 128, 7)]
-    gates = 800 * everything().and_count
-    run = play(two_inputs(everything(), values), "gmw", "iknp")
+    netlist = everything()
+    stars = len(netlist.stars.centres)
+    assert stars < netlist.and_count
+    run = play(two_inputs(netlist, values), "gmw", "iknp")
     for recorder in run.recorders:
         opened = sum(len(data) for step, data in recorder.sent if step == "gmw.open")
-        assert opened == gates * 2 // 8
-        assert sum(len(data) for step, data in recorder.sent if step.endswith("matrix")) == 16 * -(-gates // 64) * 64
+        assert opened == 800 * (netlist.and_count + stars) // 8
+        assert sum(len(data) for step, data in recorder.sent if step.endswith("matrix")) == 16 * 800 * stars
 
 
 def test_gmw_rounds_are_the_circuits_depth(play) -> None:

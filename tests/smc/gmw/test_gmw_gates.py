@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smc import kernels
+from smc.circuit.stars import in_stars
 from smc.gmw.rows import PACKED, BatchLayout
 
 BATCHES = [1, 2, 7, 8, 63, 64, 65, 511, 512, 513, 1000]
@@ -31,15 +34,14 @@ def test_what_is_put_into_a_state_is_got_back(batch: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "gates", "triple_bytes", "message_bytes"),
+    ("batch", "gates", "octets"),
     [
-        *[(1, 1, 1, 1), (1, 4, 1, 1), (1, 5, 1, 2), (1, 9, 2, 3), (3, 3, 2, 3), (63, 1, 8, 16), (63, 8, 63, 126)],
-        *[(64, 1, 8, 16), (65, 1, 9, 18), (72, 10, 90, 180), (1000, 3, 375, 750), (5, 0, 0, 0), (500, 0, 0, 0)],
+        *[(1, 1, 1), (1, 8, 1), (1, 9, 2), (3, 3, 2), (63, 1, 8), (63, 8, 63)],
+        *[(64, 1, 8), (65, 1, 9), (72, 10, 90), (1000, 3, 375), (5, 0, 0), (500, 0, 0)],
     ],
 )
-def test_sizes(batch: int, gates: int, triple_bytes: int, message_bytes: int) -> None:
-    rows = BatchLayout(batch)
-    assert (rows.triple_bytes(gates), rows.message_bytes(gates)) == (triple_bytes, message_bytes)
+def test_sizes(batch: int, gates: int, octets: int) -> None:
+    assert BatchLayout(batch).octets(gates) == octets
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -56,66 +58,82 @@ def test_xor_rows_in_order(batch: int) -> None:
     assert np.array_equal(rows.get(state, slice(0, SLOTS)), bits)
 
 
-NO_GATES = np.zeros((0, 3), dtype=np.int32)
+@st.composite
+def circuits(draw: st.DrawFn) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Two layers of XOR and AND gates; outputs of a layer's AND gates are distinct, some of them over its operands."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+
+    def gates(count: int, most: int) -> np.ndarray:
+        return np.stack([rng.permutation(30)[:count], *rng.integers(0, most, (2, count))], axis=1).astype(np.int32)
+
+    most = draw(st.integers(1, 30))  # few operands: large stars
+    return [(gates(draw(st.integers(0, 20)), 30), gates(draw(st.integers(0, 30)), most)) for _ in range(2)]
 
 
-@given(st.sampled_from(BATCHES), st.integers(0, 30), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2**32))
-def test_steps_make_layers(batch: int, gates: int, more: int, first: int, seed: int) -> None:
+@settings(max_examples=30)
+@given(st.sampled_from([1, 3, 63, 64, 65, 513]), circuits(), st.integers(0, 2**32))
+def test_steps_make_layers(batch: int, layers: list[tuple[np.ndarray, np.ndarray]], seed: int) -> None:
+    """By triples drawn here, at places drawn here; what is opened is checked against the masks."""
     rng = np.random.default_rng(seed)
-    rows = BatchLayout(batch)
-    width = 8 * -(-batch // 8) if rows.packed else batch
-    # Distinct outputs of a layer, some of them over its operands: as the slots of a netlist.
-    layers = [
-        np.stack([rng.permutation(30)[:count], *rng.integers(0, 30, (2, count))], axis=1).astype(np.int32)
-        for count in (gates, more)
-    ]
-    xors = rng.integers(0, 30, (20, 3)).astype(np.int32)
+    rows, stars = BatchLayout(batch), in_stars(layers, 30)
+    width = rows.bits(1)
     clear = rng.integers(0, 2, (30, batch)).astype(np.uint8)
     share = rng.integers(0, 2, clear.shape).astype(np.uint8)
-    places = [8 * first, 8 * (first + rows.triple_bytes(gates))]  # where each layer's triples begin
-    a, b = rng.integers(0, 256, (2, 2, places[1] // 8 + rows.triple_bytes(more) + 2)).astype(np.uint8)
-    c = rng.integers(0, 256, a.shape[1]).astype(np.uint8)
-    triples = [np.stack([a[0], b[0], c]), np.stack([a[1], b[1], c ^ ((a[0] ^ a[1]) & (b[0] ^ b[1]))])]
-    masks = [bits_of(part[0] ^ part[1], 8 * part.shape[1]) for part in (a, b)]
     states = [rows.state(30) for _ in range(2)]
     for state, own in zip(states, (share, clear ^ share), strict=True):
         rows.put(state, slice(0, 30), own)
-    messages = [np.full(rows.message_bytes(max(gates, more)), 255, dtype=np.uint8) for _ in range(2)]
-
-    def step(closing: np.ndarray, between: np.ndarray, opening: np.ndarray, start: int) -> None:
+    # Places without a gap, in any order; one more byte than needed.
+    at_a, at_b = (width * rng.permutation(count) for count in (len(stars.centres), len(stars.gates)))
+    a, b = (rng.integers(0, 256, (2, at.size * width // 8 + 2)).astype(np.uint8) for at in (at_a, at_b))
+    masks = [bits_of(part[0] ^ part[1], 8 * part.shape[1]) for part in (a, b)]
+    factors = np.zeros_like(masks[1])
+    for gate, place in enumerate(at_b):
+        star = at_a[stars.star[gate]]
+        factors[place : place + width] = masks[0][star : star + width]
+    c0 = rng.integers(0, 256, b.shape[1]).astype(np.uint8)
+    c = c0, c0 ^ np.packbits(factors & masks[1], bitorder="little")
+    first = np.stack([stars.centres.astype(np.int64), at_a], axis=1)
+    ands = np.column_stack([stars.gates.astype(np.int64), at_a[stars.star], at_b])
+    parts = [
+        (xors, first[slice(*star)], ands[slice(*gate)])
+        for (xors, _), star, gate in zip(layers, pairwise(stars.star_ends), pairwise(stars.gate_ends), strict=True)
+    ]
+    none = first[:0], ands[:0]
+    closing = none
+    opened = [np.full(a.shape[1], 255, dtype=np.uint8) for _ in range(2)]
+    messages = [np.full(rows.octets(90), 255, dtype=np.uint8) for _ in range(2)]
+    for (xors, *opening), (_, gates) in zip([*parts, (NO_XORS, *none)], [*layers, (None, NO_XORS)], strict=True):
         peers = [messages[1].copy(), messages[0].copy()]
         for party in (0, 1):
             kernels.gmw_step(
-                states[party], closing, between, opening, width, rows.packed,
-                triples[party], start, messages[party], peers[party], party,
+                states[party], *closing, xors, *opening, width, rows.packed, a[party], b[party], c[party],
+                opened[party], messages[party], peers[party], party,
             )  # fmt: skip
-
-    def assert_opened(layer: np.ndarray, place: int) -> None:
-        """Together the messages are d = x ^ a of every gate, then e = y ^ b."""
-        opened = bits_of(messages[0] ^ messages[1], 2 * len(layer) * width).reshape(2, len(layer), width)
-        for part in (0, 1):
-            mask = masks[part][place : place + len(layer) * width].reshape(len(layer), width)
-            assert np.array_equal(opened[part, :, :batch], (clear[layer[:, 1 + part]] ^ mask[:, :batch]))
-
-    step(NO_GATES, NO_GATES, layers[0], first)
-    assert_opened(layers[0], places[0])
-    step(layers[0], xors, layers[1], first)
-    clear[layers[0][:, 0]] = clear[layers[0][:, 1]] & clear[layers[0][:, 2]]
-    for out, left, right in xors:
-        clear[out] = clear[left] ^ clear[right]
-    assert_opened(layers[1], places[1])
-    step(layers[1], NO_GATES, NO_GATES, places[1] // 8)
-    clear[layers[1][:, 0]] = clear[layers[1][:, 1]] & clear[layers[1][:, 2]]
+        closing = opening
+        for out, left, right in xors:
+            clear[out] = clear[left] ^ clear[right]
+        # Together the messages are d = x ^ a of every star that begins, then e = y ^ b of every gate.
+        slots = [*opening[0][:, 0], *opening[1][:, 1]]
+        places = [(0, place) for place in opening[0][:, 1]] + [(1, place) for place in opening[1][:, 3]]
+        found = bits_of(messages[0] ^ messages[1], len(slots) * width).reshape(len(slots), width)[:, :batch]
+        for bits, slot, (part, place) in zip(found, slots, places, strict=True):
+            assert np.array_equal(bits, clear[slot] ^ masks[part][place : place + batch])
+        clear[gates[:, 0]] = clear[gates[:, 1]] & clear[gates[:, 2]]
     assert np.array_equal(rows.get(states[0], slice(0, 30)) ^ rows.get(states[1], slice(0, 30)), clear)
+
+
+NO_XORS = np.zeros((0, 3), dtype=np.int32)
 
 
 def test_padding_of_a_message_is_zero() -> None:
     rows = BatchLayout(3)
     state = rows.state(2)
     state[:] = 255  # whatever stands in the padding of a row
-    message = np.full(1, 255, dtype=np.uint8)
-    one = np.zeros((1, 3), dtype=np.int32)
-    kernels.gmw_step(state, NO_GATES, NO_GATES, one, 3, 0, np.zeros((3, 1), np.uint8), 0, message, message[:0], 0)
+    message, zero = np.full(1, 255, dtype=np.uint8), np.zeros(1, dtype=np.uint8)
+    star, gate = np.zeros((1, 2), dtype=np.int64), np.zeros((1, 4), dtype=np.int64)
+    kernels.gmw_step(
+        state, star[:0], gate[:0], NO_XORS, star, gate, 3, 0, zero, zero, zero, zero.copy(), message, message[:0], 0
+    )
     assert message.tolist() == [0b00111111]
 
 

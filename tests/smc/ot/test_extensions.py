@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from smc.local import run_local
 from smc.meter import Cost
-from smc.ot import OTKind, Receiver, Sender, Transfers, make_roles
+from smc.ot import OTKind, Receiver, Sender, Transfers, correlated, make_roles
 from smc.session import Session
 
 ROWS: dict[OTKind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}  # bits an OT
@@ -149,7 +149,7 @@ def test_several_messages_cross_in_one_round(kind: OTKind) -> None:
         transfers = Transfers(session, kind)
         transfers.setup()
         with session.phase("bits") as cost:
-            transfers.random_bits(5 * BATCH // 64 + 1)
+            list(transfers.random_strings([(3, BATCH // 8), (1, 4 * BATCH // 8 + 8)]))
         return cost
 
     for cost in run_local(program):
@@ -206,50 +206,75 @@ def test_streams_only_move_forward(kind: OTKind) -> None:
     assert len(np.unique(rows[:, :128], axis=0)) == len(np.unique(rows[:, 128:], axis=0)) == len(rows)
 
 
-# One-bit keys, for AND triples.
+# Short strings as keys, for AND triples.
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
-    [(kind, words) for kind in [*KINDS, "extension", "ferret"] for words in (0, 1, 1000)] + [("trapdoor", 1)],
+    ("kind", "sizes"),
+    [
+        (kind, sizes)
+        for kind in [*KINDS, "extension", "ferret"]
+        for sizes in ([], [(1, 8)], [(1, 3000), (5, 1801), (64, 1000)])
+    ]
+    + [("trapdoor", [(2, 1), (64, 1)])],
 )
-def test_random_bits_both_ways(kind: OTKind, words: int) -> None:
-    """False alarms: 6 10^-7 for each of sixteen arrays."""
+def test_random_strings_both_ways(kind: OTKind, sizes: list[tuple[int, int]]) -> None:
+    """False alarms: 6 10^-7 for each of 32 arrays of a case."""
 
     def program(session: Session) -> Any:
         transfers = Transfers(session, kind)
-        return transfers.random_bits(words), transfers.random_bits(words)
+        return [list(transfers.random_strings(sizes)) for _ in range(2)]
 
-    left, right = run_local(program, seed=b"both ways")
-    seen = set()
-    for one, other in zip(left, right, strict=True):
-        for (zero, one_, _, _), (_, _, choice, chosen) in ((one, other), (other, one)):
-            assert np.array_equal(chosen, (choice & one_) | (~choice & zero))
-        for array in (*one, *other):
-            assert array.dtype == np.uint64
-            assert array.shape == (words,)
-        for zero, one_, choice, _ in (one, other):
-            seen |= {array.tobytes() for array in (zero, one_, choice)}
-            if words > 100:
+    seen, arrays = set(), 0
+    for left, right in zip(*run_local(program, seed=b"both ways"), strict=True):
+        for pieces in (left, right):
+            assert [(len(one), one.shape[1]) for one, *_ in pieces] == sizes  # in so few OTs no piece is cut
+        for one, other in zip(left, right, strict=True):
+            for (zero, one_, _, _), (_, _, choice, chosen) in ((one, other), (other, one)):
+                assert np.array_equal(chosen, (choice & one_) | (~choice & zero))
+            for zero, one_, choice, chosen in (one, other):
+                assert (zero.shape, choice.shape) == (one_.shape, zero.shape[1:]) == (chosen.shape, chosen.shape[1:])
                 for array in (zero, one_, choice, zero ^ one_):
+                    arrays += 1
+                    seen.add(array.tobytes())
                     ones = int(np.bitwise_count(array).sum())
-                    assert abs(ones - 32 * words) < 5 * np.sqrt(16 * words)
-    assert len(seen) == (12 if words else 1)  # nothing comes twice
+                    assert abs(ones - 4 * array.size) < 5 * np.sqrt(2 * array.size)
+    assert len(seen) == arrays or kind == "trapdoor"  # nothing comes twice; of its eight OTs choices are one byte
 
 
-def test_random_bits_are_the_lowest_bits_of_hashed_blocks() -> None:
-    """Against the hash that random keys come from, under the purpose of bits."""
+def test_pieces_cut_by_batches_join_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(correlated, "BATCH", 192)
+    sizes = [(2, 30), (1, 1), (7, 50)]
+    left, right = run_local(lambda session: list(Transfers(session).random_strings(sizes)))
+    for width, octets in sizes:
+        parts = [[piece for piece in side if len(piece[0]) == width] for side in (left, right)]
+        zero, one, _, _ = (np.concatenate(part, axis=-1) for part in zip(*parts[0], strict=True))
+        _, _, choice, chosen = (np.concatenate(part, axis=-1) for part in zip(*parts[1], strict=True))
+        assert zero.shape == (width, octets)
+        assert np.array_equal(chosen, (choice & one) | (~choice & zero))
+    assert len(left) > len(sizes)
+
+
+def test_random_strings_are_the_lowest_bits_of_hashed_blocks() -> None:
+    """Against the hash that random keys come from, under the purpose of strings."""
     from smc.hashing import LabelHash
+
+    sizes = [(1, 9), (64, 3), (6, 4000)]
 
     def send(sender: Sender) -> Any:
         blocks: list[np.ndarray] = []
         make = sender.random_correlated
         sender.random_correlated = lambda count: blocks.append(make(count)) or blocks[-1]  # type: ignore
-        found = sender.random_bits(1100)
-        both = LabelHash(sender.session, "ot bits")
-        keys = [both(part, part ^ sender.delta) for part in blocks]
-        return found, [np.concatenate(side) for side in zip(*keys, strict=True)]
+        found = sender.random_strings(sizes)
+        both = LabelHash(sender.session, "ot strings")
+        (part,) = blocks
+        return found, both(part, part ^ sender.delta)
 
-    (found, keys), _ = transfer("extension", send, lambda r: r.random_bits(1100))
-    for packed, key in zip(found, keys, strict=True):
-        assert np.array_equal(np.unpackbits(packed.view(np.uint8), bitorder="little"), key[:, 0] & 1)
+    (found, keys), _ = transfer("extension", send, lambda r: r.random_strings(sizes))
+    start = 0
+    for (width, octets), pair in zip(sizes, found, strict=True):
+        for strings, key in zip(pair, keys, strict=True):
+            lows = key[start : start + 8 * octets, :1].astype("<u8").view(np.uint8)
+            expected = np.unpackbits(lows, axis=1, bitorder="little")[:, :width].T
+            assert np.array_equal(np.unpackbits(strings, axis=1, bitorder="little"), expected)
+        start += 8 * octets

@@ -182,15 +182,15 @@ def test_chosen_correlated(count: int, seed: int) -> None:
 
 
 def test_keys() -> None:
-    """1-out-of-2, 1-out-of-4 and one-bit keys come from the base class."""
+    """1-out-of-2, 1-out-of-4 and short keys come from the base class."""
     choice = np.arange(300, dtype=np.uint8) % 4
 
     def work(role: Any) -> Any:
         if isinstance(role, FerretSender):
-            return role.random(300), role.random(300, 4), role.random_bits(3)
-        return role.random(choice & 1), role.random(choice, 4), role.random_bits(3)
+            return role.random(300), role.random(300, 4), role.random_strings([(2, 3)])
+        return role.random(choice & 1), role.random(choice, 4), role.random_strings([(2, 3)])
 
-    (two, four, (zero, one)), (chosen2, chosen4, (drawn, bit)) = run(work)
+    (two, four, [(zero, one)]), (chosen2, chosen4, [(drawn, bit)]) = run(work)
     assert np.array_equal(chosen2, two[choice & 1, np.arange(300)])
     assert np.array_equal(chosen4, four[choice, np.arange(300)])
     assert np.array_equal(bit, zero & ~drawn | one & drawn)

@@ -21,8 +21,8 @@ from smc.session import Session
 COUNT_FROM = {
     "hash_blocks": 2,
     "ot_hash_both": 3,
-    "ot_bits_of_both": 3,
-    "ot_bits_of_one": 2,
+    "ot_strings_of_both": 3,
+    "ot_strings_of_one": 2,
 }  # where the blocks are
 
 
@@ -32,7 +32,7 @@ def everything(session: Session, kind: OTKind) -> None:
     choice = np.arange(70, dtype=np.uint8)
     for _ in range(2):
         transfers.random(choice & 1)
-        transfers.random_bits(3)
+        list(transfers.random_strings([(1, 3), (5, 23), (64, 1)]))
         for direction in (0, 1):
             if direction == session.party:
                 transfers.sender.random(70, 4)

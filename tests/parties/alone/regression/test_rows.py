@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from parties.alone.regression.features import ONE, Column, Features
+from parties.alone.regression.features import ONE, Column, Contrasts, Features
 from parties.alone.regression.losses import Huber, Logistic, Loss, radius
 from parties.alone.regression.minimiser import TOLERANCE, minimise
 from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
@@ -49,6 +51,39 @@ def test_no_row_is_longer_than_one(columns: list[tuple[int, bool]], random: obje
     vector = features.vector(worst)
     assert int(vector @ vector) <= ONE**2
     assert (len(columns) + 1) * (features.unit + 1) ** 2 > ONE**2  # and not much shorter, if all are 1
+
+
+@settings(max_examples=50)
+@given(st.lists(st.one_of(st.integers(1, 300), st.none()), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
+def test_contrasts_are_no_longer_than_one_and_say_the_same(sizes: list[int | None], seed: int) -> None:
+    """Of every value of every column; what they add to a score is what features of ones and zeros can add."""
+    numbers = FEATURES.columns[1]
+    made = Contrasts(
+        tuple(
+            Column(str(i), tuple(map(str, range(size)))) if size else replace(numbers, name=str(i))
+            for i, size in enumerate(sizes)
+        )
+    )
+    rng, longest = np.random.default_rng(seed), made.constant**2
+    for column in made.columns:
+        alone = replace(made, columns=(column,))
+        alone.__dict__["unit"] = made.unit
+        rows = [alone.vector((code,))[:-1] for code in range(len(column.values))]
+        lengths = [int(row @ row) for row in rows]
+        longest += max(lengths)
+        if column.numbers is None and len(rows) > 1:
+            apart = [int((one - other) @ (one - other)) for one, other in pairwise(rows)]
+            assert np.allclose(apart, 2 * made.unit**2, rtol=0.01)  # all values are as far from each other
+    assert 0.99 * ONE**2 < longest <= ONE**2
+    codes = [[rng.integers(len(column.values)) for column in made.columns] for _ in range(5)]
+    weights, plain = rng.normal(size=made.number), Features(made.columns)
+    vectors = np.array([made.vector(row) for row in codes])
+    assert (vectors**2).sum(axis=1).max() <= ONE**2
+    scores = np.array([plain.vector(row) for row in codes]) @ made.plain(weights) / ONE
+    assert scores == pytest.approx(vectors @ weights / ONE, abs=2 * len(sizes) * 2**-14 * np.abs(weights).max())
+    some = TrainingRows(made, np.array(codes), np.ones(5), np.arange(5))
+    assert some.margins(weights) == pytest.approx(vectors @ weights / ONE)
+    assert some.gathered(np.arange(5)).tolist() == (np.arange(5) @ vectors).tolist()
 
 
 def test_features_are_what_the_schema_says() -> None:

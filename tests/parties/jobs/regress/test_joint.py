@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.alone.regression.features import ONE, Contrasts
 from parties.alone.regression.losses import radius
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.rows import TrainingRows
@@ -34,9 +36,10 @@ from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
-from tests.support.linear import FEATURES, SCHEMA, random_rows
+from tests.support.linear import FEATURES, SCHEMA, matrix, random_rows
 from tests.support.questions import Known, known_noise
 
+CONTRASTS = Contrasts(FEATURES.columns)
 OWN = (random_rows(11), random_rows(12))
 OUTPUT = {"method": "output", "least_rows": 40}
 CHOICE = {"method": "choice", "columns": ("age",)}
@@ -72,11 +75,13 @@ def state_of(made: RegressJoint, profile: Profile | None = None, meters: dict[in
 def test_the_rows_are_the_distinct_ones() -> None:
     made = task()
     assert made.features == FEATURES
-    found = own_rows(made, 0)
+    assert task(**OUTPUT).method.space == FEATURES
+    assert made.method.space == CONTRASTS
+    found, expected = own_rows(made, 0), replace(OWN[0], features=CONTRASTS)
     assert found.total == OWN[0].total
-    weights = np.array([0.5, -1, 2, 0.25, -0.5])
+    weights = np.array([0.5, -1, 2, -0.5])
     loss = made.settings.objective
-    assert found.slopes(loss, weights, 9999).tolist() == OWN[0].slopes(loss, weights, 9999).tolist()
+    assert found.slopes(loss, weights, 9999).tolist() == expected.slopes(loss, weights, 9999).tolist()
     again = rows_of(RowCounts([3, 4], 2, np.zeros((0, 2), int), np.zeros(0, int)), FEATURES)
     assert again.total == 0
 
@@ -84,17 +89,20 @@ def test_the_rows_are_the_distinct_ones() -> None:
 def test_gradient_descent_is_that_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """With noise that is known: the weights are those of one curator's gradient descent, but for the digits."""
     monkeypatch.setattr(descent.Descent, "law", Known(0))
-    made = task(steps=30, clip=1.0)
+    made = task(steps=30, clip=1.0, rate=8.0)
     found = made.method.weights(state_of(made))
-    both = OWN
-    total, loss = sum(rows.total for rows in both), made.settings.objective
-    weights, velocity, path = np.zeros(5), np.zeros(5), []
-    for _ in range(30):
-        slope = sum(rows.gradient(loss, 0.0, weights) * rows.total for rows in both) / total
-        velocity = 0.9 * velocity - 8 * (slope + made.settings.regularisation * weights)
+    scale = FEATURES.unit / ONE
+    signed = np.concatenate([matrix(rows) for rows in OWN]) / scale  # a 1 for the value, the number, 1
+    apart = np.array([[1, 1], [-1, 1], [0, -2]]) / np.sqrt([2, 6])  # the values of a column, as contrasts
+    space = np.block([[apart, np.zeros((3, 2))], [np.zeros((2, 2)), np.diag([1, math.sqrt(1.5)])]])
+    space /= math.sqrt(2 / 3 + 1 + 1.5)
+    rows, weights, velocity, path = signed @ space, np.zeros(4), np.zeros(4), []
+    for step in range(30):
+        slope = -(rows.T @ (1 / (1 + np.exp(rows @ weights)))) / len(rows)
+        velocity = min(step / (step + 3), 0.9) * velocity - 8 * (slope + made.settings.regularisation * weights)
         weights = weights + velocity
         path.append(weights)
-    assert found == pytest.approx(np.mean(path[15:], axis=0), abs=0.05)
+    assert found * scale == pytest.approx(space @ np.mean(path[15:], axis=0), abs=0.05)
     assert np.linalg.norm(found) > 1
     monkeypatch.setattr(descent.Descent, "law", Known(10_000))
     assert np.abs(made.method.weights(state_of(made)) - found).max() > 0.2
@@ -203,7 +211,7 @@ def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profi
     for party in (0, 1):
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
-    opened = {"gradient": 2 * 6, "output": 5, "choice": fields.get("steps", 1)}[made.settings.method]
+    opened = {"gradient": 2 * 5, "output": 5, "choice": fields.get("steps", 1)}[made.settings.method]
     assert sum(made.opened(found).values()) == opened
     assert sum(made.opened(found, 0).values()) == opened // made.method.steps
     assert sum(made.opened(()).values()) == 0
@@ -244,11 +252,17 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
 def test_public_numbers_choose_the_rest() -> None:
     """More rows: more steps, nothing clipped; a fixed setting stays; and what was chosen is part of what is agreed."""
     small, large = task(max_rows=100), task(max_rows=10**6)
-    assert (small.settings.steps, small.settings.clip) == (17, 0.5)
-    assert task(max_rows=20).settings.steps == 10
+    assert (small.settings.steps, small.settings.clip) == (15, 0.5)
+    assert task(max_rows=10).settings.steps == 5
     assert (large.settings.steps, large.settings.clip) == (60, 1.0)
-    assert large.settings.rate == 8
-    assert task(loss="huber", huber=0.25).settings.rate == 1
+    assert (small.settings.regularisation, large.settings.regularisation) == (0.0005, 0.00001)
+    assert small.settings.rate == pytest.approx(19 / 6 * (15 / 5) / 20 * 8, rel=0.05)  # r is (steps / 5)^2
+    assert large.settings.rate == 64
+    huber = task(loss="huber", huber=0.25, max_rows=10**6)
+    assert isinstance(huber.method, Gradient)
+    assert (huber.settings.rate, huber.method.problem.short) == (64, 1)
+    assert isinstance(large.method, Gradient)
+    assert large.method.problem.short == 8
     assert task(steps=7, rate=0.5, clip=0.25, delta=1e-5, **{"lambda": 0.5}).specification() | {
         "steps": 7, "rate": 0.5, "clip": 0.25, "delta": 1e-5, "lambda": 0.5,
     } == task(steps=7, rate=0.5, clip=0.25, delta=1e-5, **{"lambda": 0.5}).specification()  # fmt: skip
@@ -283,11 +297,11 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
         with made.open(Inputs(0, table, SCHEMA)) as opened:
             assert opened.fingerprint is not None
             digests.append(opened.fingerprint(b"key"))
-            slopes, number = opened.data(np.ones(5))
+            slopes, number = opened.data(np.ones(4))
             assert number == 4
             sums.append(slopes.tolist())
     assert digests[0] == digests[1] != digests[2]
     assert sums[0] == sums[1] != sums[2]
     codes = [[0, 0], [2, 2], [1, 3]]
-    expected = TrainingRows(FEATURES, np.array(codes), np.array([-1.0, 1, 1]), np.array([1, 2, 1]))
-    assert sums[0] == expected.slopes(made.settings.objective, np.ones(5), made.method.clip).tolist()  # type: ignore[attr-defined]
+    expected = TrainingRows(CONTRASTS, np.array(codes), np.array([-1.0, 1, 1]), np.array([1, 2, 1]))
+    assert sums[0] == expected.slopes(made.settings.objective, np.ones(4), made.method.clip).tolist()  # type: ignore[attr-defined]

@@ -1,0 +1,300 @@
+"""Every line of speed beside the peer that is best at it, measured here, in one run.
+
+    python -m benchmarks.peers.table [--tiny] [--only TEXT] [--out FILE]           (or: make bench-peers)
+
+Nothing is fetched. Of a peer that is there its own benchmark runs, in turn with ours; of another the line says so:
+
+- EMP (emp-tool at 1eef346, emp-ot at 3fd4d80, both of github.com/emp-toolkit), folder in SMC_EMP; in it:
+      cmake -S emp-tool -B emp-tool/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$PWD/install
+      make -C emp-tool/build emp-tool test_garble && cmake --install emp-tool/build
+      cmake -S emp-ot -B emp-ot/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$PWD/install
+      make -C emp-ot/build bench_base_ot bench_iknp_rcot bench_softspoken_rcot bench_ferret_rcot
+- MP-SPDZ (github.com/data61/MP-SPDZ), folder in SMC_MPSPDZ, after `echo ARCH = -march=native > CONFIG.mine`,
+  `make -j2 yao-party.x semi-bin-party.x` and `Scripts/setup-ssl.sh 2`
+- MPyC: as `python -m benchmarks.peers.id3` has installed it
+
+Peers talk over clear TCP on loopback, MP-SPDZ over TLS; ours over gRPC with mutual TLS, but OTs and gates of one thread
+in memory. The load average stands above the table: figures of a busy machine are good for ratios at most.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.peers.processes import RunError, free_ports, run_together
+from benchmarks.peers.programs import ROOT
+from parties.base.files import write_text
+from parties.bench import machine
+from parties.bench.json_rows import json_rows
+from parties.link import identity
+
+DEADLINE = 1800.0  # seconds for one program
+MILLION = """
+a, b = (sint.get_input_from(party, size={count}) for party in (0, 1))
+print_ln('%s', (a < b)[0].reveal())
+"""  # a program of MP-SPDZ
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured: 2^ots OTs, a batch of comparisons, candidates of a noisy choice, and how often."""
+
+    ots: int = 24
+    comparisons: int = 1_000_000  # or 10,000: what `smc bench` has
+    candidates: int = 19
+    runs: int = 5
+
+
+TINY = Size(14, 10_000, 12, 1)
+Measure = Callable[[Size], str]
+
+
+class AbsentError(Exception):
+    """What is not there, and what to do."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is done, in which unit, by us and by whom else."""
+
+    work: str
+    ours: Measure
+    peer: str
+    theirs: Measure
+
+
+@lru_cache
+def _printed(*arguments: str) -> Any:
+    """Return the JSON that a benchmark of ours prints; it runs once for all lines."""
+    command = [sys.executable, *arguments]
+    with tempfile.TemporaryDirectory() as place:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        return json.loads(run_together([command], Path(place), DEADLINE, environment)[1][0])
+
+
+def _gates(circuit: str, scheme: str, batch: int, *figures: str) -> Measure:
+    def measure(size: Size) -> str:
+        document = _printed("-m", "benchmarks.gates", "--json", "--runs", str(size.runs))
+        wanted = {"circuit": circuit, "scheme": scheme, "batch": batch}
+        (row,) = (row for row in document["million_and_gates_per_second"] if wanted.items() <= row.items())
+        return " / ".join(f"{row[figure]:.3g}" for figure in figures)
+
+    return measure
+
+
+def _ots(kind: str, figure: str = "correlated", times: float = 1) -> Measure:
+    def measure(size: Size) -> str:
+        words = ["--count", str(1 << min(size.ots, 22)), "--runs", str(size.runs), "--json", kind]
+        (row,) = _printed("-m", "benchmarks.ot", *words)["million_ots_per_second"]
+        return f"{row[figure] * times:.3g}"
+
+    return measure
+
+
+def _comparisons(profile: str, size: Size) -> str:
+    title = f"millionaires 32, {profile}, batch {size.comparisons}"
+    words = ["--only", title, "--links", "loopback", "--repeats", str(size.runs), "--json"]
+    rows = _printed("-m", "parties", "bench", *words)["rows"]
+    row = next(row for row in rows if row["batch"] == size.comparisons)
+    return f"{row['seconds']:.3g} s, {(row['bytes_sent'] + row['bytes_received']) / 1e6:,.4g} MB"
+
+
+def _start(size: Size) -> str:
+    """Measure `smc millionaires`, from the start of both processes to the end of both."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as name:
+        for party in (0, 1):
+            identity.create(f"party{party}", ["127.0.0.1"], Path(name))
+        for _ in range(size.runs):
+            (port,) = free_ports(1)
+            commands = [
+                [
+                    *(sys.executable, "-m", "parties", "millionaires", "--value", str(party)),
+                    *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
+                    *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
+                ]
+                for party in (0, 1)
+            ]
+            seconds.append(run_together(commands, Path(name), DEADLINE, os.environ | {"PYTHONPATH": str(ROOT)})[0])
+    return f"{statistics.median(seconds):.3f} s"
+
+
+def _link(size: Size) -> str:
+    figures = _printed(
+        "-m", "benchmarks.link", "--json", "--runs", str(size.runs), "--megabytes", str(1 << max(size.ots - 15, 5))
+    )
+    return ", ".join(f"{name} {figure:.4g}" for name, figure in figures.items())
+
+
+def _noisy(size: Size) -> str:
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name) / "out.json"
+        words = ["--only", f"noisy max over 2^{size.candidates}", "--runs", str(size.runs), "--out", str(out)]
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.release", *words], cwd=ROOT, check=True, capture_output=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=DEADLINE,
+        )  # fmt: skip
+        rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    return ", ".join(f"{row['profile']} {row['seconds']:.3g} s" for row in rows)
+
+
+@lru_cache
+def _trees(data: str, runs: int) -> Any:
+    if not (ROOT / ".bench" / "mpyc").is_dir():
+        raise AbsentError("not measured: python -m benchmarks.peers.id3 installs MPyC")
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name) / "out.json"
+        words = ["-m", "benchmarks.peers.id3", "--only", data, "--repeats", str(runs), "--out", str(out)]
+        run_together([[sys.executable, *words]], Path(name), DEADLINE, os.environ | {"PYTHONPATH": str(ROOT)})
+        return json.loads(out.read_text(encoding="utf-8"))["results"][0]
+
+
+def _tree(data: str, name: str, size: Size) -> str:
+    result = _trees(data, size.runs)
+    found = result["programs"][name or result["faster_peer"]]
+    return f"{found['seconds']['median']:.2f} s, {found['bytes']['median'] / 1e6:.3g} MB"
+
+
+def _absent(why: str) -> Measure:
+    def measure(_: Size) -> str:
+        raise AbsentError(f"not measured: {why}")
+
+    return measure
+
+
+def _built(variable: str, program: str) -> Path:
+    """Return a program of a peer."""
+    folder = os.environ.get(variable)
+    if not folder:
+        raise AbsentError(f"not there: {variable} names no folder")
+    path = Path(folder).resolve() / program
+    if not path.exists():
+        raise AbsentError(f"not there: {path} is not built")
+    return path
+
+
+def _emp(program: str, pattern: str, per: float = 1) -> Measure:
+    """Return the median of what a program of EMP prints at party 1, over `per`."""
+
+    def measure(size: Size) -> str:
+        path = _built("SMC_EMP", program)
+        figures = []
+        for _ in range(size.runs):
+            (port,) = free_ports(1)
+            commands = [[str(path), party, str(port), str(size.ots)] for party in ("1", "2")]
+            with tempfile.TemporaryDirectory() as place:
+                Path(place, "emp-tool").symlink_to(path.parents[1] / "emp-tool")  # where its circuits are
+                _, prints = run_together(commands, Path(place), DEADLINE)
+            found = re.search(pattern, prints[0])
+            if found is None:
+                raise RunError(f"{program} printed nothing like {pattern}")
+            figures.append(float(found[1]) / per)
+        return f"{statistics.median(figures):.3g}"
+
+    return measure
+
+
+def _mpspdz(machine_name: str, size: Size) -> str:
+    """Compile and run the comparisons of MP-SPDZ."""
+    party = _built("SMC_MPSPDZ", f"{machine_name}-party.x")
+    folder, name = party.parent, f"comparisons{size.comparisons}"
+    (folder / "Programs" / "Source" / f"{name}.mpc").write_text(
+        MILLION.format(count=size.comparisons), encoding="utf-8"
+    )
+    for number in (0, 1):
+        inputs = " ".join(str((i * 7919 + number) % (1 << 31)) for i in range(size.comparisons))
+        (folder / "Player-Data" / f"Input-P{number}-0").write_text(inputs + "\n", encoding="utf-8")
+    run_together([[sys.executable, "compile.py", "-B", "32", name]], folder, DEADLINE)
+    (port,) = free_ports(1)
+    commands = [
+        [str(party), "-p", str(number), "-N", "2", "-h", "localhost", "-pn", str(port), name] for number in (0, 1)
+    ]
+    seconds = [run_together(commands, folder, DEADLINE)[0] for _ in range(size.runs)]
+    return f"{statistics.median(seconds):.3g} s"
+
+
+def _rcot(kind: str) -> str:
+    return rf"{kind} semi RCOT\s+([\d.e+]+) MOTps"
+
+
+def _cot(program: str, name: str) -> Measure:
+    return _emp(f"emp-ot/build/{program}", rf"{name}.*?semi.*?RCOT\s+([\d.e+]+) MOTps")
+
+
+OWN = _absent("no program of its own comes with it")
+HALF, THREE = (partial(_gates, "AES-128", scheme) for scheme in ("half", "three-halves"))
+LINES = [
+    Line("half-gates, one thread: garbled / evaluated, M AND/s", HALF(1024, "garbled", "evaluated"), "EMP, garbled",
+         _emp("emp-tool/build/test_garble", r"Pure AES garbling speed : ([\d.e+]+)")),
+    Line("the same, three-halves", THREE(1024, "garbled", "evaluated"), "none", OWN),
+    Line("64-bit products, two processes, M AND/s", _gates("multiplication 64", "half", 1024, "pipeline"),
+         "EMP, AES", _emp("emp-tool/build/test_garble", r"Loopback Network : ([\d.e+]+)")),
+    Line("the same, three-halves", _gates("multiplication 64", "three-halves", 1024, "pipeline"), "none", OWN),
+    Line("AES-128, batch of one, two processes, M AND/s", HALF(1, "pipeline"), "EMP", OWN),
+    Line("comparisons of 32 bits, garbled", partial(_comparisons, "yao extension half"),
+         "MP-SPDZ", partial(_mpspdz, "yao")),
+    Line("the same, shared bits", partial(_comparisons, "gmw extension size"),
+         "MP-SPDZ", partial(_mpspdz, "semi-bin")),
+    Line("the same, silent OT", partial(_comparisons, "gmw ferret size"), "MP-SPDZ", partial(_mpspdz, "semi-bin")),
+    Line("correlated OT, M/s: IKNP", _ots("iknp"), "EMP", _cot("bench_iknp_rcot", "IKNP")),
+    *(
+        Line(f"SoftSpoken-{k}", _ots(f"softspoken{k}"), "EMP", _cot("bench_softspoken_rcot", f"SoftSpoken<{k}>"))
+        for k in (2, 4, 8)
+    ),
+    Line("random OT, Ferret, M/s", _ots("ferret", "random"), "EMP", _cot("bench_ferret_rcot", "Ferret b13")),
+    Line("128 base OTs both ways, ms", _ots("softspoken4", "setup_seconds", 1000), "EMP, one way",
+         _emp("emp-ot/build/bench_base_ot", r"CSW\s+([\d.e+]+) us", 1000)),
+    Line("link", _link, "Python's ssl", OWN),
+    Line("millionaires, start to result", _start, "MP-SPDZ, EMP", OWN),
+    *(
+        Line(f"joint tree, {data}", partial(_tree, data, "smc"), "MPyC", partial(_tree, data, ""))
+        for data in ("tennis", "car", "tic-tac-toe")
+    ),
+    Line("noisy max", _noisy, "Champion et al., published: 14 min at 2^19", OWN),
+    Line("tree of 32,845 nodes", _absent("its table, chess (King-Rook vs. King), is not here"), "none", OWN),
+    Line("AIM, 30,000 rows", _absent("make bench-synthesis"), "smartnoise", OWN),
+    Line("lattice, 30,000 rows", _absent("smc publish lattice"), "none", OWN),
+]  # fmt: skip
+
+
+def _figure(measure: Measure, size: Size) -> str:
+    try:
+        return measure(size)
+    except (AbsentError, RunError) as error:
+        return str(error)
+
+
+@click.command(help=__doc__)
+@click.option("--tiny", is_flag=True, help="Little of everything, once: whether each line works.")
+@click.option("--only", default="", metavar="TEXT", help="Only lines with TEXT in them.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JSON.")
+def main(tiny: bool, only: str, out: Path | None) -> None:
+    size, load = TINY if tiny else Size(), os.getloadavg()
+    click.echo(f"load average before: {load[0]:.2f}, of {os.cpu_count()} cores\n")
+    click.echo("| work | ours | peer | theirs |\n|---|---|---|---|")
+    rows = []
+    for line in LINES:
+        if only in line.work:
+            rows.append({"work": line.work, "ours": _figure(line.ours, size), "peer": line.peer})
+            rows[-1]["theirs"] = _figure(line.theirs, size)
+            click.echo("| " + " | ".join(rows[-1].values()) + " |")
+    if out is not None:
+        document = {"machine": machine.facts(), "load_average": load, "size": asdict(size), "rows": rows}
+        write_text(out, json_rows(document) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""A private key in a file, which may be encrypted with a passphrase, and where the passphrase comes from.
+
+The passphrase of `a.key` is looked for, in this order,
+
+1. in systemd's credential `a.passphrase` ($CREDENTIALS_DIRECTORY, which a unit's `LoadCredentialEncrypted=` fills),
+2. in the file `a.passphrase` beside the key, for its owner only: best a link to where secrets are mounted,
+3. at the terminal, once a process.
+
+The file is PKCS#8 (RFC 5958) with PBES2 (RFC 8018): AES-256-CBC under a key by scrypt (RFC 7914), which `openssl pkey`
+reads, too. Other PKCS#8 files that OpenSSL has encrypted are read as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from cryptography.hazmat.primitives.padding import PKCS7
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from parties.base import console, files
+from smc.errors import InputError
+
+ENDING = ".passphrase"
+CREDENTIALS = "CREDENTIALS_DIRECTORY"  # systemd.exec(5)
+COST, BLOCK, PARALLEL = (
+    1 << 14,
+    8,
+    5,
+)  # of scrypt, as OWASP has it for 16 MiB, which is what OpenSSL lets a file ask for
+
+_PBES2, _SCRYPT, _AES = "2a864886f70d01050d", "2b06010401da47040b", "60864801650304012a"  # object identifiers
+
+
+class _Opened(NamedTuple):
+    file: bytes
+    plain: bytes
+    passphrase: str
+
+
+_opened: dict[Path, _Opened] = {}  # by this process
+
+
+def read(path: Path) -> bytes:
+    """Return the private key in a file, PEM that is not encrypted. `InputError` if it cannot be had, in one line."""
+    return _read(path).plain
+
+
+def passphrase(path: Path) -> str:
+    """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
+    return _read(path).passphrase
+
+
+def _read(path: Path) -> _Opened:
+    pem = files.read_bytes(path)
+    if not is_encrypted(pem):
+        return _Opened(pem, pem, "")
+    if (known := _opened.get(path)) is None or known.file != pem:
+        _opened[path] = known = _Opened(pem, *_decrypted(path, pem))
+    return known
+
+
+def is_encrypted(pem: bytes) -> bool:
+    """Return whether a file has a key that a passphrase opens."""
+    return b"BEGIN ENCRYPTED PRIVATE KEY" in pem or b"Proc-Type: 4,ENCRYPTED" in pem
+
+
+def encrypt(pem: bytes, word: str) -> bytes:
+    """Return the file of a key in PEM that is encrypted with a passphrase. `InputError` if that is empty."""
+    if not word:
+        raise InputError("the passphrase is empty")
+    plain = load_pem_private_key(pem, None).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    salt, vector, padder = secrets.token_bytes(16), secrets.token_bytes(16), PKCS7(128).padder()
+    key = Scrypt(salt, 32, COST, BLOCK, PARALLEL).derive(word.encode())
+    cipher = Cipher(algorithms.AES(key), modes.CBC(vector)).encryptor()
+    encrypted = cipher.update(padder.update(plain) + padder.finalize()) + cipher.finalize()
+    derivation = _sequence(_oid(_SCRYPT), _sequence(_octets(salt), *map(_integer, (COST, BLOCK, PARALLEL))))
+    scheme = _sequence(_oid(_AES), _octets(vector))
+    text = base64.encodebytes(
+        _sequence(_sequence(_oid(_PBES2), _sequence(derivation, scheme)), _octets(encrypted))
+    ).replace(b"\n", b"")
+    lines = b"\n".join(text[start : start + 64] for start in range(0, len(text), 64))
+    return b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n" + lines + b"\n-----END ENCRYPTED PRIVATE KEY-----\n"
+
+
+def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
+    word, place = _passphrase(path)
+    try:
+        plain: bytes = load_pem_private_key(pem, word.encode()).private_bytes(
+            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+        )
+    except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
+        raise InputError(f"{path}: the passphrase {place} does not open it") from None
+    return plain, word
+
+
+def _passphrase(path: Path) -> tuple[str, str]:
+    """Return the passphrase of a key file, and from where it is, in words."""
+    folder = os.environ.get(CREDENTIALS)
+    credential = None if folder is None else Path(folder) / f"{path.stem}{ENDING}"
+    beside = path.with_suffix(ENDING)
+    if credential is not None and credential.exists():
+        return _line(files.read_bytes(credential)), f"in systemd's credential {credential.name}"
+    if beside.exists():
+        return _line(files.read_private(beside)), f"in {beside}"
+    if console.is_asked():
+        return console.typed_secret(f"Passphrase of {path}"), "that was typed"
+    raise InputError(
+        f"{path} is encrypted, and nothing has its passphrase: there is no systemd credential {beside.name}, no file "
+        f"{beside}, and no terminal to ask at"
+    )
+
+
+def _line(content: bytes) -> str:
+    return content.decode(errors="replace").partition("\n")[0].rstrip("\r")
+
+
+def _sequence(*parts: bytes) -> bytes:
+    return _tagged(0x30, b"".join(parts))
+
+
+def _oid(body: str) -> bytes:
+    return _tagged(0x06, bytes.fromhex(body))
+
+
+def _octets(body: bytes) -> bytes:
+    return _tagged(0x04, body)
+
+
+def _integer(value: int) -> bytes:
+    return _tagged(0x02, value.to_bytes(value.bit_length() // 8 + 1))
+
+
+def _tagged(tag: int, body: bytes) -> bytes:
+    """Return a value in DER; as long as the parts of a key file are, its length has two bytes at most."""
+    if len(body) < 0x80:
+        return bytes([tag, len(body)]) + body
+    size = len(body).to_bytes((len(body).bit_length() + 7) // 8)
+    return bytes([tag, 0x80 | len(size)]) + size + body

@@ -1,0 +1,64 @@
+"""What somebody has received of a log, entry by entry: is it all, in one chain, and nothing else.
+
+Lines may be those of a file or a webhook, or have what a syslog server puts before them: an entry is canonical JSON at
+the end of a line. They may be repeated, and come in any order; two entries of one number contradict each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parties.base import files
+from parties.node.records.chain import Row, links
+from parties.node.records.export import one_row
+from smc.errors import InputError
+
+_START = re.compile(r'\{"at":')
+
+
+@dataclass
+class Received:
+    """The entries by number, how many lines were repeats, and what is wrong."""
+
+    rows: dict[int, Row] = field(default_factory=dict)
+    repeats: int = 0
+    empty: int = 0  # their content was archived before they were sent, or somebody took it away
+    problems: list[str] = field(default_factory=list)
+
+
+def read(paths: Iterable[Path], first: int = 1) -> Received:
+    """Return what files have of a log whose first entry in question is `first`. `InputError` if one cannot be read."""
+    received = Received()
+    for path in paths:
+        for number, line in enumerate(files.read_text(path).splitlines(), start=1):
+            if not line.strip():
+                continue
+            row = _row(line)
+            if row is None:
+                received.problems.append(f"{path}, line {number}: no entry, or one that was cut or changed")
+            elif (known := received.rows.setdefault(row.number, row)) is not row:
+                received.repeats += 1
+                if known.hash != row.hash:
+                    received.problems.append(f"{path}, line {number}: another entry {row.number} than before")
+    last = None
+    for number in sorted(number for number in received.rows if number >= first):
+        row = received.rows[number]
+        received.empty += row.is_empty
+        received.problems.extend(links(last, row, first))
+        last = row
+    if last is None:
+        received.problems.append("there is no entry" if first == 1 else f"there is no entry from {first} on")
+    return received
+
+
+def _row(line: str) -> Row | None:
+    """Return the entry at the end of a line; None if there is none."""
+    for start in _START.finditer(line):
+        try:
+            return one_row(line[start.start() :].rstrip())
+        except InputError:
+            continue
+    return None

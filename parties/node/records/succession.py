@@ -1,0 +1,74 @@
+"""A party's word, signed with its present key, that another certificate is to take the place of the present one.
+
+It is a file that the peer's operator takes into `party.toml`; until the day that it names, the peer's node trusts both.
+What is signed is `smc.records.succession.v1`, a line feed, and the canonical JSON of `former`, `successor` (the two
+certificates' fingerprints) and `until`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from parties.base import files
+from parties.link.identity import Identity, fingerprint, parse_certificate, short_fingerprint
+from parties.node.records.signature import check_signature, sign
+from smc.errors import InputError
+
+
+class Succession(BaseModel):
+    """The file. `certificate` is the new one in PEM, `until` the last day of the former one (ISO 8601, UTC)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    former: str
+    certificate: str
+    until: str
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+
+@dataclass(frozen=True)
+class Successor:
+    """The certificate that is to take the place of a peer's, which ends with this day at the latest."""
+
+    certificate: x509.Certificate
+    until: date
+
+    @property
+    def is_due(self) -> bool:
+        """True if the former certificate has ended."""
+        return datetime.now(UTC) >= datetime.combine(self.until + timedelta(days=1), datetime.min.time(), UTC)
+
+
+def succession(identity: Identity, certificate: x509.Certificate, until: date) -> Succession:
+    """Sign that this certificate takes the place of the identity's."""
+    former, pem = fingerprint(identity.certificate), certificate.public_bytes(Encoding.PEM).decode()
+    signature = sign(identity, _document(former, certificate, until.isoformat()), "succession").hex()
+    return Succession(former=former, certificate=pem, until=until.isoformat(), signature=signature)
+
+
+def load(path: Path, former: x509.Certificate) -> Successor:
+    """Read such a file of whoever holds the former certificate. `InputError` if it is another's, or changed."""
+    try:
+        word = Succession.model_validate_json(files.read_bytes(path))
+        until = date.fromisoformat(word.until)
+    except (ValidationError, ValueError):
+        raise InputError(f"{path} is no word of a new certificate, as smc identity succeed writes it") from None
+    certificate = parse_certificate(word.certificate.encode(), path)
+    if word.former != fingerprint(former):
+        raise InputError(f"{path} is to follow the certificate {word.former[:23]}, not {short_fingerprint(former)}")
+    if not check_signature(
+        former, _document(word.former, certificate, word.until), bytes.fromhex(word.signature), "succession"
+    ):
+        raise InputError(f"{path} is not signed with the key of the certificate {short_fingerprint(former)}")
+    return Successor(certificate, until)
+
+
+def _document(former: str, certificate: x509.Certificate, until: str) -> dict[str, Any]:
+    return {"former": former, "successor": fingerprint(certificate), "until": until}

@@ -1,0 +1,76 @@
+"""Where entries of the audit log are shipped to.
+
+[[records.ship]]
+file = "/var/log/smc/audit.jsonl"
+
+[[records.ship]]
+name = "siem"                            # left out: what it ships to
+syslog = "logs.clinic-a.example:6514"    # RFC 5424 over TLS (RFC 5425)
+ca = "keys/logs-ca.crt"                  # whom to trust; left out: whom the system trusts
+certificate = "keys/a-logs.crt"          # ours, if the server asks for one
+key = "keys/a-logs.key"
+
+[[records.ship]]
+webhook = "https://siem.example/hook"    # JSON lines by POST
+token_file = "keys/siem.token"           # sent as Authorization: Bearer
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, model_validator
+
+from parties.base.settings import LocalPath, Seconds, Settings
+from parties.base.text import quoted
+from parties.node.notify import ServerAddress, WebAddress
+from parties.sources.rights import line
+
+
+class ShipSettings(Settings):
+    """One target. `seconds` is the deadline of one sending."""
+
+    name: Annotated[str, AfterValidator(line)] = ""
+    file: LocalPath | None = None
+    syslog: ServerAddress | None = None
+    webhook: WebAddress | None = None
+    ca: LocalPath | None = None
+    certificate: LocalPath | None = None
+    key: LocalPath | None = None
+    token_file: LocalPath | None = None
+    seconds: Seconds = 10.0
+
+    @property
+    def where(self) -> str:
+        """The place to which entries go."""
+        return str(self.file or self.syslog or self.webhook)
+
+    @property
+    def called(self) -> str:
+        """The target's name: how far it is is kept under it."""
+        return self.name or self.where
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ShipSettings:
+        if sum(way is not None for way in (self.file, self.syslog, self.webhook)) != 1:
+            raise ValueError("give one of file, syslog and webhook")
+        if self.file is not None and (self.ca or self.certificate or self.key):
+            raise ValueError("ca, certificate and key are for syslog and webhook")
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key go together")
+        if self.token_file is not None and self.webhook is None:
+            raise ValueError("token_file is for a webhook")
+        return self
+
+
+class RecordsSettings(Settings):
+    """The table [records]."""
+
+    ship: tuple[ShipSettings, ...] = ()
+
+    @model_validator(mode="after")
+    def _names(self) -> RecordsSettings:
+        names = [target.called for target in self.ship]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two targets are called {quoted(twice[0])}: give each a name")
+        return self

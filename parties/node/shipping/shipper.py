@@ -1,0 +1,111 @@
+"""A thread for each target: what is new in the log goes there, and what it has missed once it is back.
+
+What a target has is kept in the database after it has it, so entries come at least once: whoever receives them tells
+repeats and gaps by their numbers and hashes (`smc audit gaps`).
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from parties.node.notify import why_failed
+from parties.node.records.chain import Row
+from parties.node.records.shipped import Shipped
+from parties.node.shipping.settings import ShipSettings
+from parties.node.shipping.targets import target
+from smc.errors import InputError
+
+BATCH = 100  # entries at once
+LOOK_SECONDS = 5.0  # commands write to the log, too
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds after a failure, each twice the last one
+
+Tell = Callable[..., None]  # an event and its fields, as `Events.log` takes them
+
+log = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """The log that is shipped."""
+
+    def shipped(self, name: str) -> Shipped:
+        """Return how far a target is, as far as the log still has that entry."""
+
+    def note_shipped(self, name: str, shipped: Shipped) -> None:
+        """Write down how far a target is."""
+
+    def rows_after(self, number: int, most: int) -> Sequence[Row]:
+        """Return the next entries."""
+
+
+class Shipper:
+    """One target, and what is shipped to it."""
+
+    def __init__(self, settings: ShipSettings, source: Source, tell: Tell) -> None:
+        self._name, self._source, self._log = settings.called, source, tell
+        self._target = target(settings)
+        self._over, self._news = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="smc-ship", daemon=True)
+        self._longest = settings.seconds
+
+    def start(self) -> None:
+        """Begin with what the target has not got."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at once: there are new entries."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """Ship what there is, if that works at the first attempt, and end; may be called without a start."""
+        self._over.set()
+        self._news.set()
+        if self._thread.ident is not None:
+            self._thread.join(self._longest)
+
+    def _run(self) -> None:
+        pause, at = 0.0, self._source.shipped(self._name)
+        while True:
+            last_time = self._over.is_set()
+            self._news.clear()
+            try:
+                while rows := self._source.rows_after(at.number, BATCH):
+                    self._target.send(rows)
+                    at = Shipped(rows[-1].number, rows[-1].hash, _now())
+                    self._source.note_shipped(self._name, at)
+                if pause:
+                    self._log("records shipped again", target=self._name)
+                pause = 0.0
+            except InputError as error:
+                at, pause = self._failed(at, str(error), pause)
+            except Exception as error:  # whatever a server does, the node goes on
+                log.debug("shipping to %s failed", self._name, exc_info=error)
+                at, pause = self._failed(at, why_failed(error), pause)
+            if last_time:
+                break
+            if pause:
+                self._over.wait(pause)
+            else:
+                self._news.wait(LOOK_SECONDS)
+        self._target.close()
+
+    def _failed(self, at: Shipped, why: str, pause: float) -> tuple[Shipped, float]:
+        """Note a failure; return from where to go on, and after how many seconds."""
+        if back := min(at.number, self._target.unsure):
+            at = Shipped(at.number - back, "", at.at)
+        at = at._replace(why=why)
+        if not pause:
+            self._log("records not shipped", target=self._name, why=why)
+        try:
+            self._source.note_shipped(self._name, at)
+        except (InputError, sqlite3.Error) as error:  # the disk is full, or the node ends
+            log.debug("cannot note it", exc_info=error)
+        return at, min(2 * pause, LONGEST_PAUSE) if pause else SHORTEST_PAUSE
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

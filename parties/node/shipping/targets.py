@@ -1,0 +1,187 @@
+"""The ways to hand entries on: a file, syslog over TLS, a webhook. A sending either returns, or raises what went wrong.
+
+An entry is a line of canonical JSON, as in an export (`records.export.line`), with its number and hash.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from parties.base import files, keyfile
+from parties.base.address import parse_address
+from parties.node.records.chain import Row
+from parties.node.records.export import line
+from parties.node.shipping.settings import ShipSettings
+from smc.errors import InputError
+
+PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
+UNSURE = 100  # entries sent last over a connection that broke: nothing in syslog says that they arrived
+MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
+
+
+class Target(Protocol):
+    """A place where entries go. `unsure`: after a failure so many of those sent before may not have arrived."""
+
+    unsure: int
+
+    def send(self, rows: Sequence[Row]) -> None:
+        """Hand these on, in this order. Whatever it raises, they are sent again."""
+
+    def close(self) -> None:
+        """End a connection."""
+
+
+def target(settings: ShipSettings) -> Target:
+    """Return the target of these settings."""
+    if settings.file is not None:
+        return ToFile(settings.file)
+    return ToSyslog(settings) if settings.syslog is not None else ToWebhook(settings)
+
+
+class ToFile:
+    """A file that is only added to, on the disk before `send` returns; it may be moved away at any time."""
+
+    unsure = 0
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def send(self, rows: Sequence[Row]) -> None:
+        """Add a line each; one that was cut short by a crash before is ended."""
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(handle, "r+b", buffering=0) as stream:
+            size = os.fstat(handle).st_size
+            torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            text = "".join(f"{line(row)}\n" for row in rows).encode()
+            left = memoryview(b"\n" * torn + text)
+            while left:
+                left = left[stream.write(left) :]
+            os.fsync(handle)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class ToSyslog:
+    """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3)."""
+
+    def __init__(self, settings: ShipSettings) -> None:
+        self._settings, self._context = settings, _context(settings)
+        self._connection: ssl.SSLSocket | None = None
+        self.unsure = self._sent = 0  # the latter over this connection
+        self._host = _header(socket.gethostname(), 255)
+
+    def send(self, rows: Sequence[Row]) -> None:
+        """Send a message each. OSError if the connection broke, which may have been after entries sent before."""
+        try:
+            if self._connection is None:
+                self._sent = 0
+                self._connection = self._connect()
+            elif _is_closed(self._connection, self._settings.seconds):
+                raise ConnectionResetError("the server has closed the connection")
+            self._connection.sendall(b"".join(map(self._message, rows)))
+            self._sent += len(rows)
+        except BaseException:
+            self.unsure = min(self._sent, UNSURE)
+            self._drop()
+            raise
+
+    def close(self) -> None:
+        """Say that nothing more comes."""
+        if self._connection is not None:
+            with suppress(OSError, ValueError):  # it may be gone
+                self._connection.unwrap()
+            self._drop()
+
+    def _message(self, row: Row) -> bytes:
+        """Return an entry as a message (RFC 5424, 6), with its length before it."""
+        number = (row.number - 1) % MOST_SEQUENCE + 1
+        header = f"<{PRIORITY}>1 {_moment(row.at)} {self._host} smc - {_header(row.kind, 32)}"
+        data = f'{header} [meta sequenceId="{number}"] {line(row)}'.encode()
+        return b"%d %b" % (len(data), data)
+
+    def _connect(self) -> ssl.SSLSocket:
+        assert self._settings.syslog is not None
+        host, port = parse_address(self._settings.syslog)
+        plain = socket.create_connection((host, port), self._settings.seconds)
+        try:
+            return self._context.wrap_socket(plain, server_hostname=host)
+        except BaseException:
+            plain.close()
+            raise
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+class ToWebhook:
+    """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
+
+    unsure = 0
+
+    def __init__(self, settings: ShipSettings) -> None:
+        self._settings, self._context = settings, _context(settings)
+
+    def send(self, rows: Sequence[Row]) -> None:
+        """Send all in one request."""
+        import httpx
+
+        settings, headers = self._settings, {"Content-Type": "application/x-ndjson"}
+        assert settings.webhook is not None
+        if settings.token_file is not None:
+            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
+        text = "".join(f"{line(row)}\n" for row in rows)
+        with (
+            httpx.Client(verify=self._context, timeout=settings.seconds, trust_env=False) as client,
+            client.stream("POST", settings.webhook, content=text.encode(), headers=headers) as answer,
+        ):
+            answer.raise_for_status()  # what it says is not read
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _context(settings: ShipSettings) -> ssl.SSLContext:
+    """Return whom we trust, by name, and who we are. `InputError` names the file that cannot be used."""
+    try:
+        context = ssl.create_default_context(cafile=settings.ca)
+    except OSError:
+        raise InputError(f"{settings.ca} cannot be read as certificates in PEM") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if settings.certificate is not None and settings.key is not None:
+        try:
+            context.load_cert_chain(settings.certificate, settings.key, keyfile.passphrase(settings.key))
+        except OSError:
+            raise InputError(
+                f"{settings.certificate}, {settings.key}: cannot be read as a certificate and its key in PEM"
+            ) from None
+    return context
+
+
+def _is_closed(connection: ssl.SSLSocket, seconds: float) -> bool:
+    """Return whether the server, which has nothing to say, has ended the connection."""
+    connection.settimeout(0)
+    try:
+        return connection.recv(1) == b""
+    except (ssl.SSLWantReadError, BlockingIOError):
+        return False
+    finally:
+        connection.settimeout(seconds)
+
+
+def _moment(at: str) -> str:
+    """Return a time of the log as RFC 5424 has it; one that nobody wrote is left out."""
+    return at if at.isascii() and at.isprintable() and " " not in at and at else "-"
+
+
+def _header(text: str, most: int) -> str:
+    """Return a text as a field of the header: printable ASCII without blanks."""
+    return "".join(c if "!" <= c <= "~" else "-" for c in str(text))[:most] or "-"

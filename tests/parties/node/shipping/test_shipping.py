@@ -1,0 +1,308 @@
+"""Entries leave as they are written, all of them, in whatever order targets come and go; what is missing is noticed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from parties.link.identity import Identity
+from parties.node.records import gaps
+from parties.node.records.chain import NOTHING, Row
+from parties.node.records.export import line
+from parties.node.records.shipped import Shipped
+from parties.node.shipping import shipper, targets
+from parties.node.shipping.settings import RecordsSettings, ShipSettings
+from parties.node.shipping.shipper import Shipper
+from smc.errors import InputError
+from tests.support.ledgers import Pair, Party
+from tests.support.log_servers import Rsyslog, SyslogServer
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def alice(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Party:
+    """A ledger that writes entries, and shippers that lose no time."""
+    monkeypatch.setattr(shipper, "SHORTEST_PAUSE", 0.02)
+    monkeypatch.setattr(shipper, "LONGEST_PAUSE", 0.1)
+    return pair.parties[0]
+
+
+def write(party: Party, entries: int) -> None:
+    for _ in range(entries):
+        party.ledger.note("node stopped", why="a test")
+
+
+@contextmanager
+def shipping(party: Party, **fields: Any) -> Iterator[list[tuple[str, Any]]]:
+    """A target, and what the node's log says of it."""
+    told: list[tuple[str, Any]] = []
+    one = Shipper(ShipSettings(name="there", **fields), party.ledger, lambda what, **more: told.append((what, more)))
+    party.ledger.entered.append(one.wake)
+    one.start()
+    try:
+        yield told
+    finally:
+        one.stop()
+        party.ledger.entered.remove(one.wake)
+
+
+def last(party: Party) -> int:
+    return party.ledger.entries(1, None)[0].number
+
+
+def has_all(party: Party) -> Callable[[], bool]:
+    return lambda: party.ledger.shipped("there").number == last(party)
+
+
+def numbers(path: Path) -> list[int]:
+    return [json.loads(text)["number"] for text in path.read_text().splitlines()]
+
+
+def test_a_file_gets_each_entry_once_also_over_restarts(alice: Party, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    write(alice, 120)
+    with shipping(alice, file=path):
+        eventually(has_all(alice))
+        write(alice, 3)
+        eventually(has_all(alice))
+    write(alice, 2)
+    with shipping(alice, file=path):  # it stops at once, and ships before it does
+        pass
+    assert numbers(path) == list(range(1, last(alice) + 1))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert gaps.read([path]).problems == []
+    path.write_bytes(path.read_bytes()[:-5])  # a crash in the midst of a line
+    write(alice, 1)
+    with shipping(alice, file=path):
+        eventually(has_all(alice))
+    (cut, missing) = gaps.read([path]).problems
+    assert cut.endswith("no entry, or one that was cut or changed")
+    assert missing == f"entry {last(alice) - 1} is missing"
+
+
+def test_a_target_that_is_away_gets_what_it_missed(alice: Party, tmp_path: Path) -> None:
+    path = tmp_path / "mounted" / "log.jsonl"
+    with shipping(alice, file=path) as told:
+        write(alice, 2)
+        eventually(lambda: alice.ledger.shipped("there").why)
+        write(alice, 2)
+        assert alice.ledger.shipped("there") == Shipped(why="No such file or directory")
+        path.parent.mkdir()
+        eventually(has_all(alice))
+        eventually(lambda: len(told) == 2)
+        assert told == [
+            ("records not shipped", {"target": "there", "why": "No such file or directory"}),
+            ("records shipped again", {"target": "there"}),
+        ]
+        assert alice.ledger.shipped("there").why == ""
+    assert numbers(path) == list(range(1, last(alice) + 1))
+
+
+def test_a_target_that_has_what_the_log_lacks_gets_all(alice: Party, tmp_path: Path) -> None:
+    """The log was rolled back: what is received shows two entries of one number."""
+    path = tmp_path / "log.jsonl"
+    write(alice, 5)
+    with shipping(alice, file=path):
+        eventually(has_all(alice))
+    other = alice.ledger.rows_after(last(alice) - 1, 1)[0]._replace(fields='{"why":"another"}', hash="")
+    path.write_text(path.read_text() + line(other._replace(hash=other.digest())) + "\n")
+    alice.ledger.note_shipped("there", Shipped(other.number, other.digest(), "", ""))
+    with shipping(alice, file=path):
+        eventually(has_all(alice))
+    assert numbers(path) == [*range(1, other.number + 1), other.number, *range(1, other.number + 1)]
+    (problem,) = gaps.read([path]).problems
+    assert problem.endswith(f"another entry {other.number} than before")
+
+
+class Hook(ThreadingHTTPServer):
+    """A web server that answers `status`."""
+
+    def __init__(self) -> None:
+        self.got: list[str] = []
+        self.status, self.asked, self.keys = 503, 0, set[str | None]()
+        hook = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                hook.asked += 1
+                hook.keys.add(self.headers["authorization"])
+                body = self.rfile.read(int(self.headers["content-length"])).decode()
+                if hook.status == 204:
+                    hook.got += body.splitlines()
+                self.send_response(hook.status)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+
+def test_a_webhook(alice: Party, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    with Hook() as hook:
+        Thread(target=hook.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{hook.server_port}/hook"
+        with shipping(alice, webhook=url, token_file=tmp_path / "token") as told:
+            write(alice, 120)
+            eventually(lambda: hook.asked > 2)
+            assert [what for what, _ in told] == ["records not shipped"]
+            assert told[0][1]["why"] == "the server answers 503"
+            hook.status = 204
+            eventually(has_all(alice))
+        hook.shutdown()
+    assert [json.loads(text)["number"] for text in hook.got] == list(range(1, last(alice) + 1))
+    assert hook.keys == {"Bearer secret"}
+
+
+@contextmanager
+def syslog(identity: Identity) -> Iterator[SyslogServer]:
+    server = SyslogServer(identity)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def test_syslog_over_tls(alice: Party, identities: dict[str, Identity], tmp_path: Path) -> None:
+    """Messages of RFC 5424, counted; what a server swallowed before it went is sent again."""
+    with syslog(identities["mallory"]) as server:
+        way = {"syslog": f"localhost:{server.port}", "ca": identities["mallory"].certificate_path}
+        with shipping(alice, **way):
+            write(alice, 5)
+            eventually(lambda: len(server.got) == last(alice))
+            first = last(alice)
+            server.deaf = True
+            write(alice, 3)
+            eventually(lambda: server.swallowed == 3)
+            server.drop()
+            server.deaf = False
+            write(alice, 1)
+            eventually(lambda: server.got and server.got[-1][0] == last(alice))
+    path = tmp_path / "received"
+    path.write_text("".join(f"{number} {text}\n" for number, text in server.got))
+    found = gaps.read([path])
+    assert found.problems == []
+    assert sorted(found.rows) == list(range(1, last(alice) + 1))
+    assert found.repeats == first
+    assert all(json.loads(text)["number"] == number for number, text in server.got)
+
+
+def test_the_name_of_the_server_counts(alice: Party, identities: dict[str, Identity]) -> None:
+    with syslog(identities["bob"]) as server:
+        way = {"syslog": f"localhost:{server.port}", "ca": identities["bob"].certificate_path}
+        with shipping(alice, **way) as told:
+            eventually(lambda: told)
+    assert "Hostname mismatch" in told[0][1]["why"]
+
+
+def test_a_syslog_server_with_another_certificate_gets_nothing(alice: Party, identities: dict[str, Identity]) -> None:
+    with syslog(identities["mallory"]) as server:
+        way = {"syslog": f"localhost:{server.port}", "ca": identities["alice"].certificate_path}
+        with shipping(alice, **way) as told:
+            eventually(lambda: told)
+    assert told[0][1]["why"].startswith("the server's certificate is not to be trusted")
+    assert server.got == []
+
+
+@pytest.mark.slow
+def test_a_real_rsyslog_with_a_gap_noticed(alice: Party, identities: dict[str, Identity], tmp_path: Path) -> None:
+    """It stops and is killed in between, and misses nothing; then somebody takes a line away."""
+    program = shutil.which("rsyslogd") or shutil.which("rsyslogd", path="/usr/sbin:/sbin")
+    if program is None or not list(Path("/usr/lib").glob("*/rsyslog/lmnsd_gtls.so")):
+        pytest.skip("rsyslog and rsyslog-gnutls are not installed: make services")
+    server = Rsyslog(program, tmp_path, identities["mallory"])
+    way = {"syslog": f"localhost:{server.port}", "ca": identities["mallory"].certificate_path}
+    try:
+        server.start()
+        with shipping(alice, **way):
+            for kill in (False, True):
+                write(alice, 4)
+                eventually(lambda: f'"number":{last(alice)},' in server.text())
+                server.stop(kill)
+                write(alice, 3)
+                server.start()
+            write(alice, 1)
+            eventually(lambda: f'"number":{last(alice)},' in server.text())
+    finally:
+        server.stop()
+    found = gaps.read([server.file])
+    assert found.problems == []
+    assert sorted(found.rows) == list(range(1, last(alice) + 1))
+    lines = server.text().splitlines(keepends=True)
+    server.file.write_text("".join(text for text in lines if '"number":5,' not in text))
+    (problem,) = gaps.read([server.file]).problems
+    assert problem == "entry 5 is missing"
+
+
+def chain(length: int) -> list[str]:
+    """Lines of a log, as a reader of docs/records.md would make them."""
+    rows: list[Row] = []
+    for number in range(1, length + 1):
+        row = Row(number, "2026-11-26T00:00:00.000+00:00", "node stopped", None, '{"why":"x"}', NOTHING, "")
+        row = row._replace(previous=rows[-1].hash if rows else NOTHING)
+        rows.append(row._replace(hash=row.digest()))
+    return [line(row) for row in rows]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_gaps_are_what_is_missing(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    lines = chain(data.draw(st.integers(1, 12)))
+    kept = data.draw(st.sets(st.sampled_from(range(len(lines))), min_size=1))
+    order = data.draw(st.permutations(sorted(kept) + data.draw(st.lists(st.sampled_from(sorted(kept)), max_size=3))))
+    before = data.draw(st.sampled_from(["", '<110>1 2026 host smc - x [meta a="1"] ', '{"at": 1} {"at":']))
+    path = tmp_path_factory.mktemp("gaps") / "received"
+    path.write_text("\n".join(before + lines[place] for place in order))
+    found = gaps.read([path])
+    assert found.repeats == len(order) - len(kept)
+    missing = set(range(max(kept))) - kept
+    assert bool(found.problems) == bool(missing)
+    later = gaps.read([path], min(kept) + 1).problems
+    assert bool(later) == bool(missing - set(range(min(kept))))
+    changed = data.draw(st.integers(0, len(order) - 1))
+    text = (before + lines[order[changed]]).replace('"why":"x"', '"why":"y"')
+    path.write_text("\n".join([*(before + lines[place] for place in order), text]))
+    if order.count(order[changed]) == 1:
+        path.write_text("\n".join(before + lines[place] if place != order[changed] else text for place in order))
+        assert any("was changed" in problem for problem in gaps.read([path]).problems)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({}, "give one of file, syslog and webhook"),
+        ({"file": "a", "webhook": "https://a.example"}, "give one of file, syslog and webhook"),
+        ({"webhook": "http://a.example"}, "must be an https:// address"),
+        ({"syslog": "a.example"}, "must be HOST:PORT"),
+        ({"file": "a", "ca": "b"}, "ca, certificate and key are for"),
+        ({"syslog": "a.example:6514", "key": "b"}, "certificate and key go together"),
+        ({"syslog": "a.example:6514", "token_file": "b"}, "token_file is for a webhook"),
+    ],
+)
+def test_settings_that_are_wrong(fields: dict[str, str], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        ShipSettings.model_validate(fields)
+
+
+def test_two_of_one_name_and_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="two targets are called"):
+        RecordsSettings.model_validate({"ship": [{"file": "a"}, {"file": "a"}]})
+    way = ShipSettings(syslog="localhost:1", ca=tmp_path / "none")
+    with pytest.raises(InputError, match="none cannot be read as certificates"):
+        targets.target(way)
+    (tmp_path / "b").write_text("no key")
+    way = ShipSettings(syslog="localhost:1", certificate=tmp_path / "a", key=tmp_path / "b")
+    with pytest.raises(InputError, match="cannot be read as a certificate and its key"):
+        targets.target(way)

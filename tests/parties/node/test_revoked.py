@@ -1,0 +1,49 @@
+"""A certificate that is revoked: in the ledger, which remembers it, and at the node's door."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from parties.link.listening import RefusedError
+from parties.node.operator_service import REVOKED, Contact, OperatorService
+from parties.node.service import Node
+from parties.operator.people import acting
+from smc.errors import InputError
+from tests.support.ledgers import Pair, propose
+
+
+def contact_of(pair: Pair, calls: list[Any]) -> Contact:
+    """Alice's with bob, whose link and sessions only note that they are ended."""
+    ended = SimpleNamespace(stop=lambda *why: calls.append(why), connected=False, trouble="", held="", group="")
+    return cast("Contact", SimpleNamespace(who=pair.parties[0].who, connect=None, control=ended, sessions=ended))
+
+
+def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
+    alice, calls = pair.parties[0], list[Any]()
+    contact = contact_of(pair, calls)
+    service = OperatorService(alice.who.identity, alice.ledger, {"bob": contact}, {}, lambda: "here", "lan")
+    with pytest.raises(InputError, match="there is no peer 'bop'"):
+        service.revoke("bop")
+    before = acting.set("anna")
+    try:
+        (peer,) = service.revoke("bob", "its key was copied").peers
+    finally:
+        acting.reset(before)
+    assert peer.trouble == REVOKED
+    assert calls == [(0, "its certificate is revoked here"), ()]
+    (entry,) = [one for one in alice.ledger.entries(9, None) if one.kind == "pin revoked"]
+    assert [entry.fields[name] for name in ("peer", "person", "why")] == ["bob", "anna", "its key was copied"]
+    for _ in range(2):  # after a restart, too
+        node: Any = SimpleNamespace(_ledger=alice.ledger, _stopping=False, _contacts={"bob": contact})
+        node._is_revoked = lambda one: Node._is_revoked(node, one)  # noqa: B023 (called at once)
+        for label in ("control", "job 1234"):
+            with pytest.raises(RefusedError, match="your certificate is revoked here"):
+                Node._admit(node, "bob", contact.who.peer, label)
+        with pytest.raises(InputError, match="the certificate of bob is revoked here"):
+            propose(pair)
+        with pytest.raises(InputError, match="revoked already"):
+            alice.ledger.revoke("bob", "")
+        alice.crash()

@@ -1,0 +1,180 @@
+"""A peer's new certificate: named by its former key, trusted besides for a while, and alone once it is used."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from parties.commands.identity import group
+from parties.link.identity import Identity, create, fingerprint
+from parties.link.listening import RefusedError
+from parties.node import validity
+from parties.node.peers import Who, reached
+from parties.node.records import AuditLog
+from parties.node.records.succession import Successor, load, succession
+from parties.node.service import Node
+from parties.node.settings import NodeFile
+from smc.errors import InputError
+from tests.support.ledgers import Pair, agreed
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What a contact has, without a node."""
+
+    who: Who
+    control: Any
+    sessions: Any
+    links: Any
+
+
+LATER = date(2099, 1, 1)
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Identity:
+    """Bob's new key and certificate."""
+    (tmp_path / "new").mkdir()
+    return create("bob", [], tmp_path / "new")
+
+
+def test_only_the_former_key_names_a_successor(identities: dict[str, Identity], new: Identity, tmp_path: Path) -> None:
+    bob, path = identities["bob"], tmp_path / "b.next"
+    word = succession(bob, new.certificate, LATER)
+    path.write_text(word.model_dump_json())
+    assert load(path, bob.certificate) == Successor(new.certificate, LATER)
+    with pytest.raises(InputError, match="is to follow the certificate"):
+        load(path, identities["alice"].certificate)
+    forged = succession(identities["mallory"], new.certificate, LATER).signature
+    for change in (
+        {"until": "2099-01-02"},
+        {"signature": forged},
+        {"certificate": identities["mallory"].certificate_path.read_text()},
+    ):
+        path.write_text(word.model_copy(update=change).model_dump_json())
+        with pytest.raises(InputError, match="is not signed with the key of"):
+            load(path, bob.certificate)
+    for text in ("", "{}", word.model_copy(update={"until": "soon"}).model_dump_json()):
+        path.write_text(text)
+        with pytest.raises(InputError, match="is no word of a new certificate"):
+            load(path, bob.certificate)
+
+
+def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity, tmp_path: Path) -> None:
+    alice, bob = identities["alice"], identities["bob"]
+    config, out = tmp_path / "b.toml", tmp_path / "b.next"
+    config.write_text(f'[link]\nidentity = "{bob.key_path}"\ncertificate = "{bob.certificate_path}"\n')
+    words = ["succeed", str(new.certificate_path), "--until", "2099-01-01", "--config", str(config), "--out", str(out)]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    assert json.loads(out.read_text())["former"] == fingerprint(bob.certificate)
+    words[1] = str(bob.certificate_path)
+    assert "is the present certificate" in str(CliRunner().invoke(group, words).exception)
+    link = {"identity": alice.key_path, "certificate": alice.certificate_path, "peer": bob.certificate_path}
+    file = NodeFile.model_validate({"link": {**link, "listen": "127.0.0.1:1"}, "peer": {"successor": out}})
+    ((who, _),) = reached(file)
+    assert who.trusted == [bob.certificate, new.certificate]
+    assert (who.succeeded.trusted, who.succeeded.peer_name) == ([new.certificate], "bob")
+
+
+def named(pair: Pair, new: Identity) -> Who:
+    """Alice's bob, whose former key has named the new certificate."""
+    alice = pair.parties[0]
+    alice.who = replace(alice.who, successor=Successor(new.certificate, LATER))
+    alice.crash()
+    return alice.who
+
+
+def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> None:
+    """What was signed before arrives after; logs are compared across the change; both logs are whole."""
+    early, late = agreed(pair), agreed(pair)
+    alice, bob = pair.parties
+    who = named(pair, new)
+    pair.session(early, until=(9, 9))
+    said = list(bob.said)  # signed with the former key, and not heard yet
+    with bob.connection:
+        AuditLog(bob.connection, new).renew(bob.who.identity.certificate)
+    bob.who = replace(bob.who, identity=new)
+    bob.crash()
+    assert not alice.ledger.is_succeeded(who)
+    alice.who = alice.ledger.succeed(who)
+    assert alice.ledger.is_succeeded(who)
+    alice.ledger.succeed(who)  # once
+    for data in said:
+        alice.hear(data)
+    pair.meet()
+    assert [party.state(early) for party in pair.parties] == ["done", "done"]
+    pair.session(late)
+    pair.deliver()
+    assert [party.state(late) for party in pair.parties] == ["done", "done"]
+    prints = [entry.fields["peer_fingerprint"] for entry in alice.ledger.entries(99, None) if entry.kind == "signed"]
+    assert prints == [fingerprint(new.certificate), fingerprint(who.peer)]
+    assert [entry.kind for entry in alice.ledger.entries(99, None)].count("pin replaced") == 1
+    for own, other in itertools.permutations(pair.parties):
+        theirs = other.ledger.shown(other.who.peer_name)
+        assert own.ledger.lost(own.who.peer_name, theirs).lost is None
+        assert own.ledger.verify().ok
+
+
+def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: Identity) -> None:
+    alice, bob = pair.parties
+    who = named(pair, new)
+    alice.ledger.hold("bob", bob.ledger.shown("alice"))
+    held = alice.ledger.shown("bob").held
+    alice.ledger.succeed(who)
+    assert alice.ledger.shown("bob").held == held
+    bob.connection.close()
+    for file in bob.path.parent.iterdir():
+        file.unlink()
+    bob.who = replace(bob.who, identity=new)
+    bob.open()
+    alice_says = alice.ledger.lost_by_peer(
+        "bob", bob.ledger.shown("alice"), bob.ledger.lost("alice", alice.ledger.shown("bob"))
+    )
+    assert held is not None
+    assert alice_says.lost == held.head
+
+
+def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identity) -> None:
+    """Or on the day that was agreed; nobody else's ever counts."""
+    alice = pair.parties[0]
+    who = named(pair, new)
+    admitted, sessions = list[Any](), list[Who]()
+    node: Any = SimpleNamespace(
+        _stopping=False,
+        _is_revoked=lambda _: False,
+        _ledger=alice.ledger,
+        _events=SimpleNamespace(log=lambda *_, **__: 0),
+    )
+    node._succeeding = threading.Lock()
+
+    def contact(known: Who) -> Any:
+        control = SimpleNamespace(admit=lambda: admitted.append(1))
+        return Ends(known, control, SimpleNamespace(succeed=sessions.append), SimpleNamespace(allows=lambda: True))
+
+    node._succeed = lambda name: Node._succeed(node, name)
+    admit = lambda certificate: Node._admit(node, "bob", certificate, "control")  # noqa: E731
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    overdue = replace(who, successor=Successor(new.certificate, yesterday))
+    node._contacts = {"bob": contact(overdue)}
+    assert "was to be replaced by now" in validity.lapsed(overdue)
+    with pytest.raises(RefusedError, match="was to be replaced by now"):
+        admit(who.peer)
+    node._contacts = {"bob": contact(who)}
+    assert validity.lapsed(who) == ""
+    admit(who.peer)
+    assert (len(admitted), sessions) == (1, [])
+    admit(new.certificate)
+    assert (len(admitted), [one.peer for one in sessions]) == (2, [new.certificate])
+    with pytest.raises(RefusedError, match="was replaced by another one of yours"):
+        admit(who.peer)
+    admit(new.certificate)
+    assert len(sessions) == 1
