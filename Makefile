@@ -60,7 +60,7 @@ soak: $(STAMP)
 	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --out benchmarks/results/soak.json \
 		--picture docs/pictures/soak.svg
 
-# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: five hours on two cores.
+# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: many hours.
 mutants: $(STAMP)
 	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) $(MODULES)
 
