@@ -29,8 +29,8 @@ def test_twenty_jobs_leave_no_descriptor_and_no_thread(tmp_path: Path) -> None:
 
 
 def test_a_slope_is_that_of_a_line() -> None:
-    rate, bound = slope(range(100), [3 + 0.25 * i for i in range(100)])
-    assert (rate, bound) == pytest.approx((0.25, 0), abs=1e-9)
+    rate, bound, higher = slope(range(100), [3 + 0.25 * i for i in range(100)])
+    assert (rate, bound, higher) == pytest.approx((0.25, 0, BLOCKS - 1), abs=1e-9)
 
 
 def test_a_slope_is_within_its_bound_as_often_as_is_said() -> None:
@@ -38,18 +38,21 @@ def test_a_slope_is_within_its_bound_as_often_as_is_said() -> None:
     rng = np.random.default_rng(27)
     outside = 0
     for values in rng.normal(size=(1000, 10 * BLOCKS)):
-        rate, bound = slope(range(10 * BLOCKS), values)
+        rate, bound, _ = slope(range(10 * BLOCKS), values)
         outside += abs(rate) > bound
     assert 1 <= outside <= 29
 
 
-def test_a_leak_of_one_in_ten_jobs_is_told_and_a_level_is_not() -> None:
+def test_a_leak_of_one_in_ten_jobs_is_told_and_a_level_or_a_step_is_not() -> None:
     rng = np.random.default_rng(28)
     noise = rng.integers(0, 3, 400)
     assert said("threads a", range(400), [20 + i // 10 + noise[i] for i in range(400)]).startswith(
         "threads a: grows: 0."
     )
     assert said("threads a", range(400), 20 + noise).startswith("threads a: does not grow")
+    step = [23 + (i > 100) for i in range(200)]
+    assert slope(range(200), step)[0] > slope(range(200), step)[1], "the slope alone would not do"
+    assert said("threads a", range(200), step).startswith("threads a: does not grow")
     assert said("threads a", range(200), [21] * 200) == "threads a: does not grow: 0 a job, at 99% from 0 to 0"
     assert said("threads a", range(15), [20] * 15) == "threads a: nothing can be said, 15 samples are too few"
 
