@@ -68,7 +68,7 @@ def test_a_module_has_its_mirror_and_what_the_planted_bugs_name_and_then_its_fol
     folder = "tests/parties/node/policy"
     assert mirror_of("parties/node/policy/decisions.py") == [(f"{folder}/test_decisions.py",), (folder,)]
     assert "tests/protocols/release/test_tails.py" in mirror_of("protocols/release/tails.py")[0]
-    assert mirror_of("parties/node/records/chain.py") == [("tests/parties/node/records",)]
+    assert mirror_of("parties/node/records/marker.py") == [("tests/parties/node/records",)]
     assert all((ROOT / package).is_dir() for package in PACKAGES)
 
 
