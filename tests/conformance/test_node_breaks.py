@@ -83,6 +83,21 @@ def test_a_link_cut_twice_in_the_middle_of_a_job(pair: Nodes) -> None:
     assert verified(pair.b)["ok"]
 
 
+@pytest.mark.campaign
+def test_a_black_hole_of_half_a_minute_in_the_middle_of_a_job(pair: Nodes) -> None:
+    """Both notice that nothing comes, by themselves, and go on where they were."""
+    identifier = submit(pair.a, purpose="research")
+    eventually(lambda: (at := job(pair.b, identifier).progress) is not None and at.depth >= 1)
+    pair.cable.hold(30)
+    assert [view.state for view in pair.finished(identifier)] == ["done", "done"]
+    assert pair.a.client.result(identifier).tree["tree"] == clear_tree(pair)
+    starts = depths(pair.a, identifier)
+    assert len(starts) >= 2
+    assert starts[0] >= 1, "it began anew"
+    assert verified(pair.a)["ok"]
+    assert verified(pair.b)["ok"]
+
+
 def test_rows_that_changed_end_the_job_with_a_reason(pair: Nodes) -> None:
     """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
     identifier = submit(pair.a, purpose="research")
