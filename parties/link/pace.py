@@ -12,11 +12,7 @@ import platform
 import time
 from contextlib import suppress
 
-import numpy as np
-
 from smc.errors import ProtocolError
-from smc.kernels.native import cache_directories
-from smc.kernels.private_files import UnsafeError, read, write
 
 USUAL = 100  # of the machine that `smc.counting.rates` speaks of: a pace is hundredths of the time it takes
 LEAST, MOST = 1, 100_000
@@ -27,6 +23,9 @@ TRIALS = 5  # of which the shortest counts
 
 def own_pace() -> int:
     """Return this machine's: from the cache, or measured in some milliseconds and kept there."""
+    from smc.kernels.native import cache_directories  # loads LLVM: only where the link is measured
+    from smc.kernels.private_files import UnsafeError, read, write
+
     name = f"pace-{''.join(c for c in platform.node() if c.isalnum())[:40]}-{os.cpu_count()}"
     for directory in cache_directories():
         with suppress(OSError, UnsafeError, ValueError):
@@ -66,6 +65,8 @@ def agreed_pace(ours: int, theirs: int) -> float:
 
 
 def _hashing_seconds() -> float:
+    import numpy as np
+
     from smc.counting import CountingSession
     from smc.hashing import LabelHash
 

@@ -46,7 +46,7 @@ def test_it_is_measured_once_and_what_was_spoilt_is_measured_again(
         measured.append(3 * pace.USUAL_SECONDS)
         return measured[-1]
 
-    monkeypatch.setattr(pace, "cache_directories", lambda: [tmp_path / "new"])
+    monkeypatch.setattr("smc.kernels.native.cache_directories", lambda: [tmp_path / "new"])
     monkeypatch.setattr(pace, "_hashing_seconds", hashing)
     assert [own_pace(), own_pace()] == [283, 283]  # 2^1.5
     assert len(measured) == 1
