@@ -5,6 +5,10 @@ state = "state"                  # jobs, records, and the key to the node's own 
 retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
+[node.oidc]                       # people with an account may sign in by it
+issuer = "https://login.example.org/realms/clinic"
+client_id = "smc"
+
 [controller]                      # for the record of processing
 name = "Clinic A"
 contact = "privacy@clinic-a.example"
