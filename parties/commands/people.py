@@ -114,7 +114,7 @@ def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
 @group.command("list", epilog="Example:  smc operator list --config party.toml")
 @_changing
 def list_command(config_file: Path | None, as_json: bool) -> None:
-    """List who has an account, with roles, Unix user, and what the log-in provider calls them."""
+    """List who has an account, with roles, Unix user and OIDC name."""
     accounts = _accounts(config_file).all()
     if as_json:
         console.print_json([_shown(name, account) for name, account in accounts.items()])
