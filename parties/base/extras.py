@@ -24,7 +24,7 @@ EXTRA_OF = {
     **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
     **dict.fromkeys(("ibis", "duckdb", "sqlglot", "pyarrow", "pandas", "opendp"), "node"),
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
-    **dict.fromkeys(("structlog", "prometheus_client", "grpc_health"), "node"),
+    **dict.fromkeys(("structlog", "prometheus_client", "grpc_health", "authlib", "joserfc"), "node"),
     "psycopg": "postgres",
     "MySQLdb": "mysql",
     "pyspark": "spark",

@@ -106,19 +106,27 @@ def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
 
 def _passphrase(path: Path) -> tuple[str, str]:
     """Return the passphrase of a key file, and from where it is, in words."""
-    folder = os.environ.get(CREDENTIALS)
-    credential = None if folder is None else Path(folder) / f"{path.stem}{ENDING}"
     beside = path.with_suffix(ENDING)
-    if credential is not None and credential.exists():
-        return _line(files.read_bytes(credential)), f"in systemd's credential {credential.name}"
-    if beside.exists():
-        return _line(files.read_private(beside)), f"in {beside}"
+    if (line := first_line(beside)) is not None:
+        return line
     if console.is_asked():
         return console.typed_secret(f"Passphrase of {path}"), "that was typed"
     raise InputError(
         f"{path} is encrypted, and nothing has its passphrase: there is no systemd credential {beside.name}, no file "
         f"{beside}, and no terminal to ask at"
     )
+
+
+def first_line(path: Path) -> tuple[str, str] | None:
+    """Return the first line of systemd's credential of a file's name, or else of the file, and which, in words.
+
+    None if there is neither; `InputError` if others than its owner may read the file.
+    """
+    folder = os.environ.get(CREDENTIALS)
+    credential = None if folder is None else Path(folder) / path.name
+    if credential is not None and credential.exists():
+        return _line(files.read_bytes(credential)), f"in systemd's credential {credential.name}"
+    return (_line(files.read_private(path)), f"in {path}") if path.exists() else None
 
 
 def _line(content: bytes) -> str:

@@ -37,6 +37,7 @@ from smc.errors import InputError, LinkError, SmcError
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.operator.interface import NodeView
+    from parties.operator.oidc import OidcSettings
     from parties.sources.settings import TableSettings
 
 ANSWER_SECONDS = 1.0  # for the answer to a call, at least
@@ -59,7 +60,10 @@ class Finding:
 )
 @json_option
 def check(config_file: Path | None, wait: float, as_json: bool) -> int:
-    """Check identity, clock, peer, tables and ports; nothing is changed. Exit code 0 if all is well, 2 if not."""
+    """Check identity, clock, peer, tables, ports and log-in provider; nothing is changed.
+
+    Exit code 0 if all is well, 2 if not.
+    """
     from parties.node import settings
 
     path = find_party_file(config_file)
@@ -98,6 +102,8 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     if running is not None:
         yield from (Finding(False, "running node", warning) for warning in running.warnings)
     yield from _ports(file, running is not None)
+    if file.node.oidc is not None:
+        yield _provider(file.node.oidc)
     for link, name, certificate in peers:
         yield _peer(link, name, identity, certificate, running, wait)
 
@@ -183,6 +189,17 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
             yield Finding(True, f"port {key}", f"{text} {'is free' if problem is None else 'is used by our node'}")
         else:
             yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
+
+
+def _provider(settings: OidcSettings) -> Finding:
+    """Ask the provider by which people sign in what it is."""
+    from parties.operator.oidc import Provider
+
+    try:
+        Provider(settings).metadata()
+    except InputError as error:
+        return Finding(False, "log-in provider", str(error))
+    return Finding(True, "log-in provider", f"{settings.issuer} answers")
 
 
 def _taken(text: str) -> str | None:

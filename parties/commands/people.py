@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -10,6 +11,7 @@ from typing import get_args
 import click
 
 from parties.base import console
+from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
@@ -38,10 +40,19 @@ def _changing(command: Command) -> Command:
 @_NAME
 @click.option("--role", "roles", metavar="ROLE,...", help=f"Of {', '.join(get_args(Role))}; see comes with each.")
 @click.option("--unix", metavar="USER", help="Commands of this Unix user, the node's own, are this person's.")
+@click.option(
+    "--oidc", metavar="NAME", help="What [node.oidc]'s provider calls this person; a password is optional then."
+)
 @_PASSWORD
 @_changing
 def add_command(
-    name: str, roles: str | None, unix: str | None, password_file: Path | None, config_file: Path | None, as_json: bool
+    name: str,
+    roles: str | None,
+    unix: str | None,
+    oidc: str | None,
+    password_file: Path | None,
+    config_file: Path | None,
+    as_json: bool,
 ) -> None:
     """Give a person an account, or other roles.
 
@@ -55,14 +66,17 @@ def add_command(
     is_new = name not in _accounts(config_file).all()
     if is_new and wanted is None:
         raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
-    hashed = protected(new_secret("password", password_file)) if is_new or password_file is not None else None
+    hashed = (secrets.token_hex(16), "") if is_new else None
+    if password_file is not None or (is_new and not oidc):
+        hashed = protected(new_secret("password", password_file))
 
     def added(before: Account | None) -> Changed:
         known = {} if before is None else before.model_dump()
         known |= {} if wanted is None else {"roles": wanted}
         known |= {} if unix is None else {"unix": unix}
+        known |= {} if oidc is None else {"oidc": oidc}
         known |= {} if hashed is None else dict(zip(("salt", "hash"), hashed, strict=True))
-        return "added" if before is None else "changed", Account.model_validate(known)
+        return "added" if before is None else "changed", validated(Account, known)
 
     _change(config_file, name, added, as_json)
 
@@ -100,14 +114,14 @@ def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
 @group.command("list", epilog="Example:  smc operator list --config party.toml")
 @_changing
 def list_command(config_file: Path | None, as_json: bool) -> None:
-    """List who has an account, with roles and Unix user."""
+    """List who has an account, with roles, Unix user and OIDC name."""
     accounts = _accounts(config_file).all()
     if as_json:
         console.print_json([_shown(name, account) for name, account in accounts.items()])
     elif accounts:
-        table = console.columns(("name", "roles", "Unix user"), ())
+        table = console.columns(("name", "roles", "Unix user", "OIDC"), ())
         for name, account in accounts.items():
-            table.add_row(name, ", ".join(account.roles), account.unix)
+            table.add_row(name, ", ".join(account.roles), account.unix, account.oidc)
         console.show(table)
     else:
         console.err.print("nobody has a name: whoever can read the node's state directory decides, as operator")
@@ -137,11 +151,12 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
         if what != "added":
             _known(known, name)
         if account is None:
-            roles, unix = list(known.pop(name).roles), ""
+            roles, unix, oidc = list(known.pop(name).roles), "", ""
         else:
             known[name] = account
-            roles, unix = list(account.roles), account.unix
-        entry = {"what": what, "name": name, "roles": roles, "unix": unix, "person": person.name if person else ""}
+            roles, unix, oidc = list(account.roles), account.unix, account.oidc
+        entry = {"what": what, "name": name, "roles": roles, "unix": unix, "oidc": oidc}
+        entry |= {"person": person.name if person else ""}
         log.append("operators", None, entry)
         accounts.write(known)
     if as_json:
@@ -174,4 +189,4 @@ def _known(accounts: dict[str, Account], name: str) -> None:
 
 
 def _shown(name: str, account: Account) -> dict[str, object]:
-    return {"name": name, "roles": list(account.roles), "unix": account.unix}
+    return {"name": name, "roles": list(account.roles), "unix": account.unix, "oidc": account.oidc}

@@ -14,6 +14,7 @@ from parties.node.notify import Notifier, NotifySettings
 from parties.node.settings import NodeSettings
 from parties.operator.accounts import Accounts, unix_user
 from parties.operator.interface import Operator
+from parties.operator.oidc import Provider
 from parties.operator.people import Person
 from parties.sources.settings import TableSettings
 from parties.web.api import routes
@@ -22,6 +23,7 @@ from parties.web.login import Logins
 from parties.web.metrics import make_metrics
 from parties.web.own_tables import OwnTables
 from parties.web.server import WebServer
+from parties.web.sign_on import SignOn
 
 
 class Page:
@@ -39,6 +41,10 @@ class Page:
         self._access = settings.state / "api.json"
         self._accounts = Accounts(settings.state)
         self._logins = Logins(accounts=self._accounts)
+        self._sign_on: SignOn | None = None
+        if settings.oidc is not None:
+            with at_key("node.oidc"):
+                self._sign_on = SignOn(Provider(settings.oidc), self._logins, self._accounts)
         self._server: WebServer | None = None
         self._metrics: WebServer | None = None
 
@@ -47,7 +53,7 @@ class Page:
         key = secrets.token_urlsafe(32)
         self._logins.failed = failed
         api = routes(operator, key, self.login_link, self._on_terminal)
-        app = make_app(operator, self._logins, api, self._tables)
+        app = make_app(operator, self._logins, api, self._tables, self._sign_on)
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
         with at_key("node.web"):
             self._server.start()

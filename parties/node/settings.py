@@ -5,6 +5,10 @@ state = "state"                  # jobs, records, and the key to the node's own 
 retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
+[node.oidc]                       # people with an account may sign in by it
+issuer = "https://login.example.org/realms/clinic"
+client_id = "smc"
+
 [controller]                      # for the record of processing
 name = "Clinic A"
 contact = "privacy@clinic-a.example"
@@ -55,6 +59,7 @@ from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
 from parties.node.policy.rules import Rule, check_names
 from parties.node.shipping.settings import RecordsSettings
+from parties.operator.oidc import OidcSettings
 from parties.party_file import STATE, CommandTables, read
 from parties.sources.rights import Line, RetentionDays
 from parties.sources.settings import Combine, TableSettings
@@ -82,7 +87,7 @@ class NodeSettings(Settings):
     were begun for one of the purposes `emergency` are looked at afterwards, by `smc audit review`. `sessions` is how
     many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
     to stop. Jobs that ended `retention_days` ago are archived. `link` is what the connection to the peer is like: for
-    predictions only.
+    predictions only. `oidc` is a provider by which people with an account sign in on the page.
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
@@ -96,6 +101,7 @@ class NodeSettings(Settings):
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"
+    oidc: OidcSettings | None = None
 
 
 class ControllerSettings(Settings):

@@ -32,18 +32,19 @@ NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
 
 
 class Account(BaseModel):
-    """One person's account; `hash` is Argon2id of the password with `salt`, in hexadecimal."""
+    """One person's account; `hash` is Argon2id of the password with `salt`, in hexadecimal; empty if there is none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     unix: str = ""  # the Unix user whose commands are this person's
+    oidc: Annotated[str, Field(max_length=256)] = ""  # how the log-in provider calls this person
     salt: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
-    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    hash: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
 
     def person(self, name: str) -> Person:
         """Return whose it is, with the roles of now."""
-        return Person(name, frozenset(self.roles), self.salt)
+        return Person(name, frozenset(self.roles), f"{self.salt} {self.oidc}")
 
 
 _FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], Account])
@@ -73,24 +74,32 @@ class Accounts:
         return self._seen[1]
 
     def write(self, accounts: dict[str, Account]) -> None:
-        """Replace all accounts, in one step. `InputError` if that cannot be, or two have the same Unix user."""
+        """Replace all accounts, in one step. `InputError` if that cannot be, or two would be one person elsewhere."""
         assert self._path is not None
-        users = [account.unix for account in accounts.values() if account.unix]
-        if twice := [user for user in users if users.count(user) > 1]:
-            raise InputError(f"--unix: the Unix user {quoted(twice[0])} is another operator's already")
+        for option, what in (("unix", "Unix user"), ("oidc", "provider's person")):
+            names = [name for account in accounts.values() if (name := getattr(account, option))]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise InputError(f"--{option}: the {what} {quoted(twice[0])} is another operator's already")
         files.write_bytes(self._path, _FILE.dump_json(accounts, indent=2) + b"\n", private=True)
 
     def now(self, person: Person) -> Person | None:
-        """Return a person with the roles of now; None if the account has gone, or the password has changed."""
+        """Return a person with the roles of now; None if the account has gone, or who may sign in with it."""
         accounts = self.all()
         if not accounts and person == UNNAMED:
             return UNNAMED
-        account = accounts.get(person.name)
-        return account.person(person.name) if account is not None and account.salt == person.stamp else None
+        if (account := accounts.get(person.name)) is None:
+            return None
+        found = account.person(person.name)
+        return found if found.stamp == person.stamp else None
 
     def of_unix(self, user: str) -> Person | None:
         """Return the person whose Unix user this is, if there is one."""
         return next((account.person(name) for name, account in self.all().items() if account.unix == user), None)
+
+    def of_oidc(self, identity: str) -> Person | None:
+        """Return the person whom the log-in provider calls so, if there is one."""
+        found = ((name, account) for name, account in self.all().items() if account.oidc and account.oidc == identity)
+        return next((account.person(name) for name, account in found), None)
 
     def on_terminal(self, user: str) -> Person:
         """Return as whom a Unix user's commands act. `NotAllowedError` if others have accounts, and this user none."""
@@ -106,8 +115,9 @@ class Accounts:
     def signed_in(self, name: str, password: str) -> Person | None:
         """Return the person of this name and password, None if there is none: either takes one computation."""
         account = self.all().get(name)
-        is_right = verified(password, account or _nobody())
-        return account.person(name) if account is not None and is_right else None
+        known = account if account is not None and account.hash else None
+        is_right = verified(password, known or _nobody())
+        return known.person(name) if known is not None and is_right else None
 
 
 def unix_user() -> str:

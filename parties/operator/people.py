@@ -29,7 +29,7 @@ class NotAllowedError(InputError):
 
 @dataclass(frozen=True)
 class Person:
-    """A person, as of now. `stamp` is another one after each change of the password, and of an account made anew."""
+    """A person, as of now. `stamp` is another one after each change of who may sign in, and of an account made anew."""
 
     name: str
     roles: frozenset[Role]

@@ -19,12 +19,13 @@ from parties.operator.interface import NotRecordedError, Operator
 from parties.operator.people import NotAllowedError
 from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
-from parties.web.login import Login, Logins
+from parties.web.login import LINK_SECONDS, Login, Logins
 from parties.web.news import News
 from parties.web.own_tables import OwnTables
 from parties.web.pages import Pages
 from parties.web.proposal import Proposals
 from parties.web.render import Renderer
+from parties.web.sign_on import SignOn
 from parties.web.visits import Endpoint, Visit, cookie, form_of
 from parties.web.wizard import Wizard
 from smc.errors import InputError
@@ -33,14 +34,18 @@ REVALIDATE = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for
 
 
 def make_app(
-    operator: Operator, logins: Logins, extra_routes: Sequence[BaseRoute] = (), tables: OwnTables | None = None
+    operator: Operator,
+    logins: Logins,
+    extra_routes: Sequence[BaseRoute] = (),
+    tables: OwnTables | None = None,
+    sign_on: SignOn | None = None,
 ) -> Starlette:
     """Return the page of a node, and what else is served at its address.
 
-    `tables` are those of this node, for their operator alone. `extra_routes` see to their own authentication; the
-    checks of `Guard` hold for them as well.
+    `tables` are those of this node, for their operator alone; `sign_on` is the way by a log-in provider. `extra_routes`
+    see to their own authentication; the checks of `Guard` hold for them as well.
     """
-    renderer = Renderer(logins)
+    renderer = Renderer(logins, sign_on.name if sign_on else "")
     own = tables or OwnTables()
     pages, proposals, wizard = Pages(renderer, own), Proposals(renderer, own), Wizard(own, renderer)
 
@@ -63,7 +68,34 @@ def make_app(
         try:
             return signed_in(request, logins.log_in(name.strip(), password))
         except InputError as error:
-            return renderer.stranger(request, f"{error}.".capitalize())
+            return renderer.stranger(request, sentence(error))
+
+    def away(request: Request) -> Response:
+        """Send a browser to the log-in provider, with a cookie that comes back from there: so it is no strict one."""
+        assert sign_on is not None
+        if request.method == "HEAD" or not logins.by_name:
+            return renderer.stranger(request)
+        try:
+            url, secret = sign_on.begin(f"{request.base_url}login/oidc/back")
+        except InputError as error:
+            return renderer.stranger(request, sentence(error))
+        response = RedirectResponse(url, 303)
+        response.set_cookie(
+            f"{cookie(request)}-oidc", secret, int(LINK_SECONDS), path="/login/oidc", httponly=True, samesite="lax"
+        )
+        return response
+
+    def back(request: Request) -> Response:
+        assert sign_on is not None
+        if request.method == "HEAD":  # must not use up what a browser brings
+            return Response()
+        try:
+            secret = request.cookies.get(f"{cookie(request)}-oidc", "")
+            response = signed_in(request, sign_on.finish(secret, request.query_params))
+        except InputError as error:
+            response = renderer.refused(sentence(error))
+        response.delete_cookie(f"{cookie(request)}-oidc", path="/login/oidc", httponly=True, samesite="lax")
+        return response
 
     def signed_in(request: Request, session: Login) -> Response:
         """Begin with a fresh cookie, whatever the browser had, and end the session of that one."""
@@ -107,6 +139,7 @@ def make_app(
             Route(ENDLESS, News(operator, logins)),
             Route("/login", by_link),
             Route("/login", by_name, methods=["POST"]),
+            *([Route("/login/oidc", away), Route("/login/oidc/back", back)] if sign_on else []),
             route("/logout", log_out, "POST"),
             Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is
             Route("/static/explore.js", explore),
@@ -116,6 +149,12 @@ def make_app(
         middleware=[Middleware(Guard, failure=renderer.failed(500, ""))],
         exception_handlers={HTTPException: failed, InputError: failed},
     )
+
+
+def sentence(error: InputError) -> str:
+    """Return what is wrong as a sentence."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def explore(_: Request) -> Response:

@@ -1,8 +1,9 @@
 """Who may use the page: one-time login links, names with passwords, and the sessions that they begin.
 
 Whoever can ask the node for a link (through `smc web` and the key of `api.json`) may open the page once with it, as the
-person that the link is for; so may, where people have accounts, who knows a name and its password. The browser then
-keeps a session in a cookie. Nothing is stored on disk: a node that starts anew has no sessions.
+person that the link is for; so may, where people have accounts, who knows a name and its password, or whom the log-in
+provider names (`sign_on`). The browser then keeps a session in a cookie. Nothing is stored on disk: a node that starts
+anew has no sessions.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SESSION_SECONDS = 12 * 3600.0  # without use, until a session expires; of a pers
 IDLE_SECONDS = 30 * 60.0  # without use, until a person's expires
 FAILURES, FAILURE_SECONDS = 5, 60.0  # log-ins of one name that may fail at once, and then one in so many seconds
 ALL_FAILURES, ALL_SECONDS = 30, 3.0  # likewise of all names together
+TOO_MANY = "too many log-ins have failed: wait a minute, and try again"
 MAX_NAME = 64  # characters of a name that count
 MAX_NAMES = 256  # whose failures are counted, the last ones: more than all failures until a name's are forgotten
 MAX_LINKS = 64  # unused at a time; the oldest go first
@@ -112,13 +114,27 @@ class Logins:
         known = name if name in self._accounts.all() else ""
         if (rate := self._rate_of(name)) is None:
             self.failed(known, "too many have failed")
-            raise InputError("too many log-ins have failed: wait a minute, and try again")
+            raise InputError(TOO_MANY)
         with self._computing:
             person = self._accounts.signed_in(name, password)
         if person is None:
             self.failed(known, "wrong password" if known else "no such name")
             raise InputError("there is no such name with this password")
         rate.back()
+        self._rate.back()
+        with self._lock:
+            return self._begin(person)
+
+    def log_in_as(self, proven: Callable[[], Person]) -> Login:
+        """Begin a session of the person whom `proven` returns; what it raises, `InputError`, is a failed log-in."""
+        if not self._rate.allows():
+            self.failed("", "too many have failed")
+            raise InputError(TOO_MANY)
+        try:
+            person = proven()
+        except InputError as error:
+            self.failed("", str(error))
+            raise
         self._rate.back()
         with self._lock:
             return self._begin(person)

@@ -35,10 +35,10 @@ def _templates() -> Environment:
 
 
 class Renderer:
-    """A filler of templates. What comes from a job is escaped, whoever wrote it."""
+    """A filler of templates. What comes from a job is escaped, whoever wrote it. `provider` may sign people in."""
 
-    def __init__(self, logins: Logins) -> None:
-        self._logins = logins
+    def __init__(self, logins: Logins, provider: str = "") -> None:
+        self._logins, self._provider = logins, provider
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """Fill a page for somebody who has signed in; `news` in the context is where our script hears of them."""
@@ -63,7 +63,12 @@ class Renderer:
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
             return Response(headers={"Refresh": "0"}, media_type="text/html")
         lost = request.method == "POST" and request.url.path != "/login"
-        return self._answer("login.html", 401, {"problem": problem, "typed": lost, "by_name": self._logins.by_name})
+        return self.refused(problem, lost)
+
+    def refused(self, problem: str, typed: bool = False) -> Response:
+        """Fill that page after a log-in that failed; `typed`: a form has been lost."""
+        ways = {"by_name": self._logins.by_name, "provider": self._provider}
+        return self._answer("login.html", 401, {"problem": problem, "typed": typed, **ways})
 
     def failed(self, status: int, detail: str) -> Response:
         """Fill a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""

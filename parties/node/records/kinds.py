@@ -150,6 +150,7 @@ class Operators(Named):
     name: Text
     roles: list[Text] = []
     unix: Text = ""
+    oidc: Text = ""
 
 
 class RepeatedEvent(Fields):

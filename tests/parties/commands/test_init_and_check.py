@@ -18,8 +18,10 @@ from parties.link.listening import Port, RefusedError
 from parties.node import settings
 from parties.node.peers import reached
 from parties.operator.interface import NodeView, PeerView
+from parties.operator.oidc import Provider
 from parties.tables.schema import Schema
 from tests.support.classical import middle
+from tests.support.ports import free_port
 
 ANNA = ("init", "--name", "anna", "--peer-name", "bert", "--out", "anna")
 
@@ -326,6 +328,21 @@ def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
     assert "there is no such file" in lines[3]
+
+
+def test_a_log_in_provider_is_asked(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    party_file(identities["alice"], identities["bob"], 'listen = "127.0.0.1:0"')
+    assert "log-in provider" not in checked(capsys)[1]
+    issuer = f"http://127.0.0.1:{free_port()}"
+    with Path("party.toml").open("a") as file:
+        file.write(f'\n[node.oidc]\nissuer = "{issuer}"\nclient_id = "smc"\n')
+    ok, text = checked(capsys)[1]["log-in provider"]
+    assert not ok
+    assert "cannot be reached" in text
+    monkeypatch.setattr(Provider, "_discovered", lambda _: {})
+    assert checked(capsys)[1]["log-in provider"] == (True, f"{issuer} answers")
 
 
 @pytest.mark.parametrize("way", ['listen = "127.0.0.1:0"', 'connect = "127.0.0.1:1"'])

@@ -66,9 +66,13 @@ def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
     assert added(smc, "bert", "--role approve")[::2] == (0, "")
     assert smc("operator add bert --unix smc --json")[0] == 0  # as he is, with a Unix user
     assert json.loads(smc("operator list --json")[1]) == [
-        {"name": "anna", "roles": ["propose", "approve"], "unix": ""},
-        {"name": "bert", "roles": ["approve"], "unix": "smc"},
+        {"name": "anna", "roles": ["propose", "approve"], "unix": "", "oidc": ""},
+        {"name": "bert", "roles": ["approve"], "unix": "smc", "oidc": ""},
     ]
+    assert smc("operator add carl --role see --oidc carl@example.org")[0] == 0  # no password is asked for
+    code, _, problem = smc("operator add anna --oidc carl@example.org")
+    assert (code, "the provider's person 'carl@example.org' is another operator's already" in problem) == (2, True)
+    assert smc("operator remove carl")[0] == 0
     known = Accounts(tmp_path / "state")
     assert known.signed_in("bert", password("bert")) is not None
     assert smc("operator password bert --password-file -", "another password\n")[0] == 0
@@ -78,8 +82,10 @@ def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
     assert list(known.all()) == ["bert"]
     log = [entry["fields"] for entry in json.loads(smc("audit show --json")[1])]
     assert [(fields["what"], fields["name"]) for fields in log] == [
-        ("added", "anna"), ("added", "bert"), ("changed", "bert"), ("password", "bert"), ("removed", "anna")
+        ("added", "anna"), ("added", "bert"), ("changed", "bert"), ("added", "carl"), ("removed", "carl"),
+        ("password", "bert"), ("removed", "anna"),
     ]  # fmt: skip
+    assert [fields["oidc"] for fields in log[3:5]] == ["carl@example.org", ""]
     assert smc("audit verify")[0] == 0
     assert "password" not in json.dumps([{**fields, "what": ""} for fields in log])
 

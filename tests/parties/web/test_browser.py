@@ -9,9 +9,12 @@ import pytest
 from parties.base.address import Address
 from parties.link.identity import Identity
 from parties.operator.interface import Verdict
+from parties.operator.oidc import Provider
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer
+from parties.web.sign_on import SignOn
+from tests.support import oidc
 from tests.support.fake_node import wide_tree
 from tests.support.ledgers import paired
 from tests.support.people import desk, password, people, quick
@@ -302,6 +305,36 @@ def test_what_tells_more_than_usual_is_asked_about_where_one_is(site: Site) -> N
     assert page.evaluate("document.activeElement.innerText") == "Approve all the same"
     page.keyboard.press("Enter")
     page.locator("#said", has_text="You approved").wait_for()
+
+
+def test_a_log_in_at_another_site(shared_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser goes to the log-in provider, another site for it, and comes back to a session."""
+    quick(monkeypatch)
+    known = people(tmp_path, anna="approve")
+    known.write({"anna": known.all()["anna"].model_copy(update={"oidc": "anna@example.org"})})
+    logins = Logins(accounts=known)
+    with oidc.running() as provider:
+        provider.issuer = provider.issuer.replace("127.0.0.1", "localhost")
+        sign_on = SignOn(Provider(provider.settings(tmp_path)), logins, known)
+        server = WebServer(Address("127.0.0.1", 0), make_app(shared_site.node, logins, sign_on=sign_on))
+        server.start()
+        window = shared_site.chromium.new_context()
+        try:
+            page = window.new_page()
+            page.set_default_timeout(8000)
+            page.goto(f"http://{server.address}/")
+            page.click("text=Sign in at localhost")
+            assert page.url.startswith(provider.issuer)
+            page.fill("input[name=sub]", "anna")
+            page.click("button:has-text('Authorize')")
+            page.locator("#person").wait_for()
+            assert page.url == f"http://{server.address}/"
+            assert page.locator("#person").inner_text() == "anna"
+            session = {cookie["name"]: cookie for cookie in window.cookies()}
+            assert [cookie["sameSite"] for cookie in session.values()] == ["Strict"]
+        finally:
+            window.close()
+            server.stop()
 
 
 def test_four_eyes(

@@ -1,0 +1,236 @@
+"""A provider of identities: what it says of a person, by OpenID Connect; never what that person may do here.
+
+    [node.oidc]
+    issuer = "https://login.example.org/realms/clinic"
+    client_id = "smc"
+    client_secret_file = "keys/oidc.secret"   # or systemd's credential oidc.secret; left out: a public client
+    claim = "email"                           # what `smc operator add --oidc` compares; counts if email_verified
+
+The authorization code flow (OpenID Connect Core 1.0, 3.1) with PKCE (RFC 7636, S256), state and nonce. The ID token
+comes from the token endpoint and is verified all the same: signature, issuer, audience, expiry, nonce. Authlib and
+joserfc do what the standards say of URLs, claims and signatures; requests are ours: each has a deadline and a bound.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from parties.base import keyfile
+from parties.base.extras import require
+from parties.base.settings import LocalPath, Settings
+from parties.base.text import quoted
+from smc.errors import InputError
+
+ALGORITHMS = ("RS256", "ES256")  # of signatures: neither none nor a MAC, whose key the client secret would be
+DEADLINE = 5.0  # seconds, of one request
+KNOWN_SECONDS, AWAY_SECONDS = 300.0, 5.0  # until a provider is asked again what it is; or whether it is back
+MOST = 256 * 1024  # bytes of an answer
+LEEWAY = 60  # seconds by which clocks may differ
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def _issuer(value: str) -> str:
+    """Check that nobody on the way can answer for a provider."""
+    if not _is_safe(value) or any(part in value for part in "?#"):
+        raise ValueError("must be an https:// address without ? and #, or http:// of this machine")
+    return value
+
+
+def _is_safe(url: object) -> bool:
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return False
+    if parts is None or not parts.hostname or "@" in parts.netloc:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
+Word = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class OidcSettings(Settings):
+    """The table [node.oidc]."""
+
+    issuer: Annotated[str, AfterValidator(_issuer)]
+    client_id: Word
+    client_secret_file: LocalPath | None = None
+    claim: Word = "email"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A log-in that a browser was sent away for: where to, and what must come back."""
+
+    url: str = field(repr=False)
+    back: str  # the address at which the browser comes back
+    state: str = field(repr=False)
+    nonce: str = field(repr=False)
+    verifier: str = field(repr=False)
+
+
+class Provider:
+    """A provider, asked when somebody signs in. Any thread may call it; every failure is an `InputError`."""
+
+    def __init__(self, settings: OidcSettings) -> None:
+        require("[node.oidc]", "authlib", "joserfc", "httpx")
+        self._settings, self._lock, self._tls = settings, threading.Lock(), ssl.create_default_context()
+        self._known: tuple[float, Mapping[str, Any] | InputError] = (0.0, {})
+        self._secret()  # a node that could sign in nobody says so when it starts
+
+    @property
+    def name(self) -> str:
+        """The provider's name for people: its host."""
+        return urlsplit(self._settings.issuer).netloc
+
+    def metadata(self) -> Mapping[str, Any]:
+        """Return what the provider says of itself (OpenID Connect Discovery 1.0, 4), asked for once in a while."""
+        with self._lock:  # whoever waits here is told the same
+            until, known = self._known
+            if time.monotonic() >= until:
+                try:
+                    known = self._discovered()
+                except InputError as error:
+                    known = error
+                seconds = AWAY_SECONDS if isinstance(known, InputError) else KNOWN_SECONDS
+                self._known = time.monotonic() + seconds, known
+        if isinstance(known, InputError):
+            raise InputError(str(known))
+        return known
+
+    def _discovered(self) -> Mapping[str, Any]:
+        issuer = self._settings.issuer
+        found = self._asked("GET", issuer.rstrip("/") + "/.well-known/openid-configuration")
+        if found.get("issuer") != issuer:
+            raise InputError(f"the log-in provider at {issuer} calls itself {quoted(str(found.get('issuer')))}")
+        for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            if not _is_safe(found.get(key)):
+                raise InputError(f"the log-in provider {self.name} has no {key} that is an https:// address")
+        return found
+
+    def begin(self, back: str) -> Request:
+        """Return where to send a browser that shall come back to an address of ours."""
+        from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+        from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        url = prepare_grant_uri(
+            self.metadata()["authorization_endpoint"],
+            self._settings.client_id,
+            "code",
+            redirect_uri=back,
+            scope="openid profile email",
+            state=state,
+            nonce=nonce,
+            code_challenge=create_s256_code_challenge(verifier),
+            code_challenge_method="S256",
+        )
+        return Request(url, back, state, nonce, verifier)
+
+    def identity(self, request: Request, answer: Mapping[str, str]) -> str:
+        """Return who came back: the value of the claim; `answer` is the query that the browser brought."""
+        if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
+            raise InputError("this answer of the log-in provider is to another request than this browser's")
+        if answer.get("iss", self._settings.issuer) != self._settings.issuer:  # RFC 9207
+            raise InputError("this answer is of another log-in provider")
+        if "error" in answer or "code" not in answer:
+            raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
+        return self._named(self._claims(self._token(request, answer["code"]), request.nonce))
+
+    def _token(self, request: Request, code: str) -> str:
+        """Exchange a code for an ID token, not yet verified."""
+        metadata, settings = self.metadata(), self._settings
+        fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": request.back}
+        fields |= {"code_verifier": request.verifier, "client_id": settings.client_id}
+        secret = self._secret()
+        ways = metadata.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        by_form = secret is not None and "client_secret_basic" not in ways
+        if secret is not None and by_form:
+            fields["client_secret"] = secret
+        pair = None if secret is None or by_form else (settings.client_id, secret)
+        found = self._asked("POST", metadata["token_endpoint"], fields, pair)
+        token = found.get("id_token")
+        if not isinstance(token, str):
+            raise InputError("the log-in provider gives no ID token")
+        return token
+
+    def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
+        """Return what a token claims, once it is verified."""
+        from authlib.oidc.core import CodeIDToken
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+        from joserfc.jws import JWSRegistry
+
+        settings = self._settings
+        options: Any = {key: {"essential": True} for key in ("sub", "exp", "iat", "nonce")}
+        options |= {"iss": {"essential": True, "value": settings.issuer}}
+        options |= {"aud": {"essential": True, "value": settings.client_id}}
+        keys: Any = self._asked("GET", self.metadata()["jwks_uri"])
+        try:
+            registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+            signed = jwt.decode(token, KeySet.import_key_set(keys), registry=registry)
+            bound = {"nonce": nonce, "client_id": settings.client_id}
+            claims = CodeIDToken(signed.claims, signed.header, options, bound)
+            claims.validate(leeway=LEEWAY)
+        except JoseError as error:
+            raise InputError(f"the log-in provider's ID token is not valid: {quoted(str(error))}") from None
+        except (ValueError, TypeError, KeyError, AttributeError):  # of keys, headers and claims of a wrong shape
+            raise InputError("the log-in provider's ID token is not valid: it cannot be read") from None
+        return claims
+
+    def _named(self, claims: Mapping[str, Any]) -> str:
+        key = self._settings.claim
+        value = claims.get(key)
+        if not isinstance(value, str) or not value:
+            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} with a text")
+        if key == "email" and claims.get("email_verified") is not True:
+            raise InputError("the log-in provider has not verified this e-mail address (email_verified)")
+        return value
+
+    def _secret(self) -> str | None:
+        path = self._settings.client_secret_file
+        if path is None:
+            return None
+        if (found := keyfile.first_line(path)) is None:
+            raise InputError(f"client_secret_file: there is neither {path} nor a systemd credential {path.name}")
+        return found[0]
+
+    def _asked(
+        self, method: str, url: str, fields: Mapping[str, str] | None = None, pair: tuple[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Return the JSON object that the provider answers; a redirection is none."""
+        import httpx
+
+        ends, content = time.monotonic() + DEADLINE, b""
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        try:
+            with (
+                httpx.Client(verify=self._tls, timeout=DEADLINE) as client,
+                client.stream(method, url, data=fields, auth=pair, headers=headers) as answer,
+            ):
+                for part in answer.iter_raw():
+                    content += part
+                    if len(content) > MOST or time.monotonic() > ends:
+                        raise InputError(f"the log-in provider {self.name} answers too much, or too slowly")
+            found = json.loads(content) if answer.status_code == 200 else None
+        except httpx.TimeoutException:
+            raise InputError(f"the log-in provider {self.name} does not answer") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise InputError(f"the log-in provider {self.name} cannot be reached: {quoted(str(error))}") from None
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise InputError(f"the log-in provider {self.name} refuses, or answers no JSON (HTTP {answer.status_code})")
+        return found
