@@ -112,7 +112,6 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     (HOME, address("2001:db9::1"), False),
     ({"network": "0.0.0.0/0"}, address("::1"), False),
     ({"tls": "TLS 1.3"}, {"tls": "TLS 1.3"}, True),
-    ({"tls": "TLS 1.3"}, {}, False),
     ({"key_exchange": ["X25519MLKEM768", "x25519"]}, {"key_exchange": "x25519"}, True),
     ({"key_exchange": "X25519MLKEM768"}, {"key_exchange": "x25519"}, False),
     ({"post_quantum": True}, {}, True),
