@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 from parties.link.identity import fingerprint
@@ -54,7 +55,7 @@ class Ledger(Runs):
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
 
     def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any]) -> Record:
-        return self.asking(lambda word: self._proposed_with(draft, who, typed, word))
+        return self.asking(partial(self._proposed_with, draft, who, typed))
 
     def _proposed_with(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None) -> Record:
         terms = draft.ours.proposal
@@ -100,7 +101,7 @@ class Ledger(Runs):
         What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
         decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
         """
-        return self.asking(lambda word: self._decided(beginning, verdict, why, typed, word))
+        return self.asking(partial(self._decided, beginning, verdict, why, typed))
 
     def _decided(
         self,
@@ -160,7 +161,7 @@ class Ledger(Runs):
 
         Return whether it has answered. Our rules are asked again, for they may know times. Holds no lock while it asks.
         """
-        return self.asking(lambda word: self._settled(identifier, word))
+        return self.asking(partial(self._settled, identifier))
 
     def _settled(self, identifier: str, word: Word | None) -> bool:
         with self._writing():
