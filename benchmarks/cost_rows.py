@@ -14,7 +14,7 @@ import numpy as np
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit import Netlist
 from smc.counting import CountingSession, Program, forecast
-from smc.counting.roles import counting_transfers
+from smc.counting.roles import CountingTransfers
 from smc.engines import Profile
 from smc.local import run_local
 from smc.meter import Cost
@@ -38,7 +38,7 @@ def counted(kind: OTKind, use: Callable[[Transfers], object]) -> Costs:
     """Both parties' costs of a use of oblivious transfer."""
     sessions = CountingSession(0), CountingSession(1)
     for session in sessions:
-        use(counting_transfers(session, kind))
+        use(CountingTransfers(session, kind))
     return sessions[0].meter.total, sessions[1].meter.total
 
 

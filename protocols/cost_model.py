@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
     """Count the run that ends with these trees."""
-    _count(engine, problem, _forest_answers(problem, forest))
+    _count(engine, problem, iter(_forest_answers(problem, forest)))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
@@ -305,12 +306,15 @@ def _count(
     grown(engine, problem, NoRows(problem.domains, problem.classes), progress, start)
 
 
-def _forest_answers(problem: Problem, forest: Forest) -> Iterator[list[BitMatrix]]:
-    """Yield what is opened, in order, when these trees are found."""
+@lru_cache(maxsize=2)  # each profile is counted by the same
+def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], ...]:
+    """Return what is opened, in order, when these trees are found."""
+    answers = []
     for level in levels(problem, forest):
-        yield [level.decisions.bits(problem.classes)]
+        answers.append([level.decisions.bits(problem.classes)])
         if level.choices is not None:
-            yield [choice_bits(level.choices, level.left)]
+            answers.append([choice_bits(level.choices, level.left)])
+    return tuple(answers)
 
 
 def _full_answers(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ class Run(NamedTuple):
 Runs = tuple[Run, ...]
 
 
+@lru_cache(maxsize=1 << 14)  # nodes of a level ask it again and again
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return which of the questions left still tell rows apart that have given this answer.
 

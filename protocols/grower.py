@@ -25,6 +25,8 @@ from protocols.counts import Indices
 from protocols.edges import Runs, remaining
 from protocols.tree import Forest, Leaf, Open, Split, Tree, open_depth
 
+OPEN = Open()
+
 
 @dataclass(frozen=True)
 class Level:
@@ -56,14 +58,21 @@ class Node:
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
+    decided: Tree | None = None  # the tree below, once nothing of it is open: it is not made anew for each level
 
     def frozen(self) -> Tree:
         """Return the tree below, as it stands."""
+        if self.decided is not None:
+            return self.decided
         if self.label is not None:
-            return Leaf(self.label)
-        if self.attribute is not None:
-            return Split(self.attribute, tuple(child.frozen() for child in self.children))
-        return Open()
+            self.decided = Leaf(self.label)
+            return self.decided
+        if self.attribute is None:
+            return OPEN
+        split = Split(self.attribute, tuple([child.frozen() for child in self.children]))
+        if self.children and all(child.decided is not None for child in self.children):
+            self.decided = split
+        return split
 
 
 class Grower:

@@ -182,7 +182,7 @@ WALKS = (
             Point("protocols/release/geometric.py", "DigitLaw.__post_init__", "the scale of a law"),
             Point("protocols/release/laplace.py", "DiscreteLaplace.draw", "the circuit of a sample"),
         ),
-        command("release count", "--epsilon", "1"),
+        command("release count", "--epsilon", "1", "--engine", "yao"),
     ),
     Walk(
         "A proposal",

@@ -38,6 +38,8 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make
     a tree only without rules for its leaves, as `smc id3 --plain` does; nobody is in the data.
     """
+    from parties.jobs.choosing import usual  # with the engines
+    from parties.jobs.profiles import contenders
     from smc.kernels.warm import NOTICE, warm  # loads LLVM
 
     bundled = example.demo()
@@ -50,8 +52,8 @@ def demo(svg: Path | None, **flags: str | None) -> None:
             console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}")
         settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
         with console.progress("starting") as status:
-            chosen = {name: getattr(settings, name) for name in ENGINE}
-            warm(kernels_of(chosen, True), lambda done, total: status.share(NOTICE, done, total))
+            possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
+            warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         job = ["--schema", str(bundled.schema), "--plain"]  # of seven rows each no rule would leave a tree
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import load
-from smc.counting import Forecast
-from smc.engines import Profile
+from smc.counting import Forecast, forecasts
+from smc.counting.rates import START_SECONDS
 from smc.link_shape import LinkShape
 
 _LINK = click.option(
@@ -80,7 +81,7 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
     """
     function, values = load_program(program), arguments_of(arguments)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
-    _show(counted, profiles.profiles(integers), link, as_json)
+    _show(counted, integers, link, as_json, {})
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -104,7 +105,7 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
-        _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
+        _show(task.counted(beside, Inputs()), kind.integers, link, as_json, task.own_seconds())
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
@@ -122,19 +123,21 @@ def _names(options: Sequence[Parameter]) -> set[str]:
     return {option.variable for option in options}
 
 
-def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
-    shape = LinkShape.parse(link)
+def _show(counted: Counted, integers: bool, link: str, as_json: bool, by_itself: Mapping[str, float]) -> None:
+    """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is."""
+    shape, suited, chosen = LinkShape.parse(link), profiles.profiles(integers), profiles.contenders(integers)
     rows: list[dict[str, Any]] = []
+    counting, began = 0.0, time.process_time()
     with console.progress("counting") as progress:
-        for profile in profiles:
-            progress.doing(f"counting: {profile}")
-            counts = Forecast.begun(profile)
-            for engine in counts.engines:
-                counted.program(engine)
-            rows.append(_fields(counts, shape) | {"at_most": counted.most(profile)})
+        for counts in forecasts(counted.program, suited, lambda profile: progress.doing(f"counting: {profile}")):
+            counting += time.process_time() - began if counts.profile in chosen else 0.0
+            rows.append(_fields(counts, shape) | {"at_most": counted.most(counts.profile)})
+            began = time.process_time()
+    besides = {"start": START_SECONDS, "counting what suits": round(counting, 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
-        console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})
+        head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}
+        console.print_json({**head, "besides": besides, "estimates": rows})
         return
     bounded = any(row["at_most"] is not None for row in rows)
     most = ("both at most",) if bounded else ()
@@ -155,6 +158,11 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
             f"{row['seconds']:.3g}",
         )
     console.show(table)
+    console.out.print(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}")
+
+
+def _in_seconds(lines: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {seconds:.2g} s" for name, seconds in lines.items())
 
 
 def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
@@ -171,4 +179,5 @@ def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
         "party0_rounds": first.rounds,
         "party1_rounds": second.rounds,
         "seconds": round(counts.seconds(shape), 6),
+        "work": {name: round(seconds, 6) for name, seconds in counts.lines().items()},
     }

@@ -14,12 +14,19 @@ from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import file_and_link, json_option, link_options, program_arguments
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
-from parties.jobs.settings import ENGINE, parameters
+from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from smc.counting import Program
 from smc.errors import InputError
 
-PROFILE = [option for option in parameters(KindSettings) if option.key in ENGINE]
+
+class RunSettings(KindSettings):
+    """The choice for a program of which nothing is known: to count it is to call it, which must be asked for."""
+
+    engine: AnyEngine = engine_field("mixed")
+
+
+PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
@@ -38,7 +45,7 @@ def run(
     """
     _, link = file_and_link(config_file, flags)
     read = read_flags(PROFILE, flags)
-    settings = merge(KindSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
+    settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
     function, inputs = load_program(program), arguments_of(arguments)
     engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
@@ -47,9 +54,11 @@ def run(
     def counted() -> Program:
         return lambda engine: function(engine, *inputs)
 
+    from parties.jobs.choosing import choice, usual  # the engines take their time to load
+
     with (
         console.progress("starting") as status,
-        connection.agreed(specification, status, counted, integers) as running,
+        connection.agreed(specification, status, choice(specification, counted, integers, usual(settings))) as running,
     ):
         result = function(running.engine, *inputs)
         report = running.finish()

@@ -286,6 +286,11 @@ class Kind(ABC):
         """Return bytes, both ways together, that no run exceeds, if `program` is typical and a bound is known."""
         return None
 
+    def own_seconds(self) -> dict[str, float]:
+        """Return how long a party works by itself, by what it is, beside the conversation: with as many rows as it
+        may have."""
+        return {}
+
     @property
     def estimate(self) -> Estimate:
         """The way in which the counts of `program` compare with a run's, see `Counted`."""

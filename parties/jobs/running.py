@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,10 @@ from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+    from parties.jobs.choosing import Choice
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
     from parties.link.options import LinkOptions
-    from smc.counting import Program
     from smc.engines import Engine, Profile
     from smc.session import Session
 
@@ -44,12 +44,10 @@ class Connection:
 
     def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
         """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
+        from parties.jobs.choosing import choice_for
         from parties.jobs.inputs import Inputs
 
-        def program() -> Program:
-            return task.program(Inputs(self.party))
-
-        with self.agreed(task.specification(), status, program, task.integers) as run:
+        with self.agreed(task.specification(), status, choice_for(task, Inputs(self.party))) as run:
             state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))
 
@@ -93,18 +91,17 @@ class Connection:
         decline(replace(self._options(), wait=DECLINE_SECONDS, shape=None))
 
     @contextmanager
-    def agreed(
-        self, specification: Mapping[str, Any], status: StatusLine, program: Callable[[], Program], integers: bool
-    ) -> Iterator[Run]:
+    def agreed(self, specification: Mapping[str, Any], status: StatusLine, choice: Choice) -> Iterator[Run]:
         """Reach the peer and agree on the job; give the engine on which it is to be run.
 
-        The specification names the profile, or the engine "auto"; then the link is measured, and the quickest profile
-        for `program` is taken. Raises `LinkError`, `JobMismatchError`.
+        The profile is that of the choice. Where only the link can tell, it is measured, and the quickest is taken.
+        Raises `LinkError`, `JobMismatchError`.
         """
+        from parties.jobs.choosing import agreed_fields
         from parties.link.opening import open_link
         from smc.kernels.warm import NOTICE
 
-        auto = specification["engine"] == "auto"
+        auto = choice.profile is None
         way = self._link
         waiting = f"waiting for the peer with certificate {short_fingerprint(self._peer)}"
 
@@ -119,7 +116,7 @@ class Connection:
             on_listening=lambda address: status.say(f"listening on {address}"),
             on_waiting=lambda left: status.log(f"no answer yet at {way.connect}; dialling on for {left:.0f} s"),
             meanwhile=lambda: importlib.import_module("smc.engines"),
-            kernels=kernels_of(specification, integers),
+            kernels=kernels_of(choice.possible),
             on_compile=compiling,
         )
         status.doing(waiting)
@@ -127,12 +124,12 @@ class Connection:
             status.log(f"dialling {way.connect}, for {way.wait:g} s at most")
         with ExitStack() as opened:
             with nullcontext() if way.listen is None else status.waiting(waiting, way.wait, first=30, again=30):
-                link = opened.enter_context(open_link(options, specification))
+                link = opened.enter_context(open_link(options, agreed_fields(specification, choice)))
             from smc.engines import engine_of
 
             if auto:
                 status.doing("choosing the engine")
-            profile = profile_for(link, specification, program, integers)
+            profile = profile_for(link, choice)
             if auto:
                 status.say(f"engine auto, on {link.measured}: {profile}")
             status.doing("computing")
@@ -152,6 +149,8 @@ class Run:
     def finish(self, digest: bytes = b"") -> Report:
         """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
         report = {"profile": self.profile, **self.session.meter.report()}
+        if self.link.measuring is not None:
+            report["measuring the link"] = {"link": str(self.link.measured), **self.link.measuring.as_dict()}
         self.link.finish(digest)
         return report
 
@@ -176,35 +175,25 @@ def _both_say_yes(session: Session, ours: bool) -> bool:
         return bool(session.receive("going on", np.uint8, (1,))[0]) and ours
 
 
-def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
-    """Return the modules of kernels that a run of this specification may call."""
-    from parties.jobs import profiles
-
-    named = profiles.named(specification)
-    possible = [named] if named is not None else profiles.contenders(integers)
-    return list(dict.fromkeys(module for profile in possible for module in profile.kernels))
+def kernels_of(profiles: Sequence[Profile]) -> list[str]:
+    """Return the modules of kernels that a run on one of these profiles may call."""
+    return list(dict.fromkeys(module for profile in profiles for module in profile.kernels))
 
 
-def profile_for(
-    link: Link, specification: Mapping[str, Any], program: Callable[[], Program], integers: bool
-) -> Profile:
-    """Return the profile that the specification names, or for the engine "auto" the quickest on the measured link.
+def profile_for(link: Link, choice: Choice) -> Profile:
+    """Return the profile of the choice; if only the link can tell, the quickest there.
 
-    Both parties count for themselves and compare what they chose.
+    Both parties reckon for themselves, with the same numbers, and compare what they chose.
     """
-    from parties.jobs import profiles
-
-    if (named := profiles.named(specification)) is not None:
-        return named
-    from smc.counting import cheapest
-
+    if choice.profile is not None:
+        return choice.profile
     assert link.measured is not None
-    contenders = profiles.contenders(integers)
-    chosen = cheapest(program(), contenders, link.measured).profile
-    ours = contenders.index(chosen)
+    possible = choice.possible
+    chosen = choice.quickest(link.measured, link.pace)
+    ours = possible.index(chosen)
     link.channel.send("profile", bytes([ours]))
     peers = bytes(link.channel.receive("profile", 1))[0]
     if peers != ours:
-        theirs = contenders[peers] if peers < len(contenders) else "another"
+        theirs = possible[peers] if peers < len(possible) else "another"
         raise ProtocolError(f"engine auto: ours chose {chosen}, the peer's {theirs}; name an engine on both sides")
     return chosen

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
 
 from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
@@ -81,23 +81,39 @@ def output(help_: str) -> AnyField:
     return _field("output", None, "", help_, {}, {})
 
 
-def _engine(default: str) -> AnyField:
-    return public(default, "Engine", "How it is computed; auto measures the link and chooses")
+def engine_field(default: str = "auto") -> AnyField:
+    """Return the field `engine`."""
+    return public(
+        default, "Engine", "How it is computed; auto counts what suits, measures the link if that pays, and chooses"
+    )
+
+
+CHOSEN = {"ot", "garbling", "form"}  # by the engine auto
 
 
 class EngineSettings(Settings):
-    """The choice of how circuits and integers are computed; `auto` measures the link and chooses all of it."""
+    """The choice of how circuits and integers are computed; `auto` chooses all of it.
 
-    engine: AnyEngine = _engine("mixed")
+    `usual` is the engine where some of it is said, but no engine; and where a job is too large to be counted ahead.
+    """
+
+    usual: ClassVar[str] = "mixed"
+    engine: AnyEngine = engine_field()
     ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
         None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _said_in_part(cls, fields: Any) -> Any:
+        in_part = isinstance(fields, Mapping) and "engine" not in fields and any(name in fields for name in CHOSEN)
+        return {**fields, "engine": cls.usual} if in_part else fields
+
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
-        chosen = self.model_fields_set & {"ot", "garbling", "form"}
+        chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
             raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))} by itself: leave it out")
         return self
@@ -116,13 +132,14 @@ class KindSettings(EngineSettings):
 class BooleanSettings(KindSettings):
     """Those of a kind that computes with circuits only, on whatever engine."""
 
-    engine: BooleanEngine = _engine("yao")
+    usual: ClassVar[str] = "yao"
+    engine: BooleanEngine = engine_field()
 
 
 class ManyGatesSettings(BooleanSettings):
     """Those of a kind with many gates in few levels, of which traffic is what counts."""
 
-    engine: BooleanEngine = _engine("gmw")
+    usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
     )

@@ -75,6 +75,13 @@ class BySchema(Kind):
         return True
 
     @override
+    def own_seconds(self) -> dict[str, float]:
+        """See `Kind.own_seconds`: a file is read."""
+        from smc.counting.rates import CELL_SECONDS
+
+        return {"opening the table": self.settings.max_rows * len(self.columns) * CELL_SECONDS}
+
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
         table, schema = inputs.required()

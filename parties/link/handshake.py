@@ -16,19 +16,22 @@ from parties.base.text import quoted
 from parties.link.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
-WIRE_VERSION = 4
+WIRE_VERSION = 5
 NONCE_BYTES = 16
 MAX_JOB_BYTES = 256 * 1024
 SHOWN_DIFFERENCES = 8
 
 
-def make_hello(party: int, job: Mapping[str, Any], measure: bool = False) -> Hello:
-    """Return this party's first message, with a fresh nonce; `measure` asks for a measurement of the link."""
+def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: int = 0) -> Hello:
+    """Return this party's first message, with a fresh nonce; `measure` asks for a measurement of the link.
+
+    `pace` is told with it, see `parties.link.pace`; 0 tells none.
+    """
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
         raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure)
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure, pace=pace)
 
 
 def agree(ours: Hello, theirs: Hello) -> bytes:

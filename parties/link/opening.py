@@ -17,13 +17,15 @@ from parties.link.frames import FrameWriter
 from parties.link.handshake import agree, make_hello
 from parties.link.identity import common_name, short_fingerprint
 from parties.link.listening import Listener
-from parties.link.measurement import measure
+from parties.link.measurement import MeteredChannel, measure
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
+from parties.link.pace import agreed_pace, own_pace
 from parties.link.preflight import await_peer
 from parties.link.transport import Stream, dial
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
 from smc.link_shape import LinkShape
+from smc.meter import Cost
 
 if TYPE_CHECKING:
     from smc.session import Session
@@ -35,7 +37,8 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the t
 class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
-    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` is the version that
+    `measured` is the link's speed if that was asked for, and `pace` that of the slower machine, in times the usual
+    one's time: the same numbers on both sides; `measuring` is what it took. `tls` is the version that
     protects it, as far as this end knows, and `group` that of its key exchange.
     """
 
@@ -48,12 +51,14 @@ class Link:
         measured: LinkShape | None,
         tls: str = "",
         group: str = "",
+        pace: float = 1.0,
+        measuring: Cost | None = None,
     ) -> None:
         self.party = party
         self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
-        self.measured = measured
+        self.measured, self.pace, self.measuring = measured, pace, measuring
         from smc.session import Session  # loads numpy: not before the peer has been called
 
         self._goodbye = goodbye
@@ -89,7 +94,7 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
     warm.warm(options.kernels, options.on_compile or warm.on_standard_error)
     party = 0 if options.listen is not None else 1
-    hello = make_hello(party, job, options.measure)
+    hello = hello_for(party, job, options)
     with _open_stream(options, lambda: outbox_for(options, hello)) as stream, link_over(stream, options, hello) as link:
         yield link
 
@@ -104,6 +109,11 @@ def decline(options: LinkOptions) -> None:
         GrpcChannel(stream, common_name(options.peer), options.timeout).abort(_public_reason(InputError()))
 
 
+def hello_for(party: int, job: Mapping[str, Any], options: LinkOptions) -> Hello:
+    """Return our hello; where the link is measured it tells this machine's pace."""
+    return make_hello(party, job, options.measure, own_pace() if options.measure else 0)
+
+
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
     """Give the link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
@@ -112,9 +122,14 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
     """
     channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
     try:
-        identifier = _shake_hands(channel, hello, options.goodbye)
-        measured = measure(channel, hello.party) if options.measure else None
-        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group)
+        identifier, theirs = _shake_hands(channel, hello, options.goodbye)
+        measured, pace, measuring = None, 1.0, None
+        if options.measure:
+            pace, metered = agreed_pace(hello.pace, theirs.pace), MeteredChannel(channel)
+            measured, measuring = measure(metered, hello.party), metered.cost
+        link = Link(
+            hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group, pace, measuring
+        )
         try:
             yield link
         except JointRefusalError as refusal:
@@ -206,11 +221,11 @@ def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
     return outbox
 
 
-def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> bytes:
-    """Hear the peer's hello and return the session identifier."""
+def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[bytes, Hello]:
+    """Hear the peer's hello; return the session identifier, and it."""
     theirs = channel.hear_hello()
     try:
-        return agree(hello, theirs)
+        return agree(hello, theirs), theirs
     except JobMismatchError:
         with suppress(LinkError):  # part in order, so that the peer has our hello and sees the same difference
             channel.goodbye(first=hello.party == 0, timeout=timeout)

@@ -12,9 +12,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from parties.jobs import profiles
+from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import profile_for
@@ -273,19 +272,19 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 def _profile(link: Link, order: Order) -> Profile:
     """Return the profile of the job. What "auto" has chosen is kept: another may decide near-ties else."""
     task, specification = order.job.task, order.job.specification
-    contenders = profiles.contenders(task.integers)
+    contenders, choice = profiles.contenders(task.integers), choice_for(task, order.inputs)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
-        session, none = link.session(), len(contenders)
-        ours = names.index(order.profile) if order.profile in names else none
-        session.send("checkpoint.profile", np.array([ours], dtype=np.uint8))
-        theirs = int(session.receive("checkpoint.profile", np.uint8, (1,))[0])
-        before = {ours, theirs} - {none}
-        if len(before) > 1 or max(before, default=0) > none:
+        channel, none = link.session().channel, len(contenders)  # no cost of the job
+        ours = [names.index(name) if name in names else none for name in (order.profile, str(choice.profile))]
+        channel.send("checkpoint.profile", bytes(ours))
+        theirs = list(bytes(channel.receive("checkpoint.profile", 2)))
+        before = {ours[0], theirs[0]} - {none}
+        if len(before) > 1 or max(before, default=0) > none or (not before and ours[1] != theirs[1]):
             raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
         if before:
             return contenders[before.pop()]
-    return profile_for(link, specification, lambda: task.program(order.inputs), task.integers)
+    return profile_for(link, choice)
 
 
 __all__ = [

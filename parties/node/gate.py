@@ -137,10 +137,7 @@ class Gate:
         table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (a job says peer_table, --peer-table, for another name)"
-        misfit = job.task.refusal(self._offers.inputs(party, table))
-        if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
-            return "the job is too large for the engine auto: name an engine"
-        return misfit
+        return job.task.refusal(self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
         """Return what goes behind a misfit for our operator alone: the tables that are here, if one is missing."""

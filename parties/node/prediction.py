@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from parties.base.canonical import canonical
-from parties.jobs import profiles
+from parties.jobs.choosing import Choice, choice_for
 from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
@@ -40,22 +40,22 @@ _known: dict[tuple[str, Profile, str], Prediction] = {}
 def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
     """Count what a task will cost on such a link; None if it is too large to be counted ahead.
 
-    With its own profile, or for the engine "auto" with the first that could be chosen.
+    With its own profile, or for the engine "auto" with the one that would be chosen on such a link.
     """
     if not task.is_countable:
         return None
-    specification = task.specification()
-    profile = profiles.named(specification) or profiles.contenders(task.integers)[0]
-    key = canonical(specification), profile, link
+    choice = choice_for(task, inputs)
+    profile = choice.quickest(LinkShape.parse(link))
+    key = canonical(task.specification()), profile, link
     with _counting:
         if key not in _known:
             while len(_known) >= MOST_KEPT:
                 _known.pop(next(iter(_known)))
-            _known[key] = _counted(task, inputs, profile, link)
+            _known[key] = _counted(task, inputs, profile, choice, link)
         return _known[key]
 
 
-def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Prediction:
+def _counted(task: Kind, inputs: Inputs, profile: Profile, choice: Choice, link: str) -> Prediction:
     program = task.program(inputs)
 
     def announced(engine: CountingEngine) -> object:
@@ -66,19 +66,18 @@ def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Predict
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
-        task.estimate if profiles.named(task.specification()) else "typical",  # by another profile, perhaps
+        task.estimate if choice.profile else "typical",  # on another link by another profile, perhaps
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
-        _most(task),
+        _most(task, choice),
         task.assumed,
     )
 
 
-def _most(task: Kind) -> int | None:
+def _most(task: Kind, choice: Choice) -> int | None:
     """Return the largest bound of the profiles that a run could have."""
-    named = profiles.named(task.specification())
-    bounds = [task.most(profile) for profile in ([named] if named else profiles.contenders(task.integers))]
+    bounds = [task.most(profile) for profile in choice.possible]
     known = [bound for bound in bounds if bound is not None]
     return max(known) if known and len(known) == len(bounds) else None

@@ -15,10 +15,10 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 
+from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
-from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
-from parties.link.opening import Link, link_over, open_link, outbox_for
+from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
@@ -127,9 +127,9 @@ class Sessions:
             older.abort("the peer has begun anew")
             raise RefusedError("the session before is ending")
         record, session = self._begin(identifier)
-        options = self._options_for(record)
         try:
-            hello = make_hello(0, record.ours.proposal.job, options.measure)
+            options = self._options_for(record)
+            hello = hello_for(0, record.ours.proposal.job, options)
         except InputError as error:
             self._end(identifier)
             raise RefusedError(str(error)) from None
@@ -154,8 +154,10 @@ class Sessions:
                     record, session = self._begin(record.id)
                 except RefusedError:
                     continue
-                options = self._options_for(record)
-                self._start(record, session, partial(open_link, options, record.ours.proposal.job))
+                self._start(record, session, partial(self._dialled, record))
+
+    def _dialled(self, record: Record) -> AbstractContextManager[Link]:
+        return open_link(self._options_for(record), record.ours.proposal.job)
 
     # Both.
 
@@ -216,8 +218,8 @@ class Sessions:
         return record, session
 
     def _options_for(self, record: Record) -> LinkOptions:
-        auto = record.ours.proposal.specification["engine"] == "auto"
-        return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=auto)
+        choice = choice_for(record.ours.proposal.task, self._ledger.inputs(record))
+        return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=choice.profile is None)
 
     def _start(
         self,

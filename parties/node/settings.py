@@ -61,7 +61,7 @@ from parties.node.policy.rules import Rule, check_names
 from parties.node.shipping.settings import RecordsSettings
 from parties.party_file import STATE, CommandTables, read
 from parties.sources.rights import Line, RetentionDays
-from parties.sources.settings import Combine
+from parties.sources.settings import Combine, TableSettings
 
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
@@ -138,6 +138,7 @@ class PeerEntry(PeerSettings):
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
+    tables: dict[str, TableSettings] = Field(default_factory=dict)
     node: NodeSettings = Field(default_factory=dict, validate_default=True)
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)

@@ -1,7 +1,7 @@
 """Counting: exact costs of a program under every profile, with no peer, no secrets and no cryptography."""
 
 from smc.counting.engines import Answers, CountingEngine, make_counting_engine
-from smc.counting.forecast import Forecast, Program, cheapest, forecast
+from smc.counting.forecast import Forecast, Program, forecast, forecasts
 from smc.counting.session import CountingSession
 
 __all__ = [
@@ -10,7 +10,7 @@ __all__ = [
     "CountingSession",
     "Forecast",
     "Program",
-    "cheapest",
     "forecast",
+    "forecasts",
     "make_counting_engine",
 ]

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.circuit.stars import Places, Stars
-from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
-from smc.counting.roles import counting_transfers
-from smc.counting.session import CountingSession
+from smc.counting.rates import AND_SECONDS, BUILD_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
+from smc.counting.roles import CountingTransfers
+from smc.counting.session import BUILDING, CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
@@ -28,6 +28,7 @@ from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import Counts, Parts, TripleSource
 from smc.hashing import Blocks
+from smc.ot import Transfers
 from smc.primitives.arrays import Gates, Octets
 from smc.primitives.bits import BitMatrix
 from smc.recipes import Garbling
@@ -43,12 +44,22 @@ class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
+    transfers: Transfers
+
+    def __init__(self, session: Session, *more: Any) -> None:
+        super().__init__(session, *more)
+        self._built: dict[int, Netlist] = {}
+
+    @property
+    def counted(self) -> CountingSession:
+        """The session, which counts."""
+        assert isinstance(self.session, CountingSession)
+        return self.session
 
     @contextmanager
     def repeated(self, times: int) -> Iterator[None]:
         """Count what is done in the block so many times: bytes and seconds, in as many messages and rounds as once."""
-        session = self.session
-        assert isinstance(session, CountingSession)
+        session = self.counted
         session.times *= times
         gates = session.meter.total.and_gates
         try:
@@ -56,6 +67,20 @@ class CountingEngine(XorSharedEngine):
         finally:
             session.times //= times
             session.meter.gates((times - 1) * (session.meter.total.and_gates - gates))
+
+    @override
+    def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
+        self.built(netlist)
+        return super().run(netlist, *inputs)
+
+    def built(self, netlist: Netlist) -> None:
+        """Count the time of building a circuit, the first time that it is run; it is kept for later ones."""
+        if id(netlist) not in self._built:
+            self._built[id(netlist)] = netlist
+            times, self.counted.times = self.counted.times, 1
+            gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
+            self.counted.work(gates * BUILD_SECONDS, BUILDING)
+            self.counted.times = times
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
@@ -161,19 +186,20 @@ class CountingGmw(CountingEngine, GmwEngine):
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots if isinstance(self._gates, TableGates) else 0)
         self._gates.run(netlist, state, rows)
-        return np.zeros((len(netlist.outputs), rows.batch), dtype=np.uint8)
+        return no_values(np.dtype(np.uint8), (len(netlist.outputs), rows.batch))
 
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
     """Return the counting twin of `smc.engines.make_engine`."""
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
-    transfers = counting_transfers(session, profile.ot)
+    transfers = CountingTransfers(session, profile.ot)
     engine: CountingEngine
     if profile.garbles:
         engine = CountingYao(session, transfers, profile.garbling)
     else:
         gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
         engine = CountingGmw(session, gates)
+    engine.transfers = transfers
     furnish(engine, transfers, profile)
     return engine

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smc.counting.engines import CountingEngine, make_counting_engine
+from smc.counting.recording import Group, Recording, group
 from smc.counting.session import CountingSession, Event
 from smc.counting.timing import predicted_seconds
 from smc.engines import Profile
@@ -41,9 +42,17 @@ class Forecast:
         """Both ways."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
-    def seconds(self, shape: LinkShape) -> float:
-        """Predict seconds from the first message to the result, on such a link."""
-        return predicted_seconds(self.traces, shape)
+    def lines(self, pace: float = 1.0) -> dict[str, float]:
+        """Return the seconds of work by what it is, of the party that has more of it; `seconds` has them all."""
+        names = {name: None for engine in self.engines for name in engine.counted.lines}
+        return {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
+
+    def seconds(self, shape: LinkShape, pace: float = 1.0) -> float:
+        """Predict seconds from the first message to the result, on such a link.
+
+        `pace`: how many times as long as the usual machine (`smc.counting.rates`) the parties' take to compute.
+        """
+        return predicted_seconds(self.traces, shape, pace)
 
 
 def forecast(program: Program, profile: Profile) -> Forecast:
@@ -61,14 +70,26 @@ def forecast(program: Program, profile: Profile) -> Forecast:
     return counts
 
 
-def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
-    """Return the forecast of least predicted time; of equals the first.
+def forecasts(
+    program: Program, profiles: Sequence[Profile], on_profile: Callable[[Profile], object] = lambda _: None
+) -> Iterator[Forecast]:
+    """Yield the forecast of each profile: the same as `forecast`, with the program run once for several of them.
+
+    `on_profile` is told of each before it is counted.
 
     Example:
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
-        >>> profiles = [Profile("yao"), Profile("gmw")]
-        >>> cheapest(program, profiles, LinkShape.parse("wan")).profile.engine
-        'gmw'
+        >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]
+        [7236, 4]
     """
-    return min((forecast(program, profile) for profile in profiles), key=lambda counts: counts.seconds(shape))
+    recordings: dict[Group, tuple[Recording, Recording]] = {}
+    for profile in profiles:
+        on_profile(profile)
+        alike = group(profile)
+        if alike not in recordings:
+            recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
+        counts = Forecast.begun(profile)
+        for recording, engine in zip(recordings[alike], counts.engines, strict=True):
+            recording.play(engine)
+        yield counts

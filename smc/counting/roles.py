@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
-from smc.counting.session import CountingSession
+from smc.counting.session import CountingSession, no_values
 from smc.hashing import Blocks
 from smc.ot import (
     EllipticReceiver,
@@ -28,18 +28,31 @@ from smc.ot import (
 )
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.ferret import FerretReceiver, FerretSender
-from smc.ot.interface import Choices, Role
+from smc.ot.interface import Choices, Packed, Role
 from smc.ot.lpn import Parameters
 from smc.primitives.arrays import Octets
 
 
-def counting_transfers(session: CountingSession, kind: OTKind) -> Transfers:
-    """Return the counting twin of `Transfers(session, kind)`."""
-    return Transfers(session, kind, twin=TWINS.__getitem__)
+class CountingTransfers(Transfers):
+    """Counts both directions."""
+
+    def __init__(self, session: CountingSession, kind: OTKind) -> None:
+        super().__init__(session, kind, twin=TWINS.__getitem__)
+
+    def _room(self, *shape: int) -> Blocks:
+        return _zeros(*shape)
+
+    def _put(self, *_: Any) -> None: ...
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return values
+
+    def _share(self, keys: Blocks, chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
+        return correction
 
 
 def _zeros(*shape: int) -> NDArray[np.uint64]:
-    return np.broadcast_to(np.uint64(0), shape)
+    return no_values(np.dtype(np.uint64), shape)
 
 
 class _Counted(Role):
@@ -55,6 +68,12 @@ class _Counted(Role):
 
     def _bytes(self, *shape: int) -> Octets:
         return np.broadcast_to(np.uint8(0), shape)
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return values
+
+    def _share(self, keys: Blocks, *_: Any) -> Packed:
+        return _zeros(keys.shape[-2])
 
 
 class _EllipticSender(_Counted, EllipticSender):

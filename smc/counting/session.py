@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,14 @@ from smc.channel import Buffer, Channel
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
 
+COMPUTING, BUILDING = "computing", "building circuits"  # the lines of work
 Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
+
+
+@lru_cache(maxsize=1024)
+def no_values(kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return zeros that take no memory, and cannot be written."""
+    return np.broadcast_to(np.zeros((), dtype=kind), shape)
 
 
 class _NoChannel(Channel):
@@ -37,6 +45,7 @@ class CountingSession(Session):
     def __init__(self, party: int) -> None:
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
+        self.lines: dict[str, float] = {}  # seconds of work, by what it is
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
@@ -47,7 +56,7 @@ class CountingSession(Session):
         """Count a message of that size; zeros that take no memory."""
         kind = np.dtype(dtype)
         self.received(kind.itemsize * math.prod(shape))
-        return np.broadcast_to(np.zeros((), dtype=kind), tuple(shape))
+        return no_values(kind, tuple(shape))
 
     def sent(self, size: int) -> None:
         """Count an outgoing message of `size` bytes."""
@@ -59,9 +68,10 @@ class CountingSession(Session):
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
 
-    def work(self, seconds: float) -> None:
+    def work(self, seconds: float, what: str = COMPUTING) -> None:
         """Count computing time."""
         seconds *= self.times
+        self.lines[what] = self.lines.get(what, 0.0) + seconds
         if self.trace and self.trace[-1][0] == "work":
             seconds += self.trace.pop()[1]
         self.trace.append(("work", seconds))

@@ -15,8 +15,11 @@ from smc.counting.session import Event
 from smc.link_shape import Direction, LinkShape
 
 
-def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape) -> float:
-    """Predict seconds until both parties have ended their traces. ValueError if these do not fit each other."""
+def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape, pace: float = 1.0) -> float:
+    """Predict seconds until both parties have ended their traces. ValueError if these do not fit each other.
+
+    Work takes `pace` times as long as on the usual machine.
+    """
     clock = [0.0, 0.0]
     ways = Direction(shape), Direction(shape)
     place = [0, 0]
@@ -28,7 +31,7 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape)
             while place[party] < len(trace):
                 kind, amount = trace[place[party]]
                 if kind == "work":
-                    clock[party] += amount
+                    clock[party] += pace * amount
                 elif kind == "send":
                     clock[party] += SECONDS_PER_MESSAGE + amount * SECONDS_PER_BYTE
                     arrival = ways[party].carry(round(amount) + FRAME_BYTES, clock[party])

@@ -47,7 +47,7 @@ class ArithmeticWords(Words):
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
         """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
         plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]
-        shares = bits_to_shares(self._transfers, np.concatenate([bits for bits, _ in plans]))
+        shares = self._to_shares(np.concatenate([bits for bits, _ in plans]))
         selected = []
         for bits, weights in plans:
             bit_shares, shares = shares[: len(bits)], shares[len(bits) :]
@@ -56,8 +56,14 @@ class ArithmeticWords(Words):
 
     @override
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
-        share = product(self._transfers, self._engine.shares(factor), word.data)
+        share = self._product(self._engine.shares(factor), word.data)
         return Word(share - np.uint64(offset) * word.data, width)
+
+    def _to_shares(self, bits: BitMatrix) -> Shares:
+        return bits_to_shares(self._transfers, bits)
+
+    def _product(self, factor: BitMatrix, word: Shares) -> Shares:
+        return product(self._transfers, factor, word)
 
     @override
     def add(self, left: Word, right: Word, width: int) -> Word:

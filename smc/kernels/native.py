@@ -152,7 +152,7 @@ def _machine_code(module: str) -> bytes:
             return code
         on_compile(module)
         code = _compile(module)
-        for directory in _cache_directories():
+        for directory in cache_directories():
             try:
                 write(directory, _file(module), hashlib.sha256(code).digest() + code)
                 break
@@ -173,7 +173,7 @@ def _file(module: str) -> str:
 def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
     """Return the object code of a module from the cache, None if not there; `refused` is told what is not read."""
     name = _file(module)
-    for directory in _cache_directories():
+    for directory in cache_directories():
         try:
             stored = read(directory, name)
         except UnsafeError as unsafe:
@@ -191,7 +191,7 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
 def _compiling() -> Iterator[None]:
     """Give the lock of the first cache directory that may be written. Without any, each process compiles for itself."""
     with ExitStack() as held:
-        for directory in _cache_directories():
+        for directory in cache_directories():
             try:
                 folder = open_folder(directory)
             except (OSError, UnsafeError):
@@ -216,7 +216,8 @@ def _fingerprint(module: str) -> str:
     return state.hexdigest()[:32]
 
 
-def _cache_directories() -> Iterator[Path]:
+def cache_directories() -> Iterator[Path]:
+    """Yield where what this user's programs have made may be kept, the best place first."""
     yield Path(__file__).parent / "__pycache__"
     home = os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # a user without a home directory

@@ -21,6 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,13 @@ class Role(ABC):
     def _bytes(self, *shape: int) -> Octets:
         """Return where packed bits will be written."""
         return np.empty(shape, dtype=np.uint8)
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return additive_correction(keys, values)
+
+    def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
+        """Return the share that an end of `additive` is left with."""
+        raise NotImplementedError
 
     @abstractmethod
     def steps(self) -> Iterator[None]:
@@ -138,7 +146,11 @@ class Sender(Role):
         """Return this party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(len(values))
         if len(values):
-            self.session.send(f"{self.name}.additive", additive_correction(keys, values))
+            self.session.send(f"{self.name}.additive", self._correction(keys, values))
+        return self._share(keys)
+
+    @override
+    def _share(self, keys: Blocks, *_: NDArray[Any]) -> Packed:
         share: Packed = np.uint64(0) - keys[0, :, 0]
         return share
 
@@ -202,6 +214,11 @@ class Receiver(Role):
         if count == 0:
             return keys[:, 0]
         correction = self.session.receive(f"{self.name}.additive", np.uint64, (count,))
+        return self._share(keys, correction, choice)
+
+    @override
+    def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
+        correction, choice = more
         return keys[:, 0] + (correction & masks(choice))
 
 

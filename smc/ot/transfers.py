@@ -37,11 +37,10 @@ class Transfers:
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
         """Make random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
         count = len(choice)
-        keys = np.empty((2, count, 2), dtype=np.uint64)
-        chosen = np.empty((count, 2), dtype=np.uint64)
+        keys, chosen = self._room(2, count, 2), self._room(count, 2)
         for part in self._batches(count):
-            chosen[part] = self.receiver.random(choice[part])
-            keys[:, part] = self.sender.random(part.stop - part.start)
+            self._put(chosen[part], self.receiver.random(choice[part]))
+            self._put(keys[:, part], self.sender.random(part.stop - part.start))
         return keys, chosen
 
     def random_strings(self, sizes: Sizes) -> Iterator[tuple[Octets, Octets, Octets, Octets]]:
@@ -55,6 +54,13 @@ class Transfers:
             received = self.receiver.random_strings(here)
             for keys, chosen in zip(self.sender.random_strings(here), received, strict=True):
                 yield *keys, *chosen
+
+    def _room(self, *shape: int) -> Blocks:
+        """Return where results will be written."""
+        return np.empty(shape, dtype=np.uint64)
+
+    def _put(self, place: Blocks, keys: Blocks) -> None:
+        place[...] = keys
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
         """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
@@ -74,7 +80,12 @@ class Transfers:
         if count == 0:
             return np.zeros(0, dtype=np.uint64)
         keys, chosen = self.random(choice)
-        self.session.send("additive", additive_correction(keys, values))
-        correction = self.session.receive("additive", np.uint64, (count,))
+        self.session.send("additive", self._correction(keys, values))
+        return self._share(keys, chosen, self.session.receive("additive", np.uint64, (count,)), choice)
+
+    def _correction(self, keys: Blocks, values: Packed) -> Packed:
+        return additive_correction(keys, values)
+
+    def _share(self, keys: Blocks, chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
         share: Packed = chosen[:, 0] + (correction & masks(choice)) - keys[0, :, 0]
         return share

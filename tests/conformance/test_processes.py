@@ -69,8 +69,8 @@ def test_parquet_at_one_side_and_csv_at_the_other(processes) -> None:
     table = table.select(table.column_names[::-1]).append_column("number", [list(range(len(table)))])
     write_table(table, processes.directory / "mine.parquet")
     done = processes.pair(
-        id3("mine.parquet", "--out", "a.json"),
-        id3(DEMO.clinic_b, "--out", "b.json"),
+        id3("mine.parquet", "--engine", "mixed", "--out", "a.json"),
+        id3(DEMO.clinic_b, "--engine", "mixed", "--out", "b.json"),
     )
     assert [one.code for one in done] == [0, 0], (done[0].err, done[1].err)
     assert "it will cost about " in done[1].err.partition("dialling ")[0]

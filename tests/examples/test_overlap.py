@@ -104,7 +104,7 @@ def test_command_and_estimate(processes: Processes, tmp_path: Path) -> None:
     assert "  overlap " in smc(tmp_path, "--help")
     assert "--elements N,N,..." in smc(tmp_path, "overlap", "--help")
     estimates = json.loads(smc(tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
-    counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "half"))
+    counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "three-halves"))
     words = ["overlap", "--size", "100", "--json", "--elements"]
     done = processes.pair([*words, "3,14,15,92"], [*words, "1,14,92"])
     assert [one.code for one in done] == [0, 0], done[0].err + done[1].err

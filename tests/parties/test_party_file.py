@@ -40,8 +40,8 @@ def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
     for loaded in (load(None), load(write(tmp_path, "")), load(write(tmp_path, "[id3]"))):
         tree, more, circuit = (loaded.of_kind(name) for name in ("id3", "millionaires", "circuit"))
         assert (tree.tolerance, tree.min_rows, tree.max_depth) == (0.001, 0, None)
-        assert (tree.max_rows, tree.engine, tree.ot) == (65535, "mixed", "extension")
-        assert (more.bits, more.engine, circuit.engine) == (32, "yao", "yao")
+        assert (tree.max_rows, tree.engine, tree.ot) == (65535, "auto", "extension")
+        assert (more.bits, more.engine, circuit.engine) == (32, "auto", "auto")
         assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (180.0, 120.0, None)
 
 

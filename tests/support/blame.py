@@ -20,6 +20,7 @@ import numpy as np
 
 from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
+from parties.jobs.choosing import usual
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
 from parties.link.handshake import make_hello
@@ -184,8 +185,7 @@ def endings(
         channel = (Believing if believed else Lying)(session.channel, lying or (lambda number, step, payload: payload))
         end.sent = channel.sent
         session.channel = channel if lying is not None or not believed else Lying(session.channel, _truth)
-        profile = profiles.named(task.specification())
-        assert profile is not None
+        profile = profiles.named(task.specification()) or usual(task.settings)
         return task.run(engine_of(session, profile), data, task.beginning, lambda step: None)
 
     def shown(state: Any, party: int) -> Any:

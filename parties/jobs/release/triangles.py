@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -18,7 +18,7 @@ from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
 from parties.jobs.release.question import Count, Question, number
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
-from parties.jobs.settings import BooleanEngine, public
+from parties.jobs.settings import public
 from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Columns
 from parties.tables.delimited import MISSING
@@ -42,7 +42,7 @@ class TrianglesSettings(GaussianSettings):
         "With it a bound of what an edge changes is told, too, and an interval: the chance that epsilon does not hold",
         none="none, epsilon always holds",
     )
-    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
+    usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends least for so many gates"
     )

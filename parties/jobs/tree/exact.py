@@ -281,14 +281,15 @@ class ExactTree(JointTree):
         None if it is too large to be counted, or is one tree that compares all edges of its columns: no shape of such
         trees was measured. Forests that do have cost about half of it.
         """
-        from smc.counting import forecast
-
         if not self.is_countable or (self.problem.runs and self.problem.drawn is None and self.edges is None):
             return None
-        from parties.jobs import profiles
+        from parties.jobs.choosing import choice_for
+        from smc.counting import forecast
 
-        profile = profiles.named(self.specification()) or profiles.contenders(self.integers)[0]
-        return forecast(self.program(Inputs()), profile).bytes
+        choice = choice_for(self, Inputs())  # counted before the run began
+        if choice.forecasts:
+            return choice.forecasts[0].bytes
+        return forecast(self.program(Inputs()), choice.possible[0]).bytes
 
     @override
     def allowing(self, most_bytes: int) -> ExactTree:

@@ -219,6 +219,16 @@ class JointTree(BySchema):
 
     # What it costs.
 
+    @override
+    def own_seconds(self) -> dict[str, float]:
+        """See `Kind.own_seconds`: the rows are counted for each level besides, of a forest's trees together."""
+        from smc.counting.rates import TALLY_SECONDS
+
+        predictors, deepest = len(self.columns) - 1, self.settings.max_depth
+        levels = 1 + (predictors if deepest is None else deepest)
+        tally = self.settings.max_rows * predictors * levels * TALLY_SECONDS
+        return {**super().own_seconds(), "counting rows": tally}
+
     @abstractmethod
     def with_result(self, state: State) -> Program:
         """Return the conversation that ends in this state."""

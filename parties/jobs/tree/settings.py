@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
-from parties.jobs.settings import AnyEngine, AnyField, of_people, output, own_file, public
+from parties.jobs.settings import AnyField, of_people, output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
@@ -152,7 +152,7 @@ class ForestSettings(ExactSettings):
     seed: Count = public(0, "Seed", "Public, of these draws: another seed, another forest")
     criterion: Criterion = criterion("gini")
     splits: Splits = splits("binary")
-    engine: AnyEngine = public("lean", "Engine", "How it is computed; auto measures the link and chooses")
+    usual: ClassVar[str] = "lean"
     t: Literal[1] = 1  # every tree has rows of its own: no leaf is compared with all
     distance: Literal["variational"] = "variational"
     out: LocalPath | None = output("Write the trees as JSON.")

@@ -17,6 +17,7 @@ from parties.tables.example import demo
 from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.id3 import id3
+from smc.counting.rates import CELL_SECONDS
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
@@ -98,6 +99,22 @@ def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert "100mbit,40ms" in out
     assert "three-halves" in out
+
+
+def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 1_000_000, "--plain")
+    document = json.loads(run(capsys, *arguments, "--json")[1])
+    for row in document["estimates"]:
+        assert set(row["work"]) == {"computing", "building circuits"}
+        assert 0 < max(row["work"].values()) <= sum(row["work"].values())
+        assert row["seconds"] > max(row["work"].values())
+    besides = document["besides"]
+    assert list(besides) == ["start", "counting what suits", "opening the table", "counting rows"]
+    assert besides["opening the table"] == pytest.approx(1_000_000 * 5 * CELL_SECONDS)
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "of the first: " in out
+    assert "besides, at most: start 0.55 s, counting what suits" in out
 
 
 def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -311,6 +311,7 @@ def test_the_peer_reads_the_same_task(
     if name == "publish joint-table" and what["epsilon"]:
         defaults["against"] = "public"  # noise decides by the rows of both
     from_table = {
+        "engine",  # the usual one, if more of the profile is said
         "classes",
         "target",
         "circuit",

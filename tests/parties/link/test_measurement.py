@@ -7,7 +7,7 @@ import pytest
 from parties.link import measurement
 from parties.link.opening import open_link
 from smc.channel import Buffer, Channel
-from smc.errors import JobMismatchError, LinkError
+from smc.errors import JobMismatchError, LinkError, ProtocolError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from tests.support.emulated import EmulatedLink
@@ -83,7 +83,25 @@ def test_a_peer_that_lies_ends_the_measurement_all_the_same(lie: int) -> None:
             return error
 
     honest = run_local(program, wrap=lambda party, channel: Liar(channel) if party else channel)[0]
-    assert isinstance(honest, LinkShape | LinkError)
+    assert isinstance(honest, LinkShape if lie == 0 else ProtocolError)
+    if isinstance(honest, LinkShape):
+        assert honest.rate is not None
+        assert honest.rate <= measurement.MOST_RATE
+    else:
+        assert "the peer says that 1.84e+10 s passed, which did not" in str(honest)
+
+
+def test_what_it_takes_is_metered_apart() -> None:
+    def program(session):  # type: ignore[no-untyped-def]
+        channel = measurement.MeteredChannel(session.channel)
+        measurement.measure(channel, session.party)
+        return channel.cost, session.meter.report()["total"]["bytes_sent"]
+
+    for cost, metered in run_local(program):
+        assert metered == 0
+        assert measurement.FIRST_BURST < cost.bytes_sent < 2 * measurement.LAST_BURST
+        assert cost.messages > 2 * measurement.ROUND_TRIPS
+        assert cost.seconds > 0
 
 
 def test_over_grpc_it_is_part_of_the_handshake(parties) -> None:  # type: ignore[no-untyped-def]

@@ -22,9 +22,9 @@ from parties.node.statement import Statement
 from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
-from tests.parties.node.records.test_tampering import edited, tamper
 from tests.support.ledgers import REPORT, SCHEMA, Pair, Party, agreed, propose
 from tests.support.registry import registered
+from tests.support.tampering import edited, tamper
 
 COINS = [[1, 2, 3, 4], [5, 6, 7, 8]]
 PURPOSE = "a purpose to be forgotten"

@@ -148,7 +148,7 @@ def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
             raise InputError("the job is too large")
 
         with monkeypatch.context() as patched:
-            patched.setattr(sessions, "make_hello", too_large)
+            patched.setattr(sessions, "hello_for", too_large)
             with pytest.raises((RefusedError, InputError)):
                 nodes.alice.admit(job)
         assert pair.parties[0].state(job) != "running"

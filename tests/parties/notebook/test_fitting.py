@@ -85,7 +85,7 @@ def test_that_kernels_are_compiled_is_said_where_no_log_is_set_up(
     caplog.set_level(logging.WARNING)  # what Python shows of itself
     alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link, plain=True) for link in ends)
     both(lambda: alice.fit(OURS), lambda: bob.fit(THEIRS))
-    assert {"labels", "halfgates", "ot"} <= set(nothing_compiled)
+    assert {"labels", "threehalves", "ot"} <= set(nothing_compiled)
     assert [record.getMessage() for record in caplog.records] == [warm.NOTICE]
 
 
@@ -217,7 +217,7 @@ def test_a_node_is_asked_for_consent_and_then_for_the_tree() -> None:
         {
             "table": "patients", "purpose": "research", "columns": ["outlook", "wind"], "target": "play",
             "plain": True, "l": 1, "t": 1, "tolerance": 0.01, "prune": "off", "holdout": 0.3,
-            "min_rows": 0, "max_depth": 1, "engine": "mixed", "criterion": "entropy",
+            "min_rows": 0, "max_depth": 1, "engine": "auto", "criterion": "entropy",
         }
     ]  # fmt: skip
     assert classifier.tree_ == Split("wind", {"weak": Leaf("yes"), "strong": Leaf("no")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import strict, three_way
 from smc.circuit import Builder
-from smc.counting import CountingSession, cheapest, forecast
+from smc.counting import CountingEngine, CountingSession, forecast, forecasts
 from smc.counting.timing import predicted_seconds
-from smc.engines import Engine, Profile, engine_of
+from smc.engines import Bits, Engine, Profile, engine_of
+from smc.engines.arithmetic_words import _adder
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.meter import Cost, Meter
-from smc.session import Session
+from smc.session import AnnouncedOpenings, Session
 
 EXTENSIONS = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
 PROFILES = [
@@ -101,6 +103,56 @@ def test_the_forecast_is_exact_where_batches_are_cut(profile: Profile) -> None:
         assert public(counted.total) == public(real.total)
 
 
+def announced(engine: CountingEngine) -> None:
+    """What only programs that count do: parts repeated, triples ahead, openings announced, phases left by an error."""
+    engine.session.openings = AnnouncedOpenings()
+    engine.prepare(_adder(8, engine.form), 70)
+    with engine.repeated(3), engine.session.phase("thrice"):
+        strict(engine, zeros(100), 12)
+    with suppress(KeyError), engine.session.phase("left"):
+        equal(engine, zeros(3), 4)
+        raise KeyError
+    engine.session.send("x", zeros(3))
+    engine.session.receive("y", np.uint8, (5,))
+    engine.answers = iter([[np.ones((1, 2), dtype=np.uint8)]])
+    (opened,) = engine.reveal(*equal_bits(engine))
+    engine.answers = None
+    if opened.all():
+        majority(engine, zeros(3, 5), 6)
+
+
+def equal_bits(engine: Engine) -> list[Bits]:
+    return [engine.constant(np.zeros((1, 2), dtype=np.uint8))]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS.values(), announced], ids=[*PROGRAMS, "counted only"])
+def test_a_program_recorded_for_many_profiles_counts_as_for_each(program: Program) -> None:
+    for found, profile in zip(forecasts(program, PROFILES), PROFILES, strict=True):
+        alone = forecast(program, profile)
+        assert found.profile == profile
+        assert found.traces == alone.traces
+        for one, other in zip(found.meters, alone.meters, strict=True):
+            assert public(one.total) == public(other.total)
+            assert {path: public(cost) for path, cost in one.phases.items()} == {
+                path: public(cost) for path, cost in other.phases.items()
+            }
+
+
+def test_a_circuit_is_built_once_however_often_it_runs() -> None:
+    once = forecast(lambda engine: strict(engine, zeros(5), 16), Profile("yao")).lines()
+    often = forecast(lambda engine: [strict(engine, zeros(50), 16) for _ in range(4)], Profile("yao")).lines()
+    assert once["building circuits"] == often["building circuits"] > 0
+    assert often["computing"] > once["computing"]
+
+
+def test_a_slow_machine_takes_its_work_and_no_bytes_longer() -> None:
+    program: Program = lambda engine: strict(engine, zeros(20_000), 32)  # noqa: E731
+    found = forecast(program, Profile("yao"))
+    work = [sum(amount for kind, amount in trace if kind == "work") for trace in found.traces]
+    slower = found.seconds(LinkShape(), 100) - found.seconds(LinkShape(), 1)
+    assert 0.9 * 99 * max(work) < slower <= 99 * sum(work)
+
+
 def test_a_circuit_with_one_input() -> None:
     builder = Builder()
     x = builder.input(6)
@@ -142,6 +194,6 @@ def test_traces_that_do_not_fit_are_refused() -> None:
 
 def test_slow_answers_favour_garbled_circuits_and_slow_lines_shares() -> None:
     program: Program = lambda engine: strict(engine, zeros(20_000), 32)  # noqa: E731
-    candidates = [Profile("gmw", form="size"), Profile("yao")]
-    assert cheapest(program, candidates, LinkShape(None, 1.0)).profile.engine == "yao"
-    assert cheapest(program, candidates, LinkShape(1e6, 0.001)).profile.engine == "gmw"
+    gmw, yao = forecasts(program, [Profile("gmw", form="size"), Profile("yao")])
+    assert yao.seconds(LinkShape(None, 1.0)) < gmw.seconds(LinkShape(None, 1.0))
+    assert gmw.seconds(LinkShape(1e6, 0.001)) < yao.seconds(LinkShape(1e6, 0.001))

@@ -79,7 +79,7 @@ def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch:
     told: list[str] = []
     code = [b"machine code"]
     # Inside, since calls keep the code in memory, and real compiling takes long.
-    monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path / "new", tmp_path])
+    monkeypatch.setattr(native, "cache_directories", lambda: [tmp_path / "new", tmp_path])
     monkeypatch.setattr(native, "_compile", lambda module: code[0])
     monkeypatch.setattr(native, "on_compile", told.append)
     assert native._machine_code("labels") == b"machine code"
@@ -97,7 +97,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[s
     """A safe folder with a file of machine code in it, and what is said of code that is not loaded."""
     refused: list[str] = []
     folder = tmp_path / "cache"
-    monkeypatch.setattr(native, "_cache_directories", lambda: [folder])
+    monkeypatch.setattr(native, "cache_directories", lambda: [folder])
     monkeypatch.setattr(native, "_compile", lambda module: b"planted")
     monkeypatch.setattr(native, "on_refusal", refused.append)
     assert native._machine_code("labels") == b"planted"
@@ -189,7 +189,7 @@ def test_an_unsafe_folder_without_code_is_passed_over_in_silence(
     shared.mkdir()
     shared.chmod(0o775)
     refused: list[str] = []
-    monkeypatch.setattr(native, "_cache_directories", lambda: [shared, own])
+    monkeypatch.setattr(native, "cache_directories", lambda: [shared, own])
     monkeypatch.setattr(native, "_compile", lambda module: b"code")
     monkeypatch.setattr(native, "on_refusal", refused.append)
     assert native._machine_code("labels") == b"code"
@@ -214,7 +214,7 @@ def test_the_fingerprint_covers_all_that_a_kernel_is_made_of() -> None:
 def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a file"
     file.write_text("")
-    monkeypatch.setattr(native, "_cache_directories", lambda: [file / "below"])
+    monkeypatch.setattr(native, "cache_directories", lambda: [file / "below"])
     monkeypatch.setattr(native, "_compile", lambda module: b"code")
     assert native._machine_code("labels") == b"code"
 
@@ -248,7 +248,7 @@ features = type(host)({name: on and not name.startswith(("avx512", "vaes")) for 
 llvm.get_host_cpu_features = lambda: features
 llvm.get_host_cpu_name = lambda: "generic"
 from smc.kernels import native
-native._cache_directories = lambda: [Path(sys.argv[1])]
+native.cache_directories = lambda: [Path(sys.argv[1])]
 """
 
 
@@ -274,7 +274,7 @@ def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
         "from smc import kernels\n"
         "from smc.kernels import native\n"
         f"folder = Path({str(tmp_path / 'cache')!r})\n"
-        "native._cache_directories = lambda: [folder]\n"
+        "native.cache_directories = lambda: [folder]\n"
         "native._compile = lambda module: time.sleep(1.0) or b'code'\n"
         "native.on_compile = print\n"
         "sys.stdin.readline()\n"
@@ -294,7 +294,7 @@ def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
 def test_a_lock_that_is_never_given_back_is_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path])
+    monkeypatch.setattr(native, "cache_directories", lambda: [tmp_path])
     monkeypatch.setattr(native, "_compile", lambda module: b"code")
     monkeypatch.setattr(private_files, "LOCK_SECONDS", 0.05)
     tmp_path.chmod(0o700)

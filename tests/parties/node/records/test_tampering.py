@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,25 +15,14 @@ from hypothesis import strategies as st
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import AuditLog, connect, reading
 from parties.node.records.audit import state, verify
-from parties.node.records.chain import NOTHING, Row, sign_head
-from parties.node.records.database import TRIGGERS, last_rows, rows, signed_head
+from parties.node.records.chain import Row, sign_head
+from parties.node.records.database import last_rows, signed_head
 from parties.node.records.kinds import FIELDS
 from parties.node.records.statements import Head
 from smc.errors import InputError
+from tests.support.tampering import Change, Connection, edited, entries, put, relinked, tamper
 
-Connection = sqlite3.Connection
-Change = Callable[[Connection], object]
 LAST = 9  # the number of entries of the log that is tampered with
-
-
-def tamper(path: Path, change: Change) -> None:
-    """Make a change without the triggers, and put them back."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for name in TRIGGERS:
-            connection.execute(f"DROP TRIGGER {name}")
-        change(connection)
-        for trigger in TRIGGERS.values():
-            connection.execute(trigger)
 
 
 def problems(path: Path, owner: Identity) -> list[str]:
@@ -46,32 +33,6 @@ def problems(path: Path, owner: Identity) -> list[str]:
 
 def sql(*statements: str) -> Change:
     return lambda connection: [connection.execute(statement) for statement in statements]
-
-
-def entries(connection: Connection) -> list[Row]:
-    return list(rows(connection))
-
-
-def put(connection: Connection, kept: list[Row]) -> None:
-    """Replace all entries by these, in this order."""
-    connection.execute("DELETE FROM audit")
-    connection.executemany("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?)", kept)
-
-
-def relinked(kept: list[Row]) -> list[Row]:
-    """Entries numbered and chained anew: all that can be done without a key."""
-    made: list[Row] = []
-    for number, row in enumerate(kept, start=1):
-        row = row._replace(number=number, previous=made[-1].hash if made else NOTHING)
-        made.append(row._replace(hash=row.digest()))
-    return made
-
-
-def edited(connection: Connection, number: int, relink: bool, **changes: Any) -> None:
-    kept = entries(connection)
-    row = kept[number - 1]._replace(**changes)
-    kept[number - 1] = row._replace(hash=row.digest())
-    put(connection, relinked(kept) if relink else kept)
 
 
 def without_order(connection: Connection) -> None:

@@ -1,0 +1,112 @@
+"""Which profile a job runs on if its engine is "auto": the quickest of those that suit it, the same at both parties.
+
+All are counted ahead, from what is public. Where one of them loses so little on links of every kind that measuring the
+link would take longer, the job is settled by its size: nothing is measured, and the profile is agreed on as if it had
+been said. Else both parties measure the link together, tell each other how quick their machines are, and take the
+quickest there. A job too large to be counted takes its kind's usual profile. What is said wins: nothing is chosen then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parties.base.canonical import canonical
+from parties.jobs import profiles
+from parties.jobs.inputs import Inputs
+from parties.jobs.settings import ENGINE, EngineSettings
+from parties.link.measurement import measuring_seconds
+from smc.counting import Forecast, Program, forecasts
+from smc.engines import Profile
+from smc.link_shape import PRESETS, LinkShape
+
+if TYPE_CHECKING:
+    from parties.jobs.kind import Kind
+
+LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # of every kind
+TINY = 1 << 21  # bytes by garbled circuits, of few rounds: no shared bits, of many, could save what their rounds cost
+SMALL = 1 << 27  # bytes both ways by every profile: beyond, what is lost is never so little
+MOST_KEPT = 4  # choices: their events take up to some MB each
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is known before the peer is reached: the profile, or the forecasts of those among which the link decides.
+
+    With "auto" both are there if the job is settled by its size, and no forecasts if it is too large to be counted.
+    """
+
+    profile: Profile | None
+    forecasts: tuple[Forecast, ...] = ()
+
+    @property
+    def possible(self) -> tuple[Profile, ...]:
+        """The profiles that the job may run on."""
+        return (self.profile,) if self.profile else tuple(counted.profile for counted in self.forecasts)
+
+    def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
+        """Return the profile on such a link, of machines that take `pace` times as long as the usual one."""
+        return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
+
+
+_counting = threading.Lock()  # the same job is not counted by two threads at once
+_known: dict[str, Choice] = {}
+
+
+def choice_for(task: Kind, inputs: Inputs) -> Choice:
+    """Return the choice of a task; that of the last few tasks is kept."""
+    specification = task.specification()
+    key = canonical(specification)
+    with _counting:
+        if key not in _known:
+            while len(_known) >= MOST_KEPT:
+                _known.pop(next(iter(_known)))
+            program = (lambda: task.program(inputs)) if task.is_countable else None
+            _known[key] = choice(specification, program, task.integers, usual(task.settings))
+        return _known[key]
+
+
+def choice(
+    specification: Mapping[str, Any], program: Callable[[], Program] | None, integers: bool, otherwise: Profile
+) -> Choice:
+    """Return the choice for a specification and its program; without one it cannot be counted."""
+    if (named := profiles.named(specification)) is not None:
+        return Choice(named)
+    if program is None:
+        return Choice(otherwise)
+    conversation, suited = program(), profiles.contenders(integers)
+    counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
+    if max(garbled.bytes for garbled in counted) <= TINY and (best := settled(counted)):
+        return Choice(best, counted)
+    counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
+    return Choice(settled(counted), counted)
+
+
+def usual(settings: EngineSettings) -> Profile:
+    """Return the usual profile of a kind with these settings."""
+    fields = {name: getattr(settings, name) for name in ENGINE}
+    return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}))
+
+
+def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile of fewest bytes that loses less than measuring takes on links of every kind; or None."""
+    if max(counted.bytes for counted in forecasts) > SMALL:
+        return None
+    lost = {counted.profile: 0.0 for counted in forecasts}  # at most, in times that the link is measured
+    for shape in LINKS:
+        seconds = {counted.profile: counted.seconds(shape) for counted in forecasts}
+        least = min(seconds.values())
+        for profile, taken in seconds.items():
+            lost[profile] = max(lost[profile], (taken - least) / measuring_seconds(shape))
+    enough = [counted for counted in forecasts if lost[counted.profile] <= 1]
+    return min(enough, key=lambda counted: counted.bytes).profile if enough else None
+
+
+def agreed_fields(specification: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
+    """Return the specification with the profile in place of "auto", if it is known before the peer is reached."""
+    if choice.profile is None or specification["engine"] != "auto":
+        return dict(specification)
+    fields = {name: getattr(choice.profile, name) for name in ENGINE}
+    return {**specification, **{name: value for name, value in fields.items() if value is not None}}

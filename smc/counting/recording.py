@@ -1,0 +1,180 @@
+"""A program's conversation, recorded once for all profiles that hold it alike, and played on an engine of each.
+
+What a program does next depends on what it opens, on the form of the circuits and the prices of integers, and on
+whether integers are circuits; not on the kind of OT or the scheme of garbling. So it runs once for each party and each
+of these groups, on an engine that computes nothing and notes what is asked of it. What is noted is asked of counting
+engines then, whose own messages are counted as always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from smc.arithmetic.shares import Shares
+from smc.circuit import Netlist
+from smc.counting.engines import CountingEngine
+from smc.counting.session import COMPUTING, CountingSession
+from smc.engines import Profile, YaoEngine
+from smc.engines.arithmetic_words import ArithmeticWords
+from smc.engines.bits import Bits
+from smc.engines.circuit_words import CircuitWords
+from smc.engines.interface import Engine
+from smc.meter import Cost
+from smc.ot import Transfers
+from smc.primitives.bits import BitMatrix
+
+Group = tuple[Any, ...]
+Step = Callable[[CountingEngine, list[AbstractContextManager[Any]]], object]
+
+
+def group(profile: Profile) -> Group:
+    """Return what of a profile a conversation depends on."""
+    return profile.form or profile.recipe.form, profile.prices, profile.arithmetic, profile.garbles
+
+
+class Recording:
+    """What a program asks of an engine as one party, in order."""
+
+    def __init__(self, program: Callable[[CountingEngine], object], party: int, profile: Profile) -> None:
+        self._steps: list[Step] = []
+        program(_Recorder(party, profile, self._steps))
+
+    def play(self, engine: CountingEngine) -> None:
+        """Ask the same of a counting engine of that party and of a profile of the same group."""
+        entered: list[AbstractContextManager[Any]] = []
+        for step in self._steps:
+            step(engine, entered)
+
+
+class _Session(CountingSession):
+    """Notes messages, phases and opened bits."""
+
+    def __init__(self, party: int, steps: list[Step]) -> None:
+        super().__init__(party)
+        self._steps = steps
+        self.meter.opened = self._opened  # type: ignore[method-assign]
+
+    def _opened(self, bits: int) -> None:
+        self._steps.append(lambda engine, _: engine.session.meter.opened(bits))
+
+    @override
+    def sent(self, size: int) -> None:
+        self._steps.append(lambda engine, _: engine.counted.sent(size))
+
+    @override
+    def received(self, size: int) -> None:
+        self._steps.append(lambda engine, _: engine.counted.received(size))
+
+    @override
+    def work(self, seconds: float, what: str = COMPUTING) -> None:
+        self._steps.append(lambda engine, _: engine.counted.work(seconds, what))
+
+    @contextmanager
+    @override
+    def phase(self, name: str) -> Iterator[Cost]:
+        with _noted(self._steps, lambda engine: engine.session.phase(name)), super().phase(name) as cost:
+            yield cost
+
+
+@contextmanager
+def _noted(steps: list[Step], manager: Callable[[CountingEngine], AbstractContextManager[Any]]) -> Iterator[None]:
+    """Note that a context is entered, and left."""
+
+    def enter(engine: CountingEngine, entered: list[AbstractContextManager[Any]]) -> None:
+        entered.append(manager(engine))
+        entered[-1].__enter__()
+
+    steps.append(enter)
+    try:
+        yield
+    finally:
+        steps.append(lambda _, entered: entered.pop().__exit__(None, None, None))
+
+
+class _Recorder(CountingEngine):
+    """Notes what is asked of it. All cells are zeros, which take no memory."""
+
+    def __init__(self, party: int, profile: Profile, steps: list[Step]) -> None:
+        super().__init__(_Session(party, steps))
+        self._steps = steps
+        self.form = profile.form or profile.recipe.form
+        self.comfortable = (YaoEngine if profile.garbles else Engine).comfortable
+        self.words = _Arithmetic(self, steps, profile) if profile.arithmetic else CircuitWords(self)
+
+    @contextmanager
+    @override
+    def repeated(self, times: int) -> Iterator[None]:
+        with _noted(self._steps, lambda engine: engine.repeated(times)):
+            yield
+
+    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+        zeros = _zeros(np.uint8, width, batch)
+        self._steps.append(
+            lambda engine, _: engine._input(owner, zeros if owner == engine.party else None, width, batch)
+        )
+        return Bits(zeros)
+
+    @override
+    def built(self, netlist: Netlist) -> None:
+        """Leave it to the engines that count."""
+
+    @override
+    def constant(self, bits: BitMatrix) -> Bits:
+        return Bits(_zeros(np.uint8, *bits.shape))
+
+    @override
+    def shares(self, bits: Bits) -> BitMatrix:
+        return bits.data
+
+    @override
+    def prepare(self, netlist: Netlist, batch: int) -> None:
+        self._steps.append(lambda engine, _: engine.prepare(netlist, batch))
+
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
+        self._steps.append(lambda engine, _: _executed(engine, netlist, batch))
+        return _zeros(np.uint8, len(netlist.outputs), batch)
+
+
+def _executed(engine: CountingEngine, netlist: Netlist, batch: int) -> None:
+    engine.built(netlist)
+    engine.session.meter.gates(netlist.and_count * batch)
+    engine._execute(netlist, [], batch)
+
+
+class _Arithmetic(ArithmeticWords):
+    """Notes which bits become shares, and which products are made."""
+
+    def __init__(self, engine: _Recorder, steps: list[Step], profile: Profile) -> None:
+        super().__init__(engine, None, profile.prices)  # type: ignore[arg-type]
+        self._steps = steps
+
+    def _to_shares(self, bits: BitMatrix) -> Shares:
+        self._steps.append(lambda engine, _: _one_way(engine.transfers, bits.size))
+        return _zeros(np.uint64, *bits.shape)
+
+    def _product(self, factor: BitMatrix, word: Shares) -> Shares:
+        self._steps.append(lambda engine, _: _both_ways(engine.transfers, factor.size))
+        return _zeros(np.uint64, len(word))
+
+
+def _one_way(transfers: Transfers, count: int) -> None:
+    """Do as `smc.arithmetic.shares.bits_to_shares` with so many bits."""
+    if transfers.session.party == 0:
+        transfers.sender.additive(_zeros(np.uint64, count))
+    else:
+        transfers.receiver.additive(_zeros(np.uint8, count))
+
+
+def _both_ways(transfers: Transfers, count: int) -> None:
+    """Do as `smc.arithmetic.shares.product` with so many bits of factors."""
+    transfers.additive(_zeros(np.uint64, count), _zeros(np.uint8, count))
+
+
+def _zeros(kind: Any, *shape: int) -> NDArray[Any]:
+    return np.broadcast_to(np.zeros((), dtype=kind), shape)
