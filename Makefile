@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel faults fuzz
+	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -54,6 +54,15 @@ faults: $(STAMP)
 fuzz: $(STAMP)
 	$(INSTALL) --require-hashes --requirement requirements/fuzz.txt
 	$(BIN)/python -m scripts.fuzz --runs $(or $(RUNS),700000) --seconds 600
+
+# Two nodes and jobs of every kind for so long: what they hold, and whether it grows with the jobs.
+soak: $(STAMP)
+	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --out benchmarks/results/soak.json \
+		--picture docs/pictures/soak.svg
+
+# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: many hours.
+mutants: $(STAMP)
+	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) $(MODULES)
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results

@@ -30,7 +30,7 @@ import numpy as np
 
 from protocols.counts import NoRows
 from protocols.edges import Run, Runs
-from protocols.grower import Level, OnLevel
+from protocols.grower import Level
 from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Forest, Open, Split
@@ -53,7 +53,7 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
     """Count the run that ends with these trees."""
-    _count(engine, problem, iter(_forest_answers(problem, forest)))
+    grown(engine, problem, _opening(engine, problem, iter(_forest_answers(problem, forest))))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
@@ -72,7 +72,7 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
             level_in_parts(engine, problem, depth, nodes, inner, left, largest // (_depth(problem) + 1))
         return
     if typical_cells(problem) <= largest:
-        _count(engine, ordered, _full_answers(ordered, splits))
+        grown(engine, ordered, _opening(engine, ordered, _full_answers(ordered, splits)))
         return
     for depth, (nodes, inner) in enumerate(_typical_levels(ordered, splits)):
         level_in_parts(engine, problem, depth, nodes, inner, domains[depth:], largest // (len(domains) + 1))
@@ -218,7 +218,8 @@ def _level(
 
     with suppress(_LevelCountedError):
         most = [*([1] * first), 0 if last else splits]
-        _count(engine, alone, _full_answers(alone, most, nodes, len(left), first), (start,), begins)
+        answers = _full_answers(alone, most, nodes, len(left), first)
+        grown(engine, alone, _opening(engine, alone, answers), begins, (start,))
 
 
 def most_splits(problem: Problem) -> list[int]:
@@ -295,15 +296,10 @@ def _possible(problem: Problem) -> int:
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
-def _count(
-    engine: CountingEngine,
-    problem: Problem,
-    answers: Answers,
-    start: Forest | None = None,
-    progress: OnLevel | None = None,
-) -> None:
+def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> NoRows:
+    """Let an engine open these answers, of nobody's rows."""
     engine.answers = answers
-    grown(engine, problem, NoRows(problem.domains, problem.classes), progress, start)
+    return NoRows(problem.domains, problem.classes)
 
 
 @lru_cache(maxsize=2)  # each profile is counted by the same

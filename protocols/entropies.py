@@ -10,6 +10,7 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.engines import Engine, Word
@@ -50,13 +51,20 @@ def conditional_entropies(
 
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
     """Return the same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
+    lengths = np.array([len(part) for part in counts])
+    (scores,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part], sizes[part]), 1)
+    return scores
+
+
+def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> tuple[Word]:
+    """Return the same, a few at a time."""
     ends = np.cumsum([len(part) for part in counts])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
     scores = [
         _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
         for part in np.split(np.arange(len(counts)), cuts)
     ]
-    return engine.words.join(scores)
+    return (engine.words.join(scores),)
 
 
 def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:

@@ -38,6 +38,7 @@ from protocols.counts import Indices
 from protocols.edges import padded
 from protocols.entropies import BATCH, group_entropies
 from protocols.majority import count_inputs
+from protocols.pieces import in_shards
 from protocols.precision import Precision
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, all_of, any_of, total
@@ -130,9 +131,16 @@ def kept_by_both(
     Each split is int64[groups, classes], this party's counts; `whole` int64[classes], all its rows. For entropy
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
+    lengths = np.array([len(part) for part in splits])
+    verdicts, *scores = in_shards(engine, _kept, lengths, lambda part: (problem, splits[part], whole), 1)
+    return verdicts, scores[0] if scores else None
+
+
+def _kept(engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices) -> tuple[Bits | Word, ...]:
+    """Return the same, a few splits at a time; the sum only if there is one."""
     parts = [_kept_in_batch(engine, problem, part, whole) for part in batches(splits, problem.classes)]
     sums = [word for _, word in parts if word is not None]
-    return Bits.join([bits for bits, _ in parts]), engine.words.join(sums) if sums else None
+    return (Bits.join([bits for bits, _ in parts]), *([engine.words.join(sums)] if sums else []))
 
 
 def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:

@@ -15,6 +15,7 @@ import numpy as np
 from protocols import reciprocal
 from protocols.counts import Indices
 from protocols.entropies import BATCH, groups
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from smc.engines import Engine, Word
 
@@ -27,9 +28,16 @@ def impurities(
     From this party's n(v, c), int64[nodes, values, classes] for each attribute.
     """
     counts = [tables[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    lengths = np.array([len(table) for table in counts])
+    (words,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part]), 1)
+    return words
+
+
+def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> tuple[Word]:
+    """Return the same of own counts int64[values, classes] of each candidate, a few at a time."""
     cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1
     parts = [[counts[i] for i in part] for part in np.split(np.arange(len(counts)), cuts)]
-    return engine.words.join([_impurities(engine, problem, part) for part in parts])
+    return (engine.words.join([_impurities(engine, problem, part) for part in parts]),)
 
 
 def _impurities(engine: Engine, problem: Problem, counts: Sequence[Indices]) -> Word:

@@ -34,6 +34,8 @@ opened.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from protocols.counts import Counts, ForestCounts, Indices, LevelCounts, Unpartitioned
@@ -46,10 +48,11 @@ from protocols.grower import Grower, Level, Node, OnLevel
 from protocols.leaves import leaf_netlist
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from protocols.pruning import pruned
 from protocols.tree import Forest, Leaf, Open, Split, Tree
-from smc.engines import Bits, Engine
+from smc.engines import Bits, Engine, Word
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "grown", "id3"]
 
@@ -157,11 +160,13 @@ def _leaves(
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    candidates, root = len(ruling.candidates), ruling.root_feasible is not None
-    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form, candidates, root)
+    root, classes, bits = ruling.root_feasible is not None, tables.classes, ruling.bits
+
+    def piece(part: slice) -> tuple[Any, ...]:
+        return width, min_rows, classes[part], inherited.take(part), [bit.take(part) for bit in bits], root
+
     with engine.session.phase("leaves"):
-        sides = count_inputs(engine, tables.classes.T, width)
-        winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
+        winner, decided = in_shards(engine, _decided, np.ones(len(nodes), dtype=np.int64), piece)
         (opened,) = engine.reveal(decided)
     decisions = Decisions.read(opened, problem.classes, np.array([last or not node.candidates for node in nodes]))
     for node, leaf, label in zip(nodes, decisions.leaves, decisions.labels, strict=True):
@@ -169,6 +174,17 @@ def _leaves(
             node.label = int(label)
     open_nodes = np.flatnonzero(~decisions.leaves)
     return open_nodes, winner.take(open_nodes)
+
+
+def _decided(
+    engine: Engine, width: int, min_rows: int, classes: Indices, inherited: Bits, bits: list[Bits], root: bool
+) -> tuple[Bits, ...]:
+    """Return the majority of each node, and whether it is a leaf with its class, from own counts int64[nodes, classes].
+
+    `bits` are those of its `Ruling`, the last one that of the `root` if there is one.
+    """
+    netlist = leaf_netlist(classes.shape[1], width, min_rows, engine.form, len(bits) - root, root)
+    return tuple(engine.run(netlist, *count_inputs(engine, classes.T, width), inherited, *bits))
 
 
 def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:
@@ -215,12 +231,23 @@ def _splits(
             of_nodes = np.repeat(np.arange(len(nodes)), [len(node.candidates) for node in nodes])
             places = np.flatnonzero(np.isin(of_nodes, open_nodes)).reshape(-1, 1)
             scores = engine.words.total(ruling.scores, places, ruling.scores.width)
+        ends, feasible = np.cumsum(lengths), [attribute.take(open_nodes) for attribute in ruling.feasible[:most]]
+
+        def piece(part: slice) -> tuple[Any, ...]:
+            of_nodes = slice(ends[part.start] - lengths[part.start], ends[part.stop - 1])
+            return most, lengths[part], scores.take(of_nodes), [attribute.take(part) for attribute in feasible]
+
         with engine.session.phase("argmin"):
-            bits = engine.words.bits(scores)
-            inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
-            feasible = [attribute.take(open_nodes) for attribute in ruling.feasible[:most]]
-            netlist = argmin_netlist(most, scores.width, engine.form, ruled=bool(feasible))
-            (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
+            (least,) = in_shards(engine, _least, lengths, piece)
+            (index,) = engine.reveal(least)
         chosen = read_choices(index, lengths)
     for node, left, choice in zip(open_nodes, candidates, chosen, strict=True):
         nodes[node].attribute = left[choice]
+
+
+def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: list[Bits]) -> tuple[Bits, ...]:
+    """Return the place of each node's least score, of `lengths` scores node by node, `most` of a node at most."""
+    bits = engine.words.bits(scores)
+    inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
+    netlist = argmin_netlist(most, scores.width, engine.form, ruled=bool(feasible))
+    return tuple(engine.run(netlist, *inputs, *feasible))

@@ -16,8 +16,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -63,20 +64,32 @@ def tried(bug: Bug) -> tuple[Outcome, str]:
     """What becomes of a bug, and what pytest said last."""
     if not bug.fits(ROOT):
         return "not planted", "the source has no such line, or has it twice, or a test is gone"
+    with copied() as copy:
+        bug.plant(copy)
+        return outcome(copy, bug.tests)
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Copy the tree to where a bug may be planted."""
     with tempfile.TemporaryDirectory() as made:
         copy = Path(made) / "tree"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        bug.plant(copy)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *bug.tests]
-        # Not the examples of a campaign: those that everybody's tests have.
-        environment = {key: value for key, value in os.environ.items() if key != "SMC_CAMPAIGN"}
-        environment |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return "hangs", ""
+        yield copy
+
+
+def outcome(copy: Path, tests: Sequence[str], patience: float = PATIENCE) -> tuple[Outcome, str]:
+    """Run tests in a copy of the tree for so many seconds at most: what they say of it, and what pytest said last."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+    # Not the examples of a campaign: those that everybody's tests have.
+    environment = {key: value for key, value in os.environ.items() if key != "SMC_CAMPAIGN"}
+    environment |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=patience, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "hangs", ""
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     last = (failed or done.stdout.splitlines() or done.stderr.splitlines() or [""])[-1]
     if any(line.startswith("ERROR") for line in failed):
@@ -93,9 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [bug for bug in bugs() if not options.words or any(word in str(bug) for word in options.words)]
     with ThreadPoolExecutor(options.jobs) as pool:
         found = []
-        for bug, (outcome, said) in zip(chosen, pool.map(tried, chosen), strict=True):
-            print(f"{outcome:12}{bug}\n{'':12}{said}", flush=True)
-            found.append(outcome)
+        for bug, (became, said) in zip(chosen, pool.map(tried, chosen), strict=True):
+            print(f"{became:12}{bug}\n{'':12}{said}", flush=True)
+            found.append(became)
     caught = found.count("caught")
     print(f"{caught} of {len(found)} caught")
     return 0 if caught == len(found) else 1

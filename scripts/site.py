@@ -55,7 +55,13 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/local.md",
         "docs/python.md",
     ),
-    "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md", "docs/questionnaire.md"),
+    "Running": (
+        "docs/tables.md",
+        "docs/policy.md",
+        "docs/records.md",
+        "docs/questionnaire.md",
+        "docs/scale.md",
+    ),
     "Inside": (
         "docs/architecture.md",
         "docs/protocols.md",

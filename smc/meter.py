@@ -8,7 +8,7 @@ latency of the link. The two parties may count a few rounds differently, where o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -24,6 +24,13 @@ class Cost:
     seconds: float = 0.0
     and_gates: int = 0
     bits_opened: int = 0
+
+    def add(self, parallel: Sequence[Cost]) -> None:
+        """Add costs of what was done at the same time: rounds and seconds of the one with most, sums of all else."""
+        for name in ("bytes_sent", "bytes_received", "messages", "and_gates", "bits_opened"):
+            setattr(self, name, getattr(self, name) + sum(getattr(cost, name) for cost in parallel))
+        self.rounds += max(cost.rounds for cost in parallel)
+        self.seconds += max(cost.seconds for cost in parallel)
 
     def as_dict(self) -> dict[str, int | float]:
         """Return the cost as a plain JSON object, seconds rounded to the microsecond."""
@@ -82,6 +89,20 @@ class Meter:
         """Count secret bits that both parties now know."""
         for cost in self._open:
             cost.bits_opened += bits
+
+    def together(self, parts: Sequence[Meter]) -> None:
+        """Count under the current path what other meters have counted at the same time.
+
+        Of rounds and seconds that of the part with most counts, of all else the sum.
+        """
+        paths = dict.fromkeys(path for part in parts for path in part.phases)
+        for path in paths:
+            cost = self.phases.setdefault("/".join([*self._path, path]), Cost())
+            cost.add([part.phases[path] for part in parts if path in part.phases])
+        for cost in self._open:
+            seconds = cost.seconds  # of the block itself: it is timed as a whole
+            cost.add([part.total for part in parts])
+            cost.seconds = seconds
 
     def report(self) -> dict[str, object]:
         """Return the cost report: the total and every phase by its path, ready for JSON."""

@@ -123,3 +123,11 @@ def test_what_top_down_loses_beside_mondrian() -> None:
             assert line["top-down"] > line["mondrian"]
     again = next(line for line in lines if (line["points"], line["k"]) == ("uniform", 20))
     assert measured("uniform", 20) == again
+
+
+def test_what_nodes_hold_that_run_for_long() -> None:
+    found = results("soak")
+    assert "".join(f"    {line}\n" for line in found["said"]) in PAGE
+    assert f"{found['jobs']} in {found['minutes']:.0f} minutes" in WORDS
+    assert found["ended"] == {"done": found["jobs"]}
+    assert not [line for line in found["said"] if line.startswith(("descriptors", "threads")) and ": grows" in line]

@@ -81,7 +81,7 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
     """
     function, values = load_program(program), arguments_of(arguments)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
-    _show(counted, integers, link, as_json, {})
+    _show(counted, integers, 1, link, as_json, {})
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -105,7 +105,8 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
             task = kind.planned(settings)
-        _show(task.counted(beside, Inputs()), kind.integers, link, as_json, task.own_seconds())
+        shards = profiles.shards_of(task.specification())
+        _show(task.counted(beside, Inputs()), kind.integers, shards, link, as_json, task.own_seconds())
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
@@ -123,9 +124,12 @@ def _names(options: Sequence[Parameter]) -> set[str]:
     return {option.variable for option in options}
 
 
-def _show(counted: Counted, integers: bool, link: str, as_json: bool, by_itself: Mapping[str, float]) -> None:
+def _show(
+    counted: Counted, integers: bool, shards: int, link: str, as_json: bool, by_itself: Mapping[str, float]
+) -> None:
     """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is."""
-    shape, suited, chosen = LinkShape.parse(link), profiles.profiles(integers), profiles.contenders(integers)
+    shape, chosen = LinkShape.parse(link), profiles.contenders(integers, shards)
+    suited = profiles.in_shards(profiles.profiles(integers), shards)
     rows: list[dict[str, Any]] = []
     counting, began = 0.0, time.process_time()
     with console.progress("counting") as progress:

@@ -76,7 +76,7 @@ def choice(
         return Choice(named)
     if program is None:
         return Choice(otherwise)
-    conversation, suited = program(), profiles.contenders(integers)
+    conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
     counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
     if max(garbled.bytes for garbled in counted) <= TINY and (best := settled(counted)):
         return Choice(best, counted)
@@ -87,7 +87,8 @@ def choice(
 def usual(settings: EngineSettings) -> Profile:
     """Return the usual profile of a kind with these settings."""
     fields = {name: getattr(settings, name) for name in ENGINE}
-    return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}))
+    shards = getattr(settings, "shards", None) or 1
+    return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}), shards=shards)
 
 
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from parties.jobs.settings import ENGINE
@@ -32,13 +33,24 @@ def profiles(integers: bool) -> tuple[Profile, ...]:
     return INTEGER + BOOLEAN if integers else BOOLEAN
 
 
-def contenders(integers: bool) -> tuple[Profile, ...]:
+def contenders(integers: bool, shards: int = 1) -> tuple[Profile, ...]:
     """Return those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
-    return (*INTEGER, BOOLEAN[1]) if integers else BOOLEAN
+    return in_shards((*INTEGER, BOOLEAN[1]) if integers else BOOLEAN, shards)
+
+
+def in_shards(several: tuple[Profile, ...], shards: int) -> tuple[Profile, ...]:
+    """Return profiles whose batches are computed in so many shards."""
+    return tuple(replace(profile, shards=shards) for profile in several)
+
+
+def shards_of(specification: Mapping[str, Any]) -> int:
+    """Return how many shards a specification says."""
+    return specification.get("shards") or 1
 
 
 def named(specification: Mapping[str, Any]) -> Profile | None:
     """Return the profile that a specification names; None for the engine "auto"."""
     if specification["engine"] == "auto":
         return None
-    return Profile(**{name: specification[name] for name in ENGINE if name in specification})
+    fields = {name: specification[name] for name in ENGINE if name in specification}
+    return Profile(**fields, shards=shards_of(specification))

@@ -48,7 +48,10 @@ class Connection:
         from parties.jobs.inputs import Inputs
 
         with self.agreed(task.specification(), status, choice_for(task, Inputs(self.party))) as run:
-            state = self._run(task, data, run, status)
+            from parties.jobs.sharding import sharded
+
+            with sharded(run.link, run.engine, run.profile):
+                state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))
 
     def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
@@ -134,7 +137,7 @@ class Connection:
                 status.say(f"engine auto, on {link.measured}: {profile}")
             status.doing("computing")
             session = link.session()
-            yield Run(link, session, str(profile), engine_of(session, profile))
+            yield Run(link, session, profile, engine_of(session, profile))
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,12 @@ class Run:
 
     link: Link
     session: Session
-    profile: str
+    profile: Profile
     engine: Engine
 
     def finish(self, digest: bytes = b"") -> Report:
         """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
-        report = {"profile": self.profile, **self.session.meter.report()}
+        report = {"profile": str(self.profile), **self.session.meter.report()}
         if self.link.measuring is not None:
             report["measuring the link"] = {"link": str(self.link.measured), **self.link.measuring.as_dict()}
         self.link.finish(digest)

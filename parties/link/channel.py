@@ -59,6 +59,11 @@ class GrpcChannel(Channel):
         self._step = step
         return assemble(step, size, self._next_frame)
 
+    @property
+    def ended(self) -> threading.Event:
+        """Set once the stream is over, whoever ended it."""
+        return self._stream.ended
+
     def hear_hello(self) -> Hello:
         """Return the peer's first frame."""
         frame = self._next_frame()

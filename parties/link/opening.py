@@ -38,8 +38,8 @@ class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
     `measured` is the link's speed if that was asked for, and `pace` that of the slower machine, in times the usual
-    one's time: the same numbers on both sides; `measuring` is what it took. `tls` is the version that
-    protects it, as far as this end knows, and `group` that of its key exchange.
+    one's time: the same numbers on both sides; `measuring` is what it took. `tls` is the version that protects it, as
+    far as this end knows, and `group` that of its key exchange. `options` are what it was opened with.
     """
 
     def __init__(
@@ -53,8 +53,10 @@ class Link:
         group: str = "",
         pace: float = 1.0,
         measuring: Cost | None = None,
+        options: LinkOptions | None = None,
     ) -> None:
         self.party = party
+        self.options = options
         self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
@@ -127,9 +129,8 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
         if options.measure:
             pace, metered = agreed_pace(hello.pace, theirs.pace), MeteredChannel(channel)
             measured, measuring = measure(metered, hello.party), metered.cost
-        link = Link(
-            hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group, pace, measuring
-        )
+        of_stream = (stream.tls, stream.group, pace, measuring, options)
+        link = Link(hello.party, channel, identifier, options.goodbye, measured, *of_stream)
         try:
             yield link
         except JointRefusalError as refusal:

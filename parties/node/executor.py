@@ -17,6 +17,7 @@ from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import profile_for
+from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node import checkpoint, commitment, counting, readiness
@@ -181,9 +182,9 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
             else:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
-                state = task.run(
-                    engine_of(session, chosen), ours.data, start, _reporting(session, task, openings, tell)
-                )
+                engine = engine_of(session, chosen)
+                with sharded(link, engine, chosen):
+                    state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
     total = session.meter.total
     return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
@@ -272,7 +273,8 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 def _profile(link: Link, order: Order) -> Profile:
     """Return the profile of the job. What "auto" has chosen is kept: another may decide near-ties else."""
     task, specification = order.job.task, order.job.specification
-    contenders, choice = profiles.contenders(task.integers), choice_for(task, order.inputs)
+    contenders = profiles.contenders(task.integers, profiles.shards_of(specification))
+    choice = choice_for(task, order.inputs)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         channel, none = link.session().channel, len(contenders)  # no cost of the job

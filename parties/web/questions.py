@@ -118,6 +118,7 @@ MEANS = {  # what leaving a setting as it is means for people
     "min_rows": "Only the other rules end a branch.",
     "model_cells": "A model of this size; a larger one takes more memory.",
     "most": "A run stops at about a million candidates.",
+    "shards": "One process computes at each party. Several find the same answer.",
     "most_bytes": "A run that costs far more than was forecast stops in order.",
     "numeric": "Every column is taken as kinds, not as amounts.",
     "objective": "Squares for numbers, else chances of the classes.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
 from smc.engines.interface import XorSharedEngine
 from smc.engines.making import furnish
+from smc.engines.shards import ShardsHere, Work
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import Counts, Parts, TripleSource
@@ -202,4 +204,45 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
         engine = CountingGmw(session, gates)
     engine.transfers = transfers
     furnish(engine, transfers, profile)
+    if profile.shards > 1:
+        engine.shards = _CountingShards(session, profile)
     return engine
+
+
+class _CountingShards(ShardsHere):
+    """Counts shards: bytes of all, and time as if each had a core of its own and they shared the link."""
+
+    def __init__(self, session: CountingSession, profile: Profile) -> None:
+        super().__init__(session, profile.shards, self._counting)
+        self._profile = replace(profile, shards=1)
+        self._sessions: dict[int, CountingSession] = {}
+
+    def _counting(self, number: int) -> CountingEngine:
+        self._sessions[number] = CountingSession(self.session.party)
+        return make_counting_engine(self._sessions[number], self._profile)
+
+    @override
+    def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        assert isinstance(self.session, CountingSession)
+        for here in self._sessions.values():
+            here.times = self.session.times
+        return super().run(work, pieces)
+
+    @override
+    def _meet(self, numbers: Sequence[int]) -> None:
+        assert isinstance(self.session, CountingSession)
+        super()._meet(numbers)
+        for number in numbers:
+            self._sessions[number].times = self.session.times
+
+    @override
+    def _heard(self, numbers: Sequence[int]) -> None:
+        """Add to the trace that of the shard with most bytes, each message as large as those of all shards together."""
+        assert isinstance(self.session, CountingSession)
+        traces = [self._sessions[number].trace for number in numbers]
+        sizes = [sum(amount for kind, amount in trace if kind != "work") for trace in traces]
+        most = sizes.index(max(sizes))
+        share = sum(sizes) / sizes[most] if sizes[most] else 1.0
+        self.session.trace += [(kind, amount if kind == "work" else amount * share) for kind, amount in traces[most]]
+        for trace in traces:
+            trace.clear()

@@ -73,7 +73,8 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 def forecasts(
     program: Program, profiles: Sequence[Profile], on_profile: Callable[[Profile], object] = lambda _: None
 ) -> Iterator[Forecast]:
-    """Yield the forecast of each profile: the same as `forecast`, with the program run once for several of them.
+    """Yield the forecast of each profile: the same as `forecast`, with the program run once for several of them
+    that are not cut into shards.
 
     `on_profile` is told of each before it is counted.
 
@@ -86,6 +87,9 @@ def forecasts(
     recordings: dict[Group, tuple[Recording, Recording]] = {}
     for profile in profiles:
         on_profile(profile)
+        if profile.shards > 1:  # what is cut, and how, is up to each engine
+            yield forecast(program, profile)
+            continue
         alike = group(profile)
         if alike not in recordings:
             recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)

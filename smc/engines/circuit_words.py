@@ -121,9 +121,9 @@ class CircuitWords(Words):
             word = Word(self._parts(word, width), word.width)
         zeros = [self._engine.constant(np.zeros((part.width, 1), dtype=np.uint8)) for part in word.data]
         padded = self.join([word, Word(tuple(zeros), word.width)])  # member -1 is the last instance: the zero
-        columns = [_taken(padded, groups[:, i]) for i in range(groups.shape[1])]
+        columns = [padded.take(groups[:, i]) for i in range(groups.shape[1])]
         if not columns:
-            columns = [_taken(padded, np.full(len(groups), -1))]
+            columns = [padded.take(np.full(len(groups), -1))]
         if self._engine.form == "depth":
             return self._rows([part for column in columns for part in column.data], (), width)
         while len(columns) > 1:
@@ -132,7 +132,7 @@ class CircuitWords(Words):
             wider = min(width, left.width + 1)
             summed = self.add(left, right, wider)
             rest = columns[2 * half :]
-            columns = [_taken(summed, slice(i * len(groups), (i + 1) * len(groups))) for i in range(half)]
+            columns = [summed.take(slice(i * len(groups), (i + 1) * len(groups))) for i in range(half)]
             columns += [_resized(column, wider) for column in rest]
         return _resized(columns[0], width)
 
@@ -156,10 +156,6 @@ class CircuitWords(Words):
 
 def _widths(parts: Sequence[Bits]) -> Widths:
     return tuple(part.width for part in parts)
-
-
-def _taken(word: Word, instances: NDArray[np.intp] | slice) -> Word:
-    return Word(tuple(part.take(instances) for part in word.data), word.width)
 
 
 def _resized(word: Word, width: int) -> Word:

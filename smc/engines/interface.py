@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,22 @@ from smc.recipes import Form
 from smc.session import Session
 
 
+class Pieces(Protocol):
+    """What computes the pieces of a batch for an engine, see `smc.engines.shards`."""
+
+    count: int
+
+    def joined(self, engine: Engine, work: Any, pieces: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another."""
+
+
 class Engine(ABC):
     """Secret bits in, secret bits out; see the module's first lines."""
 
     words: Words
     form: Form  # of the circuits that protocols build for it
     comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
+    shards: Pieces | None = None  # what computes pieces of a batch, if not the engine itself
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -12,7 +12,8 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, OTKind, Prices, Rec
 class Profile:
     """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for what they mean.
 
-    ValueError for a name that `smc.recipes` does not list.
+    In so many `shards` batches are computed (`smc.engines.shards`). ValueError for a name that `smc.recipes` does not
+    list.
     """
 
     engine: EngineName
@@ -20,6 +21,7 @@ class Profile:
     garbling: Garbling = "half"
     form: Form | None = None  # None: the engine's own
     table_gates: bool | None = None  # None: if the OT is "trapdoor"
+    shards: int = 1
 
     def __post_init__(self) -> None:
         for value, known in (
@@ -30,6 +32,8 @@ class Profile:
         ):
             if value not in known:
                 raise ValueError(f"a profile names {value!r}, which is none of {', '.join(map(str, known))}")
+        if self.shards < 1 or (self.shards > 1 and self.recipe.circuits == "clear"):
+            raise ValueError(f"a profile has {self.shards} shards: one at least, and on the clear engine no more")
 
     @property
     def recipe(self) -> Recipe:
@@ -72,4 +76,6 @@ class Profile:
             parts.append(self.garbling)
         if self.form is not None:
             parts.append(self.form)
+        if self.shards > 1:
+            parts.append(f"{self.shards} shards")
         return " ".join(parts)

@@ -29,6 +29,12 @@ class Word:
     data: Any
     width: int
 
+    def take(self, instances: NDArray[np.intp] | slice) -> Word:
+        """Take some of the instances (public indices), in the order given; repeats are allowed."""
+        if isinstance(self.data, tuple):
+            return Word(tuple(part.take(instances) for part in self.data), self.width)
+        return Word(self.data[instances], self.width)
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -77,6 +79,21 @@ def test_a_link_cut_twice_in_the_middle_of_a_job(pair: Nodes) -> None:
     starts = depths(pair.a, identifier)
     assert len(starts) == 3
     assert starts[2] == 0 < starts[1] <= starts[0]
+    assert verified(pair.a)["ok"]
+    assert verified(pair.b)["ok"]
+
+
+@pytest.mark.campaign
+def test_a_black_hole_of_half_a_minute_in_the_middle_of_a_job(pair: Nodes) -> None:
+    """Both notice that nothing comes, by themselves, and go on where they were."""
+    identifier = submit(pair.a, purpose="research")
+    eventually(lambda: (at := job(pair.b, identifier).progress) is not None and at.depth >= 1)
+    pair.cable.hold(30)
+    assert [view.state for view in pair.finished(identifier)] == ["done", "done"]
+    assert pair.a.client.result(identifier).tree["tree"] == clear_tree(pair)
+    starts = depths(pair.a, identifier)
+    assert len(starts) >= 2
+    assert starts[0] >= 1, "it began anew"
     assert verified(pair.a)["ok"]
     assert verified(pair.b)["ok"]
 
@@ -167,3 +184,29 @@ def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> Non
             if entry.kind == "opened":
                 assert entry.fields["depth"] == decided
                 decided += 1
+
+
+def shards_of(node: NodeProcess) -> list[int]:
+    """The processes that a node has begun as shards."""
+    assert node.process is not None
+    listed = [path.read_text() for path in Path(f"/proc/{node.process.pid}/task").glob("*/children")]
+    numbers = [int(number) for line in listed for number in line.split()]
+    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]
+
+
+def test_shards_killed_in_the_middle_of_a_job(pair: Nodes) -> None:
+    """kill -9 of a shard of each node: the job goes on in the same session, and opens each level once."""
+    identifier = submit(pair.a, purpose="research", shards=2)
+    for depth, victim in enumerate((pair.a, pair.b)):
+        eventually(lambda depth=depth: (at := job(pair.a, identifier).progress) is not None and at.depth > depth)
+        os.kill(min(shards_of(victim)), signal.SIGKILL)  # b's: not the one that a's death has begun anew
+    left, right = pair.finished(identifier)
+    assert left.state == right.state == "done", (left.why, right.why)
+    assert pair.a.client.result(identifier).tree["tree"] == clear_tree(pair)
+    for node in (pair.a, pair.b):
+        assert depths(node, identifier) == [0]
+        entries = [entry for entry in node.client.audit(1000) if entry.job == identifier]
+        opened = [entry.fields["depth"] for entry in entries if entry.kind == "opened"]
+        assert len(opened) == len(set(opened)) > 3
+        assert verified(node)["ok"]
+        assert shards_of(node) == []

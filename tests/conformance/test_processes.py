@@ -27,6 +27,7 @@ TENNIS_TREE = {
         "rain": {"attribute": "wind", "branches": {"weak": {"class": "yes"}, "strong": {"class": "no"}}},
     },
 }
+DEFAULT = ("mixed", "extension", "half")
 COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "and_gates", "bits_opened"}
 
 
@@ -61,6 +62,24 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     assert done[0].out == done[1].out
     assert (directory / "a.dot").read_text().count("->") == 7
     assert "<svg" in (directory / "a.svg").read_text()
+
+
+def test_shards_find_the_same_tree_for_what_was_forecast(processes) -> None:
+    done = processes.pair(
+        id3(DEMO.clinic_a, "--shards", 2, "--out", "a.json", "--report", "cost.json"),
+        id3(DEMO.clinic_b, "--shards", 2),
+    )
+    assert [one.code for one in done] == [0, 0], done[0].err
+    assert json.loads((processes.directory / "a.json").read_text())["tree"] == TENNIS_TREE
+    total = json.loads((processes.directory / "cost.json").read_text())["total"]
+    estimate = processes.here(
+        "estimate", "id3", "--plain", "--schema", DEMO.schema, "--tree", "a.json", "--shards", 2, "--json"
+    )
+    (counted,) = [
+        row for row in json.loads(estimate.out)["estimates"] if (row["engine"], row["ot"], row["garbling"]) == DEFAULT
+    ]
+    foreseen = [counted[name] for name in ("party0_sends", "party1_sends", "messages", "and_gates", "party0_rounds")]
+    assert [total[name] for name in ("bytes_sent", "bytes_received", "messages", "and_gates", "rounds")] == foreseen
 
 
 def test_parquet_at_one_side_and_csv_at_the_other(processes) -> None:

@@ -23,6 +23,7 @@ from tests.support.waiting import PATIENCE
 DEMO = demo()
 BURST = 32_000  # bytes that the kernel's token bucket lets through at once
 ADDRESSES = ("10.77.13.1", "10.77.13.2")
+ADDRESSES_6 = ("fd77:13::1", "fd77:13::2")
 
 
 class Hosts:
@@ -37,9 +38,11 @@ class Hosts:
         for name in self.names:
             ip("netns", "add", name)
         ip("link", "add", self._cable[0], "type", "veth", "peer", "name", self._cable[1])
-        for name, end, address in zip(self.names, self._cable, ADDRESSES, strict=True):
+        for name, end, address, address_6 in zip(self.names, self._cable, ADDRESSES, ADDRESSES_6, strict=True):
             ip("link", "set", end, "netns", name)
+            ip("-n", name, "link", "set", "lo", "up")  # gRPC takes a host without ::1 for one without IPv6
             ip("-n", name, "addr", "add", f"{address}/24", "dev", end)
+            ip("-n", name, "addr", "add", f"{address_6}/64", "dev", end, "nodad")
             ip("-n", name, "link", "set", end, "up")
 
     def cut(self) -> None:
@@ -94,18 +97,31 @@ def hosts() -> Iterator[Hosts]:
     made.remove()
 
 
-def start_both(hosts: Hosts, processes, arguments: list[object], first: Path, second: Path):  # type: ignore[no-untyped-def]
+def start_both(  # type: ignore[no-untyped-def]
+    hosts: Hosts, processes, arguments: list[object], first: Path, second: Path, address: str = ADDRESSES[0]
+):
     common = ["id3", "--plain", "--schema", DEMO.schema, *arguments]
     zero = hosts.start(0, processes.directory, *common, "--data", first, *processes.link("a", "b"), "--listen",
-                       f"{ADDRESSES[0]}:7001", "--out", "a.json")  # fmt: skip
+                       f"{address}:7001", "--out", "a.json")  # fmt: skip
     one = hosts.start(1, processes.directory, *common, "--data", second, *processes.link("b", "a"), "--connect",
-                      f"{ADDRESSES[0]}:7001", "--out", "b.json")  # fmt: skip
+                      f"{address}:7001", "--out", "b.json")  # fmt: skip
     return zero, one
 
 
-def test_two_hosts_get_the_tree(processes, hosts: Hosts) -> None:
+@pytest.mark.parametrize(
+    ("address", "discipline"),
+    [
+        (ADDRESSES[0], None),
+        pytest.param(f"[{ADDRESSES_6[0]}]", None, marks=pytest.mark.campaign),
+        pytest.param(ADDRESSES[0], "netem limit 10000 delay 20ms loss 1%", marks=pytest.mark.campaign),
+        pytest.param(ADDRESSES[0], "netem limit 10000 delay 50ms rate 10mbit", marks=pytest.mark.campaign),
+    ],
+)
+def test_two_hosts_get_the_tree(processes, hosts: Hosts, address: str, discipline: str | None) -> None:
     """The certificates name 127.0.0.1 only: the address dialled need not be in them, the pin decides."""
-    started = start_both(hosts, processes, [], DEMO.clinic_a, DEMO.clinic_b)
+    if discipline is not None:
+        hosts.slow_down(discipline)
+    started = start_both(hosts, processes, [], DEMO.clinic_a, DEMO.clinic_b, address)
     for process in started:
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, errors

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,13 +108,15 @@ class NodeProcess:
 
 
 class Cable:
-    """A TCP relay to a port on this machine, which can be cut and mended."""
+    """A TCP relay to a port on this machine, which can be cut and mended, or swallow everything for a while."""
 
     def __init__(self, port: int) -> None:
         self.target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._whole = True
+        self._flows = threading.Event()
+        self._flows.set()
         self.refused = 0  # connections while nobody listened, or it was cut
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -129,6 +132,12 @@ class Cable:
 
     def mend(self) -> None:
         self._whole = True
+
+    def hold(self, seconds: float) -> None:
+        """Be a black hole for so long: nothing arrives, neither bytes nor that a connection has ended."""
+        self._flows.clear()
+        time.sleep(seconds)
+        self._flows.set()
 
     def close(self) -> None:
         self._listener.close()
@@ -150,11 +159,12 @@ class Cable:
                 for one, other in ((near, far), (far, near)):
                     threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
 
-    @staticmethod
-    def _carry(source: socket.socket, sink: socket.socket) -> None:
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
+                self._flows.wait()
                 sink.sendall(data)
+        self._flows.wait()
         with suppress(OSError):  # who leaves is missed at once, as without a relay
             sink.shutdown(socket.SHUT_RDWR)
 

@@ -218,9 +218,11 @@ class ExactTree(JointTree):
 
     @override
     def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`."""
+        """See `Kind.most`: of shards none is known, as how a batch is cut depends on the tree."""
         from protocols import cost_model
 
+        if profile.shards > 1:
+            return None
         largest = min(LARGEST_BOUND, LARGEST_COUNTED // (len(self.questions.domains) + 1)) // self.scored
         if cost_model.counted_cells(self.single, largest) * self.scored > LARGEST_COUNTED:
             return None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from smc.counting import Program
 
+OPTIONAL = ("at_most", "shards")  # what stands in a specification only if it is given
 BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
 
 
@@ -168,7 +169,7 @@ class JointTree(BySchema):
             "schema": self.schema.public(),
             "target": self.target,
             **{name: getattr(self.settings, name) for name in self.specified},
-            **({} if self.at_most is None else {"at_most": self.at_most}),
+            **{name: value for name in OPTIONAL if (value := getattr(self.settings, name)) is not None},
             **self.engine_fields(),
         }
 
@@ -209,7 +210,7 @@ class JointTree(BySchema):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
-        return {name: getattr(self.settings, name) for name in (*self.specified, "at_most", *ENGINE)}
+        return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
 
     @property
     @override

@@ -96,6 +96,8 @@ class PrivateTree(SeveralTrees):
             raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.most_bytes is not None:
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
+        if self.settings.shards is not None:
+            raise InputError("shards are the exact tree's: leave them out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         for name in ("prune", "holdout", "weights"):

@@ -41,6 +41,7 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
     )
 
 
+MOST_SHARDS = 64  # processes of a party
 WORTH = "A node is a leaf if no split of it is worth it: by description length, a chi-square test, or errors"
 
 
@@ -71,6 +72,12 @@ class ExactSettings(TabularSettings):
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None, "Weights", "CLASS:TIMES for classes whose rows count so many times", none="every row counts once"
+    )
+    shards: Annotated[int, Field(strict=True, ge=1, le=MOST_SHARDS)] | None = public(
+        None,
+        "Shards",
+        "Each party computes in so many processes at once, each with a connection of its own to the peer's",
+        none="one",
     )
     most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
         None,

@@ -351,7 +351,10 @@ def test_exact_results_only_where_a_rule_says_so() -> None:
             found = decide(rules, exact)
             assert (found.effect, found.rules) == ("deny", ())
             assert found.reason == f"denied: {reason}; no rule permits it by exact = true"
+            assert found.is_past_consent
         assert decide([consent], exact).effect == "permit"
+        others = (decide([consent], exact), decide([], noisy), decide([rule("deny", "no")], exact))
+        assert not any(decision.is_past_consent for decision in others)
         assert decide([anything, consent], exact).rules == ("anything", "consent")
         assert decide([consent], noisy).effect == "ask"
         assert decide([anything], noisy).effect == "permit"

@@ -1,0 +1,233 @@
+"""The shards of a job as processes: each with a connection of its own to the peer's, under the identity of the job.
+
+A shard's link is opened like any other: pinned certificates, TLS 1.3, a hello each way. What both say in it is of which
+session they are a shard, by a key derived from that session's identifier, which one, and for which time it is begun; so
+its own session identifier follows from the job's, and fresh nonces. Party 0's shard listens on a port of its own, which
+the job's session tells the peer: of a command on 0.0.0.0:7000 shard k listens on port 7000 + k, from 1 on, of a node
+(whose jobs have shards at the same time) on any free one.
+
+Processes are spawned: they share nothing with this one. Each lives until the session ends, or this process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from typing_extensions import override
+
+from parties.base.address import parse_address
+from parties.link.identity import Identity
+from parties.link.opening import Link, open_link
+from parties.link.options import LinkOptions
+from smc.engines import Engine, Profile, XorSharedEngine, engine_of
+from smc.engines.shards import Failed, Line, Shards, perform
+from smc.errors import LinkError, SmcError
+from smc.link_shape import LinkShape
+from smc.session import Session
+
+WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
+END_SECONDS = 10.0  # for a process to end by itself
+KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a shard's process is told: plain values."""
+
+    key_pem: bytes
+    certificate_pem: bytes
+    peer_pem: bytes
+    listen: str | None
+    connect: str | None
+    rate: LinkShape | None
+    options: dict[str, Any]
+    job: dict[str, Any]
+    profile: Profile
+
+
+@contextmanager
+def sharded(link: Link, engine: Engine, profile: Profile) -> Iterator[None]:
+    """Give an engine its shards, if its profile has several, for the enclosed work."""
+    if profile.shards == 1:
+        yield
+        return
+    assert link.options is not None
+    shards = engine.shards = Processes(link.session(), link.options, profile)
+    threading.Thread(target=_kill_with_link, args=(link, shards), name="smc-shards", daemon=True).start()
+    try:
+        yield
+        shards.finish()
+    finally:
+        engine.shards = None
+        shards.kill()
+
+
+class Processes(Shards):
+    """Shards as processes of this machine."""
+
+    def __init__(self, session: Session, options: LinkOptions, profile: Profile) -> None:
+        super().__init__(session, profile.shards)
+        self._options = options
+        self._profile = replace(profile, shards=1)
+        self._begun = Counter[int]()
+        self._processes: dict[int, Any] = {}
+
+    @property
+    def pids(self) -> dict[int, int]:
+        """The process of each shard that is there."""
+        return {number: process.pid for number, process in self._processes.items()}
+
+    @override
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+        begun: list[Line] = [self._spawn(number, listen=self._door(number)) for number in numbers]
+        return [_told(line) for line in begun]
+
+    @override
+    def _calling(self, number: int, door: int) -> Line:
+        assert self._options.connect is not None
+        if not door:
+            return _Dead(LinkError("the peer's could not be begun"))
+        host = parse_address(self._options.connect)
+        return self._spawn(number, connect=str(host._replace(port=door)))
+
+    @override
+    def _end(self, number: int) -> None:
+        """See `Shards._end`: nothing of it goes on."""
+        process = self._processes.pop(number, None)
+        if process is not None:
+            process.kill()
+            process.join()
+
+    def finish(self) -> None:
+        """End all in order: each says goodbye to the peer's."""
+        for line in [*self._lines.values()]:
+            with suppress(OSError):
+                line.send(None)
+        for process in [*self._processes.values()]:
+            process.join(END_SECONDS)
+
+    def kill(self) -> None:
+        """End what is still there."""
+        for number in [*self._processes]:
+            self._end(number)
+
+    def _door(self, number: int) -> str:
+        address = parse_address(self._options.listen or "", lowest_port=0)
+        fixed = address.port and not self._options.label
+        return str(address._replace(port=address.port + 1 + number if fixed else 0))
+
+    def _spawn(self, number: int, listen: str | None = None, connect: str | None = None) -> Line:
+        self._begun[number] += 1
+        options, session, shape = self._options, self.session, self._options.shape
+        job = {
+            "protocol": "shard",
+            "of": session.derive("shards", size=32).hex(),
+            "shard": number,
+            "time": self._begun[number],
+        }
+        if shape is not None and shape.rate is not None:
+            shape = replace(shape, rate=shape.rate / self.count)  # all have one line
+        order = Order(
+            options.identity.key_pem,
+            options.identity.certificate.public_bytes(Encoding.PEM),
+            options.peer.public_bytes(Encoding.PEM),
+            listen,
+            connect,
+            shape,
+            {name: getattr(options, name) for name in KEPT},
+            job,
+            self._profile,
+        )
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
+        process.start()
+        there.close()
+        self._processes[number] = process
+        return here
+
+
+def _kill_with_link(link: Link, shards: Processes) -> None:
+    """Once the job's link is over, by whomever, nobody waits for its shards any more."""
+    link.channel.ended.wait()
+    shards.kill()
+
+
+class _Dead:
+    """A shard that is not there."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def send(self, task: object, /) -> None: ...
+
+    def recv(self) -> Failed:
+        return Failed(self._error)
+
+
+def _told(line: Any) -> tuple[Line, int]:
+    """Return a way to a shard with the port that it says it listens on. Raises what it says is wrong here."""
+    try:
+        answer = line.recv()
+    except (EOFError, OSError):
+        return _Dead(LinkError("its process has not begun")), 0
+    if isinstance(answer, Failed):
+        raise answer.error
+    return line, int(answer)
+
+
+def _work(main: Connection, order: Order) -> None:
+    """Be a shard: open the link to the peer's, then do one task after another, until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    certificate = x509.load_pem_x509_certificate(order.certificate_pem)
+    options = LinkOptions(
+        Identity(Path(), Path(), certificate, order.key_pem),
+        x509.load_pem_x509_certificate(order.peer_pem),
+        listen=order.listen,
+        connect=order.connect,
+        wait=WAIT_SECONDS,
+        shape=order.rate,
+        kernels=order.profile.kernels,
+        on_listening=lambda address: main.send(parse_address(address).port),
+        **order.options,
+    )
+    with suppress(EOFError, OSError):
+        try:
+            with open_link(options, order.job) as link:
+                engine = engine_of(link.session(), order.profile)
+                assert isinstance(engine, XorSharedEngine)
+                while (task := main.recv()) is not None:
+                    main.send(_plain(perform(engine, task)))
+        except (EOFError, OSError):
+            raise
+        except Exception as error:
+            main.send(_plain(Failed(error)))
+    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer that can be told another process: an error of ours as it is, any other by its words."""
+    if isinstance(answer, Failed) and not isinstance(answer.error, SmcError):
+        return Failed(RuntimeError(f"{type(answer.error).__name__}: {answer.error}"))
+    return answer
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

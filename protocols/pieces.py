@@ -1,0 +1,50 @@
+"""A batch as pieces, which the shards of an engine compute at the same time (`smc.engines.shards`).
+
+    (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
+
+Without shards the work is done by the engine itself, with the messages that it has when it is written there. How a
+batch is cut is public: it follows from public weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from protocols.counts import Indices
+from smc.engines import Engine
+
+BLOCK = 8  # instances of one circuit: cut between whole blocks, no message is padded more than uncut
+Results = tuple[Any, ...]  # of `Bits` and `Word`
+Work = Callable[..., Results]  # of an engine and arguments; a function of a module: another process finds it by name
+
+
+def in_shards(
+    engine: Engine, work: Work, weights: Indices, piece: Callable[[slice], tuple[Any, ...]], block: int = BLOCK
+) -> Results:
+    """Do `work` on a batch: by the engine itself, or in pieces by its shards, whose results are joined in order.
+
+    `weights`, int[batch], say how much each instance takes: public numbers. `piece` gives the arguments of some
+    instances; `Bits` and `Word` may be among them, or in tuples and lists there. All results have the piece's batch.
+    It is cut between blocks of so many instances.
+    """
+    if engine.shards is None or not len(weights):
+        return work(engine, *piece(slice(0, len(weights))))
+    return engine.shards.joined(engine, work, [piece(part) for part in cut(weights, engine.shards.count, block)])
+
+
+def cut(weights: Indices, count: int, block: int = BLOCK) -> list[slice]:
+    """Cut a batch between blocks of instances into at most `count` pieces of about one weight, none empty.
+
+    Example:
+        >>> cut(np.ones(40, dtype=np.int64), 2)
+        [slice(0, 24, None), slice(24, 40, None)]
+    """
+    ends = np.cumsum(weights)
+    targets = ends[-1] * np.arange(1, count) / count
+    places = -(-(np.searchsorted(ends, targets) + 1) // block) * block
+    bounds = np.unique(np.concatenate([[0], places[places < len(weights)], [len(weights)]])).tolist()
+    return [slice(low, high) for low, high in pairwise(bounds)]

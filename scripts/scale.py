@@ -1,0 +1,238 @@
+"""Write what large trees cost, and where that ends, into docs/scale.md: `python -m scripts.scale`.
+
+Counts are exact: a level of n nodes that compare so many questions each costs f + c n bytes, in whole batches. f and c
+are counted at two sizes, and checked at a third. Seconds are the forecast of what the second has more than the first,
+on a shard's part of the link, as often as a shard does that.
+
+python -m scripts.scale --measure ROWS    # the processor's time and the memory of real runs, by numbers of shards
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from parties.base.console import size
+from parties.link.identity import create
+from protocols.cost_model import level_in_parts
+from protocols.id3 import Problem
+from smc.counting import CountingEngine, Forecast, forecast
+from smc.engines import Profile
+from smc.link_shape import LinkShape
+
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+BEGIN, END = "<!-- made by scripts/scale.py -->\n", "<!-- until here -->\n"
+ROWS = 10**9  # of each party, at most
+PROFILES = (Profile("mixed", garbling="three-halves"), Profile("lean", form="depth"), Profile("lean", "ferret"))
+LINKS = ("10gbit,0.5ms", "1gbit,0.5ms", "100mbit,40ms")
+SHARDS = (1, 4, 16, 64)
+COMPARISONS, QUESTIONS = 1 << 14, 16  # whose x ln x are six whole batches
+MOST_COUNTED = 1_000  # questions of a node: the circuit that chooses among more takes minutes to build
+BOUNDS = (10**4, 10**6, ROWS)
+WAYS = tuple((link, shards) for link in (LINKS[0], LINKS[2]) for shards in (1, 64))
+LEVELS = ((1_000, 1_000), (1_000_000, 16), (1_000_000, 10_000))
+DEPTHS = (2, 6)  # of measured trees: what beginning takes, and what computing does
+COUNT_BYTES = 4 * 8  # of a comparison: two values, two classes
+
+
+def level(nodes: int, questions: int, profile: Profile, rows: int = ROWS) -> Forecast:
+    """Count a level of nodes that all split by one of so many questions of two answers, of two classes."""
+    problem = Problem((2,) * questions, 2, rows)
+
+    def program(engine: CountingEngine) -> None:
+        level_in_parts(engine, problem, 1, nodes, nodes, problem.domains, 6 * nodes * questions)
+
+    return forecast(program, profile)
+
+
+class Linear:
+    """What levels cost under a profile whose nodes compare so many questions: `fixed` bytes and `comparison` ones."""
+
+    def __init__(self, profile: Profile, questions: int, rows: int = ROWS) -> None:
+        nodes = -(-COMPARISONS // questions)
+        self._comparisons = nodes * questions
+        self._once, self._twice = (level(times * nodes, questions, profile, rows) for times in (1, 2))
+        self.comparison = (self._twice.bytes - self._once.bytes) / self._comparisons
+        self.fixed = self._once.bytes - self.comparison * self._comparisons
+        counted = level(3 * nodes, questions, profile, rows).bytes
+        if abs(counted - self.of(3 * self._comparisons)) > counted // 50:  # silent OT comes in large pieces
+            raise ValueError(f"{profile}: a level costs {counted} bytes, not {self.of(3 * self._comparisons)}")
+
+    def of(self, comparisons: int) -> float:
+        """Return the bytes of a level."""
+        return self.fixed + self.comparison * comparisons
+
+    def a_second(self, link: str, shards: int) -> float:
+        """Return comparisons a second, of all shards together: each has a core of its own, and a part of the link."""
+        shape = LinkShape.parse(link)
+        assert shape.rate is not None
+        part = replace(shape, rate=shape.rate / shards)
+        return shards * self._comparisons / (self._twice.seconds(part) - self._once.seconds(part))
+
+
+def number(value: float) -> str:
+    """Return a number of two digits or more, for a table."""
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in the unit that suits them."""
+    for unit, least in (("y", 31_557_600.0), ("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+        if seconds >= 2 * least:
+            return f"{number(seconds / least)} {unit}"
+    return f"{number(seconds)} s"
+
+
+def rows_of(cells: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table in Markdown; the first row is its head."""
+    head, *lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return [head, "|---|" + "---:|" * (len(cells[0]) - 1), *lines, ""]
+
+
+def section() -> str:
+    """Return the tables."""
+    lines = [
+        "**A comparison**: one question of two answers scored at one node, for two classes, with its part of what the",
+        f"node costs: bytes both ways, of {QUESTIONS} questions a node, by the bound on each party's rows.\n",
+        *rows_of(
+            [
+                ("profile", *(f"{rows:,} rows" for rows in BOUNDS)),
+                *(
+                    (str(profile), *(size(round(linear(profile, QUESTIONS, rows).comparison)) for rows in BOUNDS))
+                    for profile in PROFILES
+                ),
+            ]
+        ),
+        f"**Comparisons a second**, forecast for {ROWS:,} rows, if each shard has a core of its own.\n",
+        *rows_of(
+            [
+                ("profile", "link", *map(in_words, SHARDS)),
+                *(
+                    (str(profile), link, *(number(linear(profile).a_second(link, shards)) for shards in SHARDS))
+                    for profile in PROFILES
+                    for link in LINKS
+                ),
+            ]
+        ),
+        f"**Whole levels** of a tree of {ROWS:,} rows: the quickest of the three profiles, and its bytes; and the",
+        "counts that each party's process holds.\n",
+        *rows_of(
+            [
+                ("nodes x questions", "comparisons", *(f"{link}, {in_words(n)}" for link, n in WAYS), "counts"),
+                *(
+                    (
+                        f"{nodes:,} x {questions:,}",
+                        number(nodes * questions),
+                        *(_quickest(nodes * questions, questions, link, shards) for link, shards in WAYS),
+                        size(nodes * questions * COUNT_BYTES),
+                    )
+                    for nodes, questions in LEVELS
+                ),
+            ]
+        ),
+        f"**What shards cost** beyond one, a level of {COMPARISONS // QUESTIONS:,} nodes and {QUESTIONS} questions by",
+        "itself: bytes, and rounds, which are fewer as batches pass side by side.\n",
+        *rows_of([("profile", *map(in_words, SHARDS[1:])), *map(_beyond, PROFILES)]),
+    ]
+    return "\n".join(lines)
+
+
+@cache
+def linear(profile: Profile, questions: int = 16, rows: int = ROWS) -> Linear:
+    """Return what a profile's levels cost, counted once."""
+    return Linear(profile, questions, rows)
+
+
+def in_words(shards: int) -> str:
+    """Return a number of shards for a head."""
+    return f"{shards} shard{'s' * (shards > 1)}"
+
+
+def _quickest(comparisons: int, questions: int, link: str, shards: int) -> str:
+    known = [linear(profile, min(questions, MOST_COUNTED)) for profile in PROFILES]
+    seconds, sent = min((comparisons / each.a_second(link, shards), each.of(comparisons)) for each in known)
+    return f"{duration(seconds)}, {size(round(sent))}"
+
+
+def _beyond(profile: Profile) -> list[str]:
+    alone = level(COMPARISONS // QUESTIONS, QUESTIONS, profile)
+    cells = [str(profile)]
+    for shards in SHARDS[1:]:
+        several = level(COMPARISONS // QUESTIONS, QUESTIONS, replace(profile, shards=shards))
+        rounds = [max(cost.rounds for cost in counted.costs) for counted in (alone, several)]
+        cells.append(f"{size(several.bytes - alone.bytes)}, {rounds[1] - rounds[0]:+d}")
+    return cells
+
+
+def measure(rows: int) -> None:
+    """Run real pairs of processes, and print what they took of processor and memory, both parties together."""
+    with tempfile.TemporaryDirectory() as place:
+        directory = Path(place)
+        _furnish(directory, rows)
+        print("| levels | shards | processor, s | largest process so far, MB | bytes |\n|---:|---:|---:|---:|---:|")
+        for depth in DEPTHS:
+            for shards in (4, 2, 1):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                sent = _pair(directory, shards, depth)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+                print(f"| {depth} | {shards} | {seconds:.1f} | {after.ru_maxrss / 1000:,.0f} | {sent:,} |", flush=True)
+
+
+def _furnish(directory: Path, rows: int) -> None:
+    """Write two parties' keys and rows: twelve columns of four values, two classes that follow from all of them."""
+    names = [f"c{i}" for i in range(12)]
+    values = '["0", "1", "2", "3"]'
+    schema = "[attributes]\n" + "".join(f"{name} = {values}\n" for name in names) + 'y = ["0", "1"]\n'
+    (directory / "schema.toml").write_text(schema)
+    for party, name in enumerate("ab"):
+        create(name, ["127.0.0.1"], directory)
+        cells = np.random.default_rng(party).integers(0, 4, (rows, 12))
+        table = np.column_stack([cells, (cells[:, :4] * (1, 2, 3, 5)).sum(axis=1) % 2])
+        lines = [",".join([*names, "y"]), *(",".join(map(str, row)) for row in table.tolist())]
+        (directory / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+def _pair(directory: Path, shards: int, depth: int) -> int:
+    """Run `smc id3` at both parties; the bytes both ways."""
+    port = 20_000 + secrets.randbelow(10_000)  # below those that systems give to whoever asks for any: shards follow
+    running = []
+    for name, peer, way in (("a", "b", "--listen"), ("b", "a", "--connect")):
+        what = ["--data", f"{name}.csv", "--schema", "schema.toml", "--target", "y", "--plain", f"--max-depth={depth}"]
+        link = ["--identity", f"{name}.key", "--certificate", f"{name}.crt", "--peer", f"{peer}.crt"]
+        out = ["--report", f"{name}.json", "--force", "--json"]
+        parts = ["--shards", str(shards)] if shards > 1 else []
+        command = [sys.executable, "-m", "parties.cli", "id3", *what, *link, way, f"127.0.0.1:{port}", *out, *parts]
+        running.append(subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    if any(process.wait() for process in running):
+        raise SystemExit("a run has failed")
+    total = json.loads((directory / "a.json").read_text())["total"]
+    return int(total["bytes_sent"] + total["bytes_received"])
+
+
+def main() -> None:
+    """Write the page's section, or measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--measure", type=int, metavar="ROWS")
+    rows = parser.parse_args().measure
+    if rows is not None:
+        measure(rows)
+        return
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(before + BEGIN + "\n" + section() + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+"""Shards: pieces of a batch that several engines compute at the same time, each in a session of its own.
+
+A protocol names a piece of *work*, a function of an engine and of this party's numbers, and says how its batch is cut
+(`protocols.pieces`). Each piece goes to an engine of its own, in another process as a rule, and comes back as shares.
+
+What passes. Into a shard and out of it go public numbers, this party's own, and its shares: XOR shares of bits, and
+additive shares of integers. Labels and the differences of correlated OT stay in their shard. **A shard opens nothing**:
+what is opened is opened by the session that the shards belong to, once all of them are in. So a piece that is lost can
+be computed again, in a new session with fresh keys, and what was lost has shown nobody anything. Its contributions to
+joint randomness are the same again: what a session draws follows from its contributions alone, whatever was lost.
+
+Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
+circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes a
+shard say where each is met. How a batch is cut is public, and follows from public numbers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from typing_extensions import override
+
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine, XorSharedEngine
+from smc.engines.words import Word
+from smc.errors import LinkError, PeerLeftError
+from smc.meter import Meter
+from smc.primitives.bits import BitMatrix
+from smc.primitives.prg import KEY_BYTES, Prg
+from smc.session import Session, derive
+
+Results = tuple[Any, ...]  # of `Bits` and `Word`
+Work = Callable[
+    ..., Results
+]  # of an engine and arguments; a function of a module, for another process finds it by name
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work: `arguments` may hold `Bits` and `Word`, on their way as `Shared`."""
+
+    work: Work
+    arguments: tuple[Any, ...]
+    seed: bytes  # of this party's contributions to joint randomness
+
+
+@dataclass(frozen=True)
+class Shared:
+    """This party's XOR shares of secret bits, uint8[width, batch], between two engines."""
+
+    bits: BitMatrix
+
+
+@dataclass(frozen=True)
+class Done:
+    """A piece's results, and what it has cost."""
+
+    results: tuple[Any, ...]
+    meter: Meter
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A piece that has not been computed, and why."""
+
+    error: Exception
+
+
+class Line(Protocol):
+    """The way to a shard: takes tasks, gives answers; `EOFError` or `OSError` once nobody is there."""
+
+    def send(self, task: Task | None, /) -> None:
+        """Hand over a task; None ends the shard."""
+
+    def recv(self) -> Done | Failed:
+        """Return the answer to the oldest task without one."""
+
+
+class Shards(ABC):
+    """The shards of a session. All are begun by the first work, and once more if they fail; then the session fails."""
+
+    def __init__(self, session: Session, count: int) -> None:
+        self.session = session
+        self.count = count
+        self._lines: dict[int, Line] = {}
+        self._failed: set[int] = set()
+
+    @abstractmethod
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+        """Begin these shards where the peer's can meet them: a way to each, and its door, uint16; 0 if it failed."""
+
+    @abstractmethod
+    def _calling(self, number: int, door: int) -> Line:
+        """Begin a shard that meets the peer's at this door."""
+
+    @abstractmethod
+    def _end(self, number: int) -> None:
+        """See that nothing is left of a shard that has failed."""
+
+    def _heard(self, numbers: Sequence[int]) -> None:
+        """Note that these shards have answered."""
+        del numbers
+
+    def joined(self, engine: Engine, work: Work, pieces: Sequence[tuple[Any, ...]]) -> Results:
+        """Do `work` with the arguments of each piece, and return its results, of the pieces one after another.
+
+        `Bits` and `Word` of the engine may be among the arguments, or in tuples and lists there.
+        """
+        assert isinstance(engine, XorSharedEngine)
+        columns = zip(*self.run(work, [_sent(engine, piece) for piece in pieces]), strict=True)
+        return tuple(_entered(engine, _joined(column)) for column in columns)
+
+    def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
+
+        `LinkError` at both if a shard fails for the second time.
+        """
+        due: Sequence[int] = range(len(pieces))
+        self._meet([number for number in range(self.count) if number not in self._lines])
+        seed = self.session.contributions.bytes(KEY_BYTES).tobytes()
+        tasks = [Task(work, piece, derive(seed, "shard", number)) for number, piece in enumerate(pieces)]
+        done: dict[int, Done] = {}
+        while due:
+            answers = self._answers(due, tasks)
+            self._heard(due)
+            failed = self._failures(due, answers)
+            done |= {n: answer for n, answer in answers.items() if n not in failed and isinstance(answer, Done)}
+            for number in failed:
+                self._end(number)
+                del self._lines[number]
+            if again := self._failed.intersection(failed):
+                self._give_up(min(again), answers)
+            self._failed.update(failed)
+            self._meet(failed)
+            due = failed
+        self.session.meter.together([done[number].meter for number in range(len(pieces))])
+        return [done[number].results for number in range(len(pieces))]
+
+    def _meet(self, numbers: Sequence[int]) -> None:
+        """Begin these shards at both parties."""
+        if not numbers:
+            return
+        if self.session.party == 0:
+            begun = self._listening(numbers)
+            self.session.send("shards.doors", np.array([door for _, door in begun], dtype=np.uint16))
+            lines = [line for line, _ in begun]
+        else:
+            doors = self.session.receive("shards.doors", np.uint16, (len(numbers),)).tolist()
+            lines = [self._calling(number, door) for number, door in zip(numbers, doors, strict=True)]
+        self._lines.update(zip(numbers, lines, strict=True))
+
+    def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
+        """Give each its task, and wait for all. Raises what is no failure of a process or a link."""
+        answers: dict[int, Done | Failed] = {}
+        for number in numbers:
+            try:
+                self._lines[number].send(tasks[number])
+            except OSError:
+                answers[number] = _gone()
+        for number in numbers:
+            if number not in answers:
+                try:
+                    answers[number] = self._lines[number].recv()
+                except (EOFError, OSError):
+                    answers[number] = _gone()
+        for answer in answers.values():
+            if isinstance(answer, Failed) and type(answer.error) not in (LinkError, PeerLeftError):
+                raise answer.error
+        return answers
+
+    def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
+        """Agree on which have failed, at either party."""
+        ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
+        self.session.send("shards.in", ours)
+        theirs = self.session.receive("shards.in", np.uint8, ours.shape)
+        return [number for number, failed in zip(numbers, ours | theirs, strict=True) if failed]
+
+    def _give_up(self, number: int, answers: dict[int, Done | Failed]) -> None:
+        answer = answers[number]
+        why = str(answer.error) if isinstance(answer, Failed) else "at the peer"
+        raise LinkError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
+
+
+class ShardsHere(Shards):
+    """Shards of this thread, one after the other: for counting and tests. `engine_of` makes the engine of each."""
+
+    def __init__(self, session: Session, count: int, engine_of: Callable[[int], XorSharedEngine]) -> None:
+        super().__init__(session, count)
+        self._engine_of = engine_of
+
+    @override
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+        return [(self._calling(number, 0), 0) for number in numbers]
+
+    @override
+    def _calling(self, number: int, door: int) -> Line:
+        return _Here(self._engine_of(number))
+
+    @override
+    def _end(self, number: int) -> None:
+        del number
+
+
+class _Here:
+    """Computes each task as it comes."""
+
+    def __init__(self, engine: XorSharedEngine) -> None:
+        self._engine = engine
+        self._answers: list[Done | Failed] = []
+
+    def send(self, task: Task | None, /) -> None:
+        if task is not None:
+            self._answers.append(perform(self._engine, task))
+
+    def recv(self) -> Done | Failed:
+        return self._answers.pop(0)
+
+
+def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
+    """Do a piece of work on a shard's engine."""
+    session = engine.session
+    session.meter = Meter()
+    try:
+        with session.contribute(Prg(task.seed)):
+            results = task.work(engine, *_entered(engine, task.arguments))
+        return Done(_sent(engine, results), session.meter)
+    except Exception as error:  # told to whoever gave the task
+        return Failed(error)
+
+
+def _gone() -> Failed:
+    return Failed(LinkError("its process is gone"))
+
+
+def _sent(engine: XorSharedEngine, value: Any) -> Any:
+    """Return a value as it leaves an engine: its bits as this party's shares."""
+    if isinstance(value, Bits):
+        return Shared(engine.shares(value))
+    if isinstance(value, Word):
+        return Word(_sent(engine, value.data), value.width)
+    if isinstance(value, tuple | list):
+        return type(value)(_sent(engine, part) for part in value)
+    return value
+
+
+def _entered(engine: Engine, value: Any) -> Any:
+    """Return the inverse on another engine: both parties enter their shares, whose XOR is the secret."""
+    if isinstance(value, Shared):
+        left, right = engine.both(value.bits)
+        return left ^ right
+    if isinstance(value, Word):
+        return Word(_entered(engine, value.data), value.width)
+    if isinstance(value, tuple | list):
+        return type(value)(_entered(engine, part) for part in value)
+    return value
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Join results of several pieces, as they left their engines."""
+    first = parts[0]
+    if isinstance(first, Shared):
+        return Shared(np.concatenate([part.bits for part in parts], axis=1))
+    if isinstance(first, Word):
+        return Word(_joined([part.data for part in parts]), first.width)
+    if isinstance(first, tuple):
+        return tuple(_joined(column) for column in zip(*parts, strict=True))
+    return np.concatenate(parts)
