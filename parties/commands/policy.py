@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from parties.base import console, files
+from parties.base.settings import at_key
 from parties.base.text import quoted
 from parties.commands.options import FILE, find_party_file, json_option, node_config
+from parties.node.point import xacml
+from parties.node.point.xacml import Word, said
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions, remarks, unbounded
@@ -44,7 +47,13 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
     default=None,
     help="Whether the key exchange with the peer's node is post-quantum  [not known]",
 )
+@click.option(
+    "--key-exchange",
+    metavar="GROUP",
+    help="The group of that key exchange, such as X25519MLKEM768; says whether it is post-quantum, too  [not known]",
+)
 @click.option("--runs", type=click.IntRange(0, 10**9), default=0, help="How often the table was used that day  [0]")
+@click.option("--ask", is_flag=True, help="Ask the decision point of [decision] about the job, too.")
 @json_option
 def policy(
     config_file: Path | None,
@@ -54,10 +63,15 @@ def policy(
     peer_name: str | None,
     address: str | None,
     post_quantum: bool | None,
+    key_exchange: str | None,
     runs: int,
+    ask: bool,
     as_json: bool,
 ) -> None:
-    """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded."""
+    """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded.
+
+    With --job, --json shows what a decision point would be sent, too.
+    """
     from parties.node import settings
 
     path = find_party_file(config_file)
@@ -71,10 +85,12 @@ def policy(
         request = None
     else:
         job = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
-        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, post_quantum)
+        link = _link(post_quantum, key_exchange)
+        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, link)
+    word = _asked(file, request) if ask else None
     combine = file.combine(request.table) if request is not None else "deny-overrides"
     if as_json:
-        console.print_json(_document(file.policy, request, notes, combine))
+        console.print_json(_document(file.policy, request, notes, combine, word))
         return
     for rule in file.policy:
         console.out.print(f"{quoted(rule.name)}: {rule.words()}")
@@ -87,6 +103,8 @@ def policy(
     if request is not None:
         decision = decide(file.policy, request, combine)
         console.out.print(f"{decision.effect}: {decision.reason}")
+    if word is not None:
+        console.out.print(said(word))
     for note in notes:
         console.err.print(note)
 
@@ -98,7 +116,7 @@ def _request(
     at: datetime,
     address: str | None,
     runs: int,
-    post_quantum: bool | None,
+    link: Mapping[str, Any],
 ) -> Request:
     """Return the request that the node would make of such a job."""
     from parties.node import gate, peers, proposal
@@ -109,8 +127,32 @@ def _request(
     inputs = Offers.of(file).inputs(0, name)
     proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
     peer = peers.acquainted(file, job.peer)
-    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, post_quantum=post_quantum)
+    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, **link)
     return gate.request(proposed, 0, proposed_by, file, peer, around)
+
+
+def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]:
+    """Return what is known of the connection: where the group is, it is one of the only version there can be."""
+    from parties.link import tls
+
+    if key_exchange is None:
+        return {"post_quantum": post_quantum}
+    is_safe = key_exchange in tls.POST_QUANTUM
+    if post_quantum not in (None, is_safe):
+        raise InputError(f"--key-exchange {quoted(key_exchange)}: that is {'' if is_safe else 'not '}post-quantum")
+    return {"tls": tls.VERSION, "key_exchange": key_exchange, "post_quantum": is_safe}
+
+
+def _asked(file: NodeFile, request: Request | None) -> Word:
+    """Return what the decision point says of the job, whatever our rules do."""
+    from parties.node.point.decision_point import DecisionPoint
+
+    if request is None:
+        raise InputError("--ask: about which job? give --job job.toml")
+    if file.decision is None:
+        raise InputError("--ask: whom? party.toml names no decision point: [decision] url")
+    with at_key("decision"):
+        return DecisionPoint(file.decision).ask(request)
 
 
 def _moment(text: str | None) -> datetime:
@@ -128,7 +170,9 @@ def _checked(address: str | None) -> str | None:
         raise InputError(f"--address: {quoted(address or '')} is not an IP address") from None
 
 
-def _document(rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine) -> dict[str, Any]:
+def _document(
+    rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: Word | None
+) -> dict[str, Any]:
     """Return the answer as JSON; what concerns the job is there only if one is given."""
     rows = []
     for rule in rules:
@@ -141,4 +185,7 @@ def _document(rules: Sequence[Rule], request: Request | None, notes: list[str], 
     if request is not None:
         decision = decide(rules, request, combine)
         document["decision"] = {"effect": decision.effect, "rules": decision.rules, "reason": decision.reason}
+        document["xacml"] = xacml.document(request)
+    if word is not None:
+        document["answer"] = {"decision": word.decision, "reason": word.reason}
     return document

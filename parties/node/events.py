@@ -34,6 +34,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "not connected": "warning",
     "policy": "warning",
     "records not shipped": "warning",
+    "decision point": "warning",
     "nobody told": "warning",
     "session broke": "warning",
     "statement refused": "warning",

@@ -10,14 +10,19 @@ from parties.base.text import listed
 from parties.link.identity import fingerprint
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
+from parties.node.point import xacml
+from parties.node.point.decision_point import DecisionPoint
+from parties.node.point.xacml import Word, said
 from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
+from smc.errors import InputError
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
+BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
 BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
 NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
@@ -32,7 +37,9 @@ class Surroundings:
     at: datetime
     address: str | None
     budget: str = ""  # why the table's privacy budget does not allow the job; empty if it does
-    post_quantum: bool | None = None  # whether the key exchange with the peer's node is, if that is known
+    tls: str | None = None  # the version of the connection with the peer's node, if that is known
+    key_exchange: str | None = None  # the group of its key exchange
+    post_quantum: bool | None = None  # whether that is
 
 
 @dataclass(frozen=True)
@@ -43,27 +50,47 @@ class Judgement:
     by: str
     reason: str
     public: str = ""
+    ask: Request | None = None  # what the decision point is to be asked first
+
+
+class AskFirstError(InputError):
+    """The decision point has to be asked, by whoever holds no lock; it says nothing of this request yet."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__("the job has changed while the decision point was asked: try again")
+        self.request = request
 
 
 class Gate:
-    """The judge of jobs by what this party offers and by its rules."""
+    """The judge of jobs by what this party offers by its rules, and by an outside decision point if there is one."""
 
-    def __init__(self, file: NodeFile, offers: Offers) -> None:
-        self._file, self._offers = file, offers
+    def __init__(self, file: NodeFile, offers: Offers, point: DecisionPoint | None = None) -> None:
+        self._file, self._offers, self._point = file, offers, point
         self.approvals = file.node.approvals  # so many people of ours must approve what no rule does
 
-    def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
+    def judge(
+        self,
+        job: Proposal,
+        who: Who,
+        proposed_by: Literal["us", "peer"],
+        around: Surroundings,
+        word: Word | None = None,
+    ) -> Judgement:
         """Return our verdict on a job with this peer before the operator is asked.
 
         The rules come first. What fits here and what does not is for those whom a rule permits the job; all others are
         told one thing, and what no rule decides waits for the operator whether it fits or not.
+
+        The decision point comes last: `word` is what it says, if it was asked. Until it has answered, what the rules
+        permit waits.
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer says that we proposed it
         question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
         decision = self._decision(question)
         if proposed_by == "us":
-            return self._of_ours(decision, self.misfit(job, who.party), around)
+            ours = self._of_ours(decision, self.misfit(job, who.party), around)
+            return self._pointed(ours, question, word, around)
         if decision.is_past_consent and self._decision(replace(question, past_budget=False)).effect == "ask":
             decision = Decision("ask", (), decision.reason)  # a budget is no news for whom no rule permits the job
         if decision.effect == "deny":
@@ -81,11 +108,29 @@ class Gate:
             return _refused(BY_NODE, misfit + self.remedy(job, who.party), misfit)
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
             return _refused(BUDGET, around.budget)
-        return Judgement("approved", decision.by, decision.reason)
+        permitted = Judgement("approved", decision.by, decision.reason)
+        return self._pointed(permitted, question, word, around)
+
+    def ask(self, request: Request) -> Word:
+        """Ask the decision point, which there must be; may last some seconds."""
+        assert self._point is not None
+        return self._point.ask(request)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
         """Return what the rules say now of a job that is to be consented to, or to run."""
         return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
+
+    def objection(
+        self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"], word: Word | None
+    ) -> str:
+        """Return why the decision point does not let a job go on that the rules or our operator do; empty if it does,
+        or there is no point. `AskFirstError` if `word` is not what it says of this."""
+        if self._point is None:
+            return ""
+        question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        if word is None or word.about != xacml.about(question):
+            raise AskFirstError(question)
+        return "" if word.permits else said(word)
 
     def misfit(self, job: Proposal, party: int) -> str | None:
         """Return why the job is impossible here, whatever the rules say; None if it is not."""
@@ -101,6 +146,22 @@ class Gate:
             return ""
         there = listed(known) if known else "none"
         return f"; here are {there}: if one is meant, call it [tables.{toml_key(table)}] and start the node again"
+
+    def _pointed(self, judgement: Judgement, question: Request, word: Word | None, around: Surroundings) -> Judgement:
+        """Return a judgement that the decision point has a say in: one that approves becomes what the point says."""
+        if self._point is None or judgement.verdict != "approved":
+            return judgement
+        if word is None or word.about != xacml.about(question):
+            if around.waiting >= MAX_WAITING and question.proposed_by == "peer":
+                return _refused(BY_NODE, f"{around.waiting} jobs are waiting already", NO)
+            reason = f"{judgement.reason}; the decision point is being asked"
+            return Judgement("waiting", "", reason, ask=question)
+        reason = said(word) if question.proposed_by == "us" else f"{judgement.reason}; {said(word)}"
+        if word.permits:
+            return replace(judgement, reason=reason)
+        if word.decision is None:
+            return Judgement("waiting", "", reason, ask=question)
+        return _refused(BY_POINT, reason, NO)
 
     def _of_ours(self, decision: Decision, misfit: str | None, around: Surroundings) -> Judgement:
         if misfit:
@@ -148,5 +209,7 @@ def request(
         analyst=job.task.analyst,
         attributes=peer.settings.attributes,
         rights=None if table is None else table.rights,
+        tls=around.tls,
+        key_exchange=around.key_exchange,
         post_quantum=around.post_quantum,
     )

@@ -202,10 +202,10 @@ class Journal:
         if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
             self.ended(record, "peer", theirs)
 
-    def verdict(self, identifier: str, party: Side, statement: Statement, reason: str = "") -> None:
-        """Record that a party has consented or declined."""
+    def verdict(self, identifier: str, party: Side, statement: Statement, reason: str = "", by: str = "") -> None:
+        """Record that a party has consented or declined; `by` is who, if the peer is not told that."""
         if statement.verdict != "waiting":
-            fields = {"party": party, "verdict": statement.verdict, "by": statement.by, **_person(party)}
+            fields = {"party": party, "verdict": statement.verdict, "by": by or statement.by, **_person(party)}
             self._log.append("decided", identifier, {**fields, "reason": reason or statement.why})
 
     def approved(self, record: Record, person: str, needed: int) -> None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 from parties.link.identity import fingerprint
 from parties.node import limits, proposal
-from parties.node.gate import BY_NODE
+from parties.node.gate import BY_NODE, BY_POINT, AskFirstError, Judgement
 from parties.node.limits import ExcessError
 from parties.node.peers import Who
+from parties.node.point.xacml import Word, said
 from parties.node.proposal import JobFile
 from parties.node.records import withdrawal
 from parties.node.register import now
@@ -52,15 +55,20 @@ class Ledger(Runs):
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=again)), who, {})
 
     def _proposed(self, draft: Record, who: Who, typed: Mapping[str, Any]) -> Record:
+        return self.asking(partial(self._proposed_with, draft, who, typed))
+
+    def _proposed_with(self, draft: Record, who: Who, typed: Mapping[str, Any], word: Word | None) -> Record:
         terms = draft.ours.proposal
         with self._writing():
-            judgement = self._gate.judge(terms, who, "us", self._around(draft))
+            judgement = self._gate.judge(terms, who, "us", self._around(draft), word)
+            if judgement.ask is not None and (word is None or word.decision is not None):
+                raise AskFirstError(judgement.ask)
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
             record = draft.model_copy(update={"people": self._people(draft)})
             if not self._lacks(record):
                 ours = Statement(proposal=terms, verdict="approved", by=judgement.by, at=now())
-                record = record.model_copy(update={"ours": ours})
+                record = record.model_copy(update={"ours": ours, "reason": "" if word is None else said(word)})
             self._journal.proposed(record, who, self.addresses.get(record.peer))
             record = self._put(record)
             self._inputs.put(terms.id, typed)
@@ -90,8 +98,19 @@ class Ledger(Runs):
     ) -> Record:
         """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
 
-        What was typed is forgotten when the node ends: then it is typed again, by approving once more.
+        What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
+        decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
         """
+        return self.asking(partial(self._decided, beginning, verdict, why, typed))
+
+    def _decided(
+        self,
+        beginning: str,
+        verdict: Literal["approved", "refused"],
+        why: str,
+        typed: Mapping[str, Any] | None,
+        word: Word | None,
+    ) -> Record:
         with self._writing():
             record = self.find(beginning)
             if verdict == "approved" and self._needs(record):
@@ -108,12 +127,16 @@ class Ledger(Runs):
                 raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
-            around, proposed_by = self._around(record), record.proposed_by
-            decision = self._gate.allows_now(record.ours.proposal, self._who(record), around, proposed_by)
+            proposed_by = record.proposed_by
+            asked = record.ours.proposal, self._who(record), self._around(record), proposed_by
+            decision = self._gate.allows_now(*asked)
             if verdict == "approved" and decision.is_past_consent:
                 raise InputError(f"this cannot be approved: {decision.reason}")
             people = self._people(record if verdict == "approved" else None)
             record = record.model_copy(update={"people": people})
+            last = verdict == "approved" and not self._lacks(record)
+            if last and (objection := self._gate.objection(*asked, word)):
+                raise InputError(f"this cannot be approved: {objection}")
             if verdict == "approved":
                 self._inputs.put(record.id, typed or {})
             if verdict == "approved" and self._lacks(record):
@@ -122,9 +145,57 @@ class Ledger(Runs):
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
             by = "proposer" if (verdict, proposed_by) == ("approved", "us") else "operator"
             ours = record.ours.model_copy(update={"verdict": verdict, "by": by, "at": now(), "why": why[:500]})
-            self._journal.verdict(record.id, "us", ours)
-            record = self._put(record.model_copy(update={"ours": ours, "reason": why}))
+            reason = said(word) if word is not None and last else ""
+            self._journal.verdict(record.id, "us", ours, reason)
+            record = self._put(record.model_copy(update={"ours": ours, "reason": reason or why, "unasked": False}))
         return self._tell(record)
+
+    # What the decision point says.
+
+    def unasked(self) -> list[str]:
+        """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
+        return [record.id for record in self.all()[::-1] if self._is_unasked(record)]
+
+    def settle(self, identifier: str) -> bool:
+        """Ask the decision point about a job of the peer's that our rules permit, and do as it says.
+
+        Return whether it has answered. Our rules are asked again, for they may know times. Holds no lock while it asks.
+        """
+        return self.asking(partial(self._settled, identifier))
+
+    def _settled(self, identifier: str, word: Word | None) -> bool:
+        with self._writing():
+            record = self._get(identifier)
+            if not self._is_unasked(record):
+                return True
+            terms, who = record.ours.proposal, self._who(record)
+            around = replace(self._around(record), waiting=0)
+            judgement = self._gate.judge(terms, who, record.proposed_by, around, word)
+            if judgement.ask is not None and word is None:
+                raise AskFirstError(judgement.ask)
+            unasked = judgement.ask is not None
+            if unasked and judgement.reason == record.reason:
+                return False
+            changed = self._judged(record, judgement)
+            if judgement.verdict != "waiting":
+                by = judgement.by if judgement.verdict == "refused" else ""
+                self._journal.verdict(identifier, "us", changed.ours, judgement.reason, by)
+            record = self._put(changed)
+        self._tell(record, say=not unasked)
+        return not unasked
+
+    def _is_unasked(self, record: Record) -> bool:
+        return record.unasked and record.ours.verdict == "waiting" and self.state(record) == "waiting"
+
+    def _judged(self, record: Record, judgement: Judgement) -> Record:
+        """Return a job of the peer's with our verdict. The peer is not told that there is a decision point."""
+        reason, job = judgement.reason, record.ours.proposal
+        if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, record.party)):
+            reason += f"; it cannot run here: {misfit}{self._gate.remedy(job, record.party)}"
+        by = BY_NODE if judgement.by == BY_POINT else judgement.by
+        at = now() if judgement.verdict != "waiting" else None
+        ours = Statement(proposal=job, verdict=judgement.verdict, by=by, at=at, why=judgement.public)
+        return record.model_copy(update={"ours": ours, "reason": reason, "unasked": judgement.ask is not None})
 
     def cancel(self, beginning: str, why: str = "") -> Record:
         """End a job that has not ended."""
@@ -227,11 +298,7 @@ class Ledger(Runs):
         if judgement.by == BY_NODE:
             self._turn_away(theirs, who, judgement.reason, judgement.public)
             return None
-        at, reason = now() if judgement.verdict != "waiting" else None, judgement.reason
-        if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
-            reason += f"; it cannot run here: {misfit}{self._gate.remedy(job, who.party)}"
-        ours = Statement(proposal=job, verdict=judgement.verdict, by=judgement.by, at=at, why=judgement.public)
-        record = draft.model_copy(update={"ours": ours, "reason": reason})
+        record = self._judged(draft, judgement)
         self._journal.proposed(record, who, self.addresses.get(name))
         return self._put(record)
 

@@ -333,12 +333,13 @@ class Register:
     def _writing(self) -> Iterator[None]:
         """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
         with self._open():
-            before, size = self._store.kept(), self._journal.bytes
+            before, changes, size = self._store.kept(), self._store.changes, self._journal.bytes
             try:
                 with self._connection:
                     yield
             except BaseException:
-                self._store.go_back(before)
+                if self._store.changes != changes:
+                    self._store.go_back(before)
                 raise
             if self._journal.bytes != size:
                 for wake in self.entered:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from parties.jobs.inputs import Inputs
 from parties.link import tls
@@ -14,10 +14,11 @@ from parties.node.accounts import Accounts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
-from parties.node.gate import BUDGET, Gate, Surroundings
+from parties.node.gate import BUDGET, AskFirstError, Gate, Surroundings
 from parties.node.offers import Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers
+from parties.node.point.xacml import Word
 from parties.node.register import Register, now
 from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
@@ -27,6 +28,7 @@ from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
+Done = TypeVar("Done")
 DIFFERENT = "the two parties have signed different results"
 
 
@@ -49,9 +51,20 @@ class Runs(Register):
         self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
         self.groups: dict[str, str] = {}  # of the key exchange with each peer
+        self.tls: dict[str, str] = {}  # the version of the connection with each
         self._reserved: dict[str, tuple[int, int]] = {}  # of jobs under way: a step that may begin, and its bits
 
-    def begin(self, identifier: str, peer: str) -> Record | None:
+    def asking(self, act: Callable[[Word | None], Done]) -> Done:
+        """Do this, and if the decision point has to be asked first, ask it, and do it with its word.
+
+        Whoever calls it holds no lock: that may take some seconds.
+        """
+        try:
+            return act(None)
+        except AskFirstError as first:
+            return act(self._gate.ask(first.request))
+
+    def begin(self, identifier: str, peer: str, word: Word | None = None) -> Record | None:
         """Begin a session of this job with this peer, if it may: until `over` no other can.
 
         `InputError` if it must not run, or is not with this peer; and if the peer does not sign what is computed here,
@@ -59,24 +72,22 @@ class Runs(Register):
 
         None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
         the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
-        are not charged has to wait for them.
+        are not charged has to wait for them. What is left is put to the decision point, if there is one: `word` is what
+        it says. `AskFirstError` if it has to be asked.
         """
         with self._writing():
             record = self._get(identifier)
             if record.peer != peer:
                 raise InputError("there is no such job here")
-            if record.ours.end == "computed":
-                self._unsigned[identifier] += 1
-                if self._unsigned[identifier] > MOST_UNSIGNED:
-                    raise InputError("the job is computed here, and the peer does not sign its result")
+            if record.ours.end == "computed" and self._unsigned[identifier] >= MOST_UNSIGNED:
+                raise InputError("the job is computed here, and the peer does not sign its result")
             if self.state(record) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {self.state(record)}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
             by_rule = record.ours.by not in ("operator", "proposer")
-            decision = self._gate.allows_now(
-                record.ours.proposal, self._who(record), self._around(record), record.proposed_by
-            )
+            asked = record.ours.proposal, self._who(record), self._around(record), record.proposed_by
+            decision = self._gate.allows_now(*asked)
             if decision.is_past_consent or (by_rule and decision.effect != "permit"):
                 self._not_now(record, decision.reason)
                 return None
@@ -92,6 +103,10 @@ class Runs(Register):
                     self._not_now(record, f"another job under way may need what is left: {why}")
                     return None
             if refused is None:
+                if why := self._gate.objection(*asked, word):
+                    self._not_now(record, why)
+                    return None
+                self._unsigned[identifier] += record.ours.end == "computed"
                 self._running.add(identifier)
         if refused is not None:
             self._tell(refused)
@@ -332,5 +347,7 @@ class Runs(Register):
             at,
             self.addresses.get(record.peer),
             self.accounts.too_much(record),
+            tls=self.tls.get(record.peer) or None,
+            key_exchange=group or None,
             post_quantum=None if group is None else group in tls.POST_QUANTUM,
         )

@@ -33,6 +33,8 @@ from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.node.operator_service import REVOKED, Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
+from parties.node.point.asking import Asking
+from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
@@ -85,9 +87,10 @@ class Node:
             self._lock = files.lock(file.node.state / "lock")
         self._succeeding = threading.Lock()
         self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
-        self._ledger = Ledger(
-            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._speakers, self._changed
-        )
+        with at_key("decision"):
+            gate = Gate(file, offers, None if file.decision is None else DecisionPoint(file.decision))
+        self._ledger = Ledger(self._connection, self._peers, gate, offers, self._inputs, self._speakers, self._changed)
+        self._asking = Asking(self._ledger, self._events.log)
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         emulated = file.link.emulate
@@ -219,6 +222,8 @@ class Node:
             watch.start()
         for shipper in self._shippers:
             shipper.start()
+        if self._file.decision is not None:
+            self._asking.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
         contacts = self._contacts.values()
@@ -234,6 +239,7 @@ class Node:
         They go on after a restart.
         """
         self._stopping = True
+        self._asking.stop()
         self._health.set(serving=False)
         if self._began:
             self._events.log("node stopping")
@@ -354,6 +360,7 @@ class Node:
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
             self._ledger.addresses[name], self._ledger.groups[name] = there, contact.control.group
+            self._ledger.tls[name] = contact.control.tls
             whom = {"fingerprint": fingerprint(contact.who.peer), "address": there}
             self._ledger.note_folded("connected", name, **whom, tls=contact.control.tls, group=contact.control.group)
         else:
@@ -368,6 +375,7 @@ class Node:
         if state in ENDED:
             self._inputs.forget(identifier)
         self._states = states
+        self._asking.wake()
         for contact in self._contacts.values():
             contact.sessions.wake()
 

@@ -27,10 +27,12 @@ from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
 from parties.node.events import Events
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
+from parties.node.gate import AskFirstError
 from parties.node.ledger import Ledger
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import Who
+from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
@@ -191,6 +193,12 @@ class Sessions:
         self._ledger.table_away(identifier, str(error))
 
     def _begin(self, identifier: str) -> tuple[Record, Running]:
+        try:
+            return self._ledger.asking(partial(self._begin_with, identifier))
+        except AskFirstError as error:
+            raise RefusedError(str(error)) from None
+
+    def _begin_with(self, identifier: str, word: Word | None) -> tuple[Record, Running]:
         with self._lock:
             if self._stopping.is_set():
                 raise RefusedError("the node is stopping")
@@ -199,7 +207,9 @@ class Sessions:
             if identifier in self._running or len(self._running) >= self._limit:
                 raise RefusedError("the node has no room for a session now")
             try:
-                record = self._ledger.begin(identifier, self._peer)
+                record = self._ledger.begin(identifier, self._peer, word)
+            except AskFirstError:
+                raise
             except InputError as error:
                 raise RefusedError(str(error)) from None
             if record is None:

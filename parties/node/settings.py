@@ -35,6 +35,9 @@ webhook = "https://chat.example/hook"
 [[records.ship]]                  # where entries of the audit log go as they are written
 file = "/var/log/smc/audit.jsonl"
 
+[decision]                        # an outside decision point, which has to permit our jobs, too
+url = "https://pdp.example/authorize"
+
 [tables.patients]
 source = "patients.parquet"
 schema = "schema.toml"
@@ -57,6 +60,7 @@ from parties.base.settings import LocalPath, Seconds, Settings
 from parties.base.text import quoted
 from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
+from parties.node.point.settings import DecisionSettings
 from parties.node.policy.rules import Rule, check_names
 from parties.node.shipping.settings import RecordsSettings
 from parties.operator.oidc import OidcSettings
@@ -146,6 +150,7 @@ class NodeFile(CommandTables):
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
     records: RecordsSettings = Field(default_factory=RecordsSettings)
+    decision: DecisionSettings | None = None
     peers: tuple[PeerEntry, ...] = ()
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
 

@@ -49,6 +49,7 @@ class Record(BaseModel):
     ours: Statement
     theirs: Statement | None = None
     reason: str = ""  # of our verdict, in full
+    unasked: bool = False  # our rules permit it, and the decision point has not said yet whether it does
     note: str = ""
     tree: Any = None
     fingerprint: str = ""

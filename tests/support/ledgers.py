@@ -17,6 +17,7 @@ from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who
+from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.settings import NodeFile
@@ -27,6 +28,7 @@ from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
 from smc.meter import Cost
+from tests.support.decision_points import Says
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
 TASK = Id3.of(Id3Settings(plain=True), SCHEMA, "play")
@@ -50,6 +52,7 @@ class Party:
         self.path, self.who, self.rules = path, who, rules
         self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.version = ""  # of its rows, likewise
+        self.point: Says | None = None  # the decision point, from the next opening on
         self.said: list[bytes] = []
         self.inputs = TypedInputs()
         self.changed: Callable[[str], None] = lambda _: None
@@ -66,7 +69,7 @@ class Party:
             if data := self.ledger.statement(identifier):
                 self.said.append(data)
 
-        gate = Gate(file, self.offers)
+        gate = Gate(file, self.offers, cast("DecisionPoint | None", self.point))
         self.ledger = Ledger(
             self.connection,
             Peers([self.who]),

@@ -45,7 +45,9 @@ class Request:
     analyst: str = ""  # the fingerprint that numbers are sealed to, if to any
     attributes: Mapping[str, bool | str] = field(default_factory=dict)
     rights: RightsSettings | None = None
-    post_quantum: bool | None = None  # whether the key exchange with the peer's node is
+    tls: str | None = None  # the version of the connection with the peer's node, the present or the last one
+    key_exchange: str | None = None  # the group of its key exchange
+    post_quantum: bool | None = None  # whether that is
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -55,6 +57,18 @@ class Request:
     def exact(self) -> bool:
         """True if something is opened without noise that only a rule with `exact = true` permits."""
         return self.joint_number or self.past_budget
+
+    @property
+    def special(self) -> bool | None:
+        """True if the table has data of GDPR art. 9; None if it does not say."""
+        return None if self.rights is None else self.rights.special is not None
+
+    @property
+    def declared(self) -> bool | None:
+        """True if the purpose is one of those that the table's people were told; None if either is not known."""
+        if self.rights is None or not self.rights.purposes or self.purpose is None:
+            return None
+        return self.purpose in self.rights.purposes
 
 
 def request_for(
@@ -77,6 +91,8 @@ def request_for(
     analyst: str = "",
     attributes: Mapping[str, bool | str] | None = None,
     rights: RightsSettings | None = None,
+    tls: str | None = None,
+    key_exchange: str | None = None,
     post_quantum: bool | None = None,
 ) -> Request:
     """Return the request from what the node has at hand: the job's parameters as they are, the address as text.
@@ -104,6 +120,8 @@ def request_for(
         analyst=analyst,
         attributes=attributes or {},
         rights=rights,
+        tls=tls or None,
+        key_exchange=key_exchange or None,
         post_quantum=post_quantum,
     )
 

@@ -80,7 +80,9 @@ class Conditions(Settings):
     weekdays: Weekdays = ()
     zone: Zone | None = None
     network: Networks = ()  # of the peer's address
-    post_quantum: Flag | None = None  # the key exchange with the peer's node
+    tls: Names = ()  # of the connection with the peer's node
+    key_exchange: Names = ()  # the group of that
+    post_quantum: Flag | None = None  # whether that is
 
     @model_validator(mode="after")
     def _zone_of_something(self) -> Conditions:
@@ -205,6 +207,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
             _attribute("address"),
             lambda address: any(address in network for network in networks),
         )
+    yield from _one_of("tls", rule.tls)
+    yield from _one_of("key_exchange", rule.key_exchange)
     if (safe := rule.post_quantum) is not None:
         words = f"the key exchange is {'' if safe else 'not '}post-quantum"
         yield Condition(words, _attribute("post_quantum"), lambda post_quantum: post_quantum == safe)
@@ -223,26 +227,16 @@ def _about_rights(rights: Rights) -> Iterator[Condition]:
             yield Condition(words, _of_rights(name), allowed.__contains__)
     if (special := rights.special) is not None:
         words = "the table has data of art. 9" if special else "the table has no data of art. 9"
-        yield Condition(words, _special, lambda has: has == special)
+        yield Condition(words, _attribute("special"), lambda has: has == special)
     if (declared := rights.declared) is not None:
         words = f"the purpose is {'' if declared else 'not '}one that the table declares"
-        yield Condition(words, _declared, lambda is_one: is_one == declared)
+        yield Condition(words, _attribute("declared"), lambda is_one: is_one == declared)
     if words := rights.retention_days.words():
         yield Condition(f"the table's retention_days {words}", _of_rights("retention_days"), rights.retention_days.fits)
 
 
 def _of_rights(name: str) -> Callable[[Request], Any]:
     return lambda request: getattr(request.rights, name, None)
-
-
-def _special(request: Request) -> bool | None:
-    return None if request.rights is None else request.rights.special is not None
-
-
-def _declared(request: Request) -> bool | None:
-    if request.rights is None or not request.rights.purposes or request.purpose is None:
-        return None
-    return request.purpose in request.rights.purposes
 
 
 def _of_peer(name: str) -> Callable[[Request], bool | str | None]:

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from parties.base import files, keyfile
+from parties.base import files
 from parties.base.address import parse_address
+from parties.base.trust import client_context
 from parties.node.records.chain import Row
 from parties.node.records.export import line
 from parties.node.shipping.settings import ShipSettings
-from smc.errors import InputError
 
 PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
 UNSURE = 100  # entries sent last over a connection that broke: nothing in syslog says that they arrived
@@ -72,7 +72,7 @@ class ToSyslog:
     """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3)."""
 
     def __init__(self, settings: ShipSettings) -> None:
-        self._settings, self._context = settings, _context(settings)
+        self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
         self._connection: ssl.SSLSocket | None = None
         self.unsure = self._sent = 0  # the latter over this connection
         self._host = _header(socket.gethostname(), 255)
@@ -128,7 +128,7 @@ class ToWebhook:
     unsure = 0
 
     def __init__(self, settings: ShipSettings) -> None:
-        self._settings, self._context = settings, _context(settings)
+        self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
 
     def send(self, rows: Sequence[Row]) -> None:
         """Send all in one request."""
@@ -147,23 +147,6 @@ class ToWebhook:
 
     def close(self) -> None:
         """Nothing is open."""
-
-
-def _context(settings: ShipSettings) -> ssl.SSLContext:
-    """Return whom we trust, by name, and who we are. `InputError` names the file that cannot be used."""
-    try:
-        context = ssl.create_default_context(cafile=settings.ca)
-    except OSError:
-        raise InputError(f"{settings.ca} cannot be read as certificates in PEM") from None
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if settings.certificate is not None and settings.key is not None:
-        try:
-            context.load_cert_chain(settings.certificate, settings.key, keyfile.passphrase(settings.key))
-        except OSError:
-            raise InputError(
-                f"{settings.certificate}, {settings.key}: cannot be read as a certificate and its key in PEM"
-            ) from None
-    return context
 
 
 def _is_closed(connection: ssl.SSLSocket, seconds: float) -> bool:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from parties.commands.policy import policy
 from parties.link.identity import Identity
 from smc.errors import InputError
+from tests.support.decision_points import PointServer, response
 
 PARTY = """
 [link]
@@ -177,3 +178,44 @@ def test_a_rule_without_conditions_is_pointed_out(directory: Path) -> None:
     with (directory / "party.toml").open("a") as file:
         file.write('\n[[policy]]\nname = "all"\neffect = "permit"\n')
     assert "rule 'all' has no condition: it says permit to every job" in run().stderr
+
+
+@pytest.mark.usefixtures("directory")
+def test_what_a_decision_point_would_be_sent() -> None:
+    (request,) = decided("--key-exchange", "X25519MLKEM768", "--runs", "2")["xacml"].values()
+    found = {one["AttributeId"]: one["Value"] for part in request["Category"] for one in part["Attribute"]}
+    assert found["smc:link:tls"] == "TLS 1.3"
+    assert found["smc:link:post_quantum"] is True
+    assert found["smc:node:runs_today"] == 2
+    assert found["urn:oasis:names:tc:xacml:2.0:action:purpose"] == "research"
+    assert "xacml" not in json.loads(run("--json").stdout)
+
+
+def test_asking_the_decision_point(directory: Path, identities: dict[str, Identity]) -> None:
+    with pytest.raises(InputError, match="names no decision point"):
+        decided("--ask")
+    server = PointServer(identities["mallory"])
+    decision = f"""
+[decision]
+url = "{server.url}"
+ca = "{identities["mallory"].certificate_path}"
+seconds = 10
+"""
+    (directory / "party.toml").write_text((directory / "party.toml").read_text() + decision)
+    try:
+        with pytest.raises(InputError, match="about which job"):
+            run("--ask")
+        server.body = response("Deny", Status={"StatusMessage": "not today"})
+        found = decided("--ask")
+        assert found["answer"] == {"decision": "Deny", "reason": "not today"}
+        assert server.got[0][0] == found["xacml"]
+        human = run("--job", "job.toml", "--ask").stdout.splitlines()
+        assert human[-1] == "the decision point says Deny: not today"
+    finally:
+        server.close()
+
+
+@pytest.mark.usefixtures("directory")
+def test_a_group_that_contradicts_is_said() -> None:
+    with pytest.raises(InputError, match="that is not post-quantum"):
+        decided("--key-exchange", "x25519", "--post-quantum")

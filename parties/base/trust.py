@@ -1,0 +1,28 @@
+"""Whom a client over TLS trusts, and as whom it comes: for servers that party.toml names."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from parties.base import keyfile
+from smc.errors import InputError
+
+
+def client_context(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
+    """Return whom we trust, by name, and who we are. `InputError` names the file that cannot be used.
+
+    `ca` has the server's own certificate, or one that has signed it; left out: those of the system.
+    """
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError:
+        raise InputError(f"{ca} cannot be read as certificates in PEM") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a server's own certificate is enough, whoever signed it
+    if certificate is not None and key is not None:
+        try:
+            context.load_cert_chain(certificate, key, keyfile.passphrase(key))
+        except OSError:
+            raise InputError(f"{certificate}, {key}: cannot be read as a certificate and its key in PEM") from None
+    return context

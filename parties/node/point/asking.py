@@ -1,0 +1,75 @@
+"""A thread that asks the decision point about jobs of peers that our rules permit, and so holds up nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from parties.node.point.decision_point import AGAIN_SECONDS
+from smc.errors import InputError
+
+LOOK_SECONDS = 60.0
+
+
+class Unasked(Protocol):
+    """The jobs, as the ledger has them."""
+
+    def unasked(self) -> list[str]:
+        """Return those of which the point has not said whether it permits them."""
+
+    def settle(self, identifier: str) -> bool:
+        """Ask about one and do as the point says; return whether it has answered."""
+
+
+class Asking:
+    """Asks about each job in turn; those of which there was no answer come last. `tell` is the node's log."""
+
+    def __init__(self, jobs: Unasked, tell: Callable[..., None]) -> None:
+        self._jobs, self._log = jobs, tell
+        self._tried: dict[str, float] = {}  # when, of those without an answer
+        self._failing = False
+        self._wake, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="smc-asking", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look, for there may be a job."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Begin no more; an asking under way has its deadline."""
+        self._stopped.set()
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.clear()
+            if self._round():
+                self._wake.wait(LOOK_SECONDS)
+            else:
+                self._stopped.wait(AGAIN_SECONDS)
+
+    def _round(self) -> bool:
+        """Ask about all, until there is no answer; return whether there was one each time."""
+        unasked = self._jobs.unasked()
+        self._tried = {job: when for job, when in self._tried.items() if job in unasked}
+        for job in sorted(unasked, key=lambda job: self._tried.get(job, 0.0)):
+            if self._stopped.is_set():
+                return True
+            self._tried[job] = time.monotonic()
+            try:
+                answered = self._jobs.settle(job)
+            except (InputError, sqlite3.Error):  # the node ends, cannot write now, or the job is not there any more
+                answered = False
+            if answered == self._failing:
+                self._failing = not answered
+                self._log("decision point", answers=answered)
+            if not answered:
+                return False
+        return True

@@ -1,0 +1,36 @@
+"""Which outside decision point has to permit our jobs, too.
+
+[decision]
+url = "https://pdp.example/authorize"
+ca = "keys/pdp.crt"              # its own certificate, or whose signature counts; left out: whom the system trusts
+certificate = "keys/a.crt"       # ours, the node's own for instance, if the point asks for one
+key = "keys/a.key"
+token_file = "keys/pdp.token"    # sent as Authorization: Bearer
+seconds = 2                      # until an answer must be there
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from parties.base.settings import LocalPath, Settings
+from parties.node.notify import WebAddress
+
+
+class DecisionSettings(Settings):
+    """The table [decision]. `seconds` is the deadline of one asking, from the first packet to the last."""
+
+    url: WebAddress
+    ca: LocalPath | None = None
+    certificate: LocalPath | None = None
+    key: LocalPath | None = None
+    token_file: LocalPath | None = None
+    seconds: Annotated[float, Field(strict=True, gt=0, le=10, allow_inf_nan=False)] = 2.0
+
+    @model_validator(mode="after")
+    def _whole(self) -> DecisionSettings:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key go together")
+        return self
