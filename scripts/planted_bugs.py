@@ -1319,8 +1319,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/operator/accounts.py",
         ("tests/parties/operator/test_accounts.py",),
         [
-            ("verified(password, account or _nobody())", "account is not None and verified(password, account)"),
-            (" and account.salt == person.stamp else None", " else None"),
+            ("verified(password, known or _nobody())", "known is not None and verified(password, known)"),
+            ("found if found.stamp == person.stamp else None", "found"),
             ("if not accounts and person == UNNAMED:", "if person == UNNAMED:"),
             ('b"\\n", private=True)', 'b"\\n")'),
         ],
