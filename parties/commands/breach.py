@@ -35,7 +35,7 @@ def group() -> None:
 @group.command("found", epilog="Example:  smc breach found 'a laptop with patients.csv is lost' --table patients")
 @click.argument("what")
 @click.option("--table", "tables", multiple=True, help="Whose rows, by its name in party.toml; repeatable.")
-@click.option("--known", metavar="TIME", help="Since when it is known, as 2026-11-25T14:00  [now]")
+@click.option("--known", metavar="TIME", help="Since when it is known, in this machine's time: 2026-11-25T14:00  [now]")
 @node_config
 @json_option
 def found_command(

@@ -70,7 +70,7 @@ def access_command(
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
         files.write_bytes(out, text.encode(), private=True)
-    console.err.print(f"written: {out}, {len(rows):,} rows")
+    console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
 
 
 @group.command("object", epilog="Example:  smc rights object --table patients --person 1747 --case 2026-14")
@@ -92,11 +92,12 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
             'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
         )
     who = _read_person(person)
-    people = objections.people()
+    is_first = not objections.file.exists()
+    people = () if is_first else objections.people()
     if (who in people) != withdraw:
         there = "is not on" if withdraw else "is already on"
         raise InputError(f"the person {there} the list {objections.file}")
-    text = files.read_text(objections.file)
+    text = "" if is_first else files.read_text(objections.file)
     if withdraw:
         lines = [line for line in text.splitlines(keepends=True) if line.strip() != who]
     else:
@@ -108,7 +109,8 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
     if as_json:
         console.print_json({"table": table, "what": what, "people": len(people) + (-1 if withdraw else 1)})
     else:
-        console.out.print(f"{what} noted; it acts when the table is next opened, and the log has it")
+        console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
+        console.err.print("whether the table has rows of this person was not looked at: smc rights access tells")
     console.err.print(AFTERWARDS.format(table=table))
 
 

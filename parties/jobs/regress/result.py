@@ -70,7 +70,7 @@ def text(document: Document) -> str:
     """Return the result in lines."""
     classes = document.get("classes")
     lines = [["", f"for {shown(_subject(document))}"], ["intercept", _amount(document["intercept"])]]
-    lines += [[name, _amount(weight)] for name, weight, _ in _weights(document)]
+    lines += [[name, _amount(weight)] for name, weight, *_ in _weights(document)]
     if "weight_noise" in document:
         of = document["weight_noise"]
         spread = [of["intercept"]]
@@ -128,10 +128,10 @@ def picture(document: Document) -> str:
     """Return the greatest weights as bars, in the order of the columns; of a number, what the upper bound adds."""
     from parties.jobs.release.drawing import bars_svg
 
-    every = [("intercept", document["intercept"], document["intercept"])]
-    every += _weights(document)
-    least = sorted((abs(reach) for _, _, reach in every), reverse=True)[:SHOWN][-1]
-    greatest = [(name, reach) for name, _, reach in every if abs(reach) >= least][:SHOWN]
+    every = [("intercept", document["intercept"])]
+    every += [(span, reach) for _, _, span, reach in _weights(document)]
+    least = sorted((abs(reach) for _, reach in every), reverse=True)[:SHOWN][-1]
+    greatest = [(name, reach) for name, reach in every if abs(reach) >= least][:SHOWN]
     notes = about(document)
     if len(greatest) < len(every):
         notes.append(f"the {len(greatest)} greatest of {len(every)} weights")
@@ -142,17 +142,19 @@ def picture(document: Document) -> str:
     return bars_svg(title, notes, [name for name, _ in greatest], bars)
 
 
-def _weights(document: Document) -> list[tuple[str, float, float]]:
-    """Name, weight, and what it adds at most, of every feature but the intercept."""
-    features: list[tuple[str, float, float]] = []
+def _weights(document: Document) -> list[tuple[str, float, str, float]]:
+    """Name, weight, what is between the middle and the greatest value, and what that adds, of all but the intercept."""
+    features: list[tuple[str, float, str, float]] = []
     for name, column in document["columns"].items():
         if "weights" in column:
-            features += [
-                (f"{shown(name)} = {shown(value)}", weight, weight) for value, weight in column["weights"].items()
-            ]
+            for value, weight in column["weights"].items():
+                is_such = f"{shown(name)} = {shown(value)}"
+                features.append((is_such, weight, is_such, weight))
         else:
-            reach = column["weight"] * (column["greatest"] - column["middle"])
-            features.append((f"{shown(name)}, each 1 above {column['middle']:g}", column["weight"], reach))
+            middle, greatest = column["middle"], column["greatest"]
+            span = f"{shown(name)}, {greatest:g} instead of {middle:g}"
+            each = f"{shown(name)}, each 1 above {middle:g}"
+            features.append((each, column["weight"], span, column["weight"] * (greatest - middle)))
     return features
 
 

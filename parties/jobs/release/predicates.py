@@ -156,8 +156,8 @@ class _Reader:
                 raise InputError(f"where: a single '=' is enough: {_word(column)} {sign.text} {_word(value)}")
             values = {self._read_value(column)}
         else:
-            listing = f"{_word(column)} in [{', '.join(map(_word, known[column][-2:]))}]"
-            hint = f"; more or less is a list of values: {listing}" if sign.text[:1] in ("<", ">") else ""
+            those = f"; name those that are meant, as in {_word(column)} in [...]: there are {listed(known[column])}"
+            hint = those if sign.text[:1] in ("<", ">") else ""
             raise InputError(
                 f"where: behind {quoted(column)} must stand '=', '!=', 'in' or 'not in', not {quoted(sign.text)}{hint}"
             )
