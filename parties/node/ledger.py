@@ -6,6 +6,7 @@ rule, never otherwise.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,7 +29,7 @@ from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
 from parties.operator.people import acting
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError, ProtocolError, SmcError
 
 
 class Ledger(Runs):
@@ -227,7 +228,10 @@ class Ledger(Runs):
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
-        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
+        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer.
+
+        A new proposal that meets any other error, which is ours, is refused, and nothing of it is kept.
+        """
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
@@ -241,6 +245,13 @@ class Ledger(Runs):
                 raise  # it says so again with the next link
             self._refusals.put(theirs, str(error))
             record, answer = None, True
+        except (SmcError, sqlite3.Error):
+            raise
+        except Exception:
+            if self._store.get(theirs.proposal.id) is None and not theirs.settled:
+                self._refusals.put(theirs, "internal error")
+                self._speakers[peer](theirs.proposal.id)
+            raise
         if record is not None:
             self._tell(record, say=answer)
         elif answer:
