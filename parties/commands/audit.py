@@ -15,7 +15,16 @@ from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
-from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
+from parties.commands.options import (
+    FILE,
+    FOLDER,
+    Between,
+    Command,
+    find_party_file,
+    json_option,
+    node_config,
+    out_option,
+)
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
@@ -256,15 +265,21 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
 @click.option("--peer", help="Only with this peer  [all]")
 @click.option(
     "--lost",
-    type=click.FloatRange(0),
+    type=Between(0),
     metavar="EPSILON",
     help="Lost jobs have spent no more of a table's budget than this  [all that the peer may spend]",
+)
+@click.option(
+    "--lost-delta",
+    type=Between(0, 1, max_open=True),
+    metavar="DELTA",
+    help="And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
 )
 @click.option(
     "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
 )
 def accept_rollback_command(
-    config_file: Path | None, peer: str | None, lost: float | None, lost_bits: int | None
+    config_file: Path | None, peer: str | None, lost: float | None, lost_delta: float | None, lost_bits: int | None
 ) -> None:
     """Go on though records were rolled back.
 
@@ -288,7 +303,7 @@ def accept_rollback_command(
             known = {who.peer_name: who for who, _ in peers.reached(file)}
             for name in dict.fromkeys(fields["peer"] for fields in ours):
                 if name in known:  # else no job with it can run
-                    entries += rollback.charge(log, known[name], file.tables, lost, lost_bits)
+                    entries += rollback.charge(log, known[name], file.tables, lost, lost_bits, lost_delta)
     for entry in entries:
         if entry.kind in STAYS:
             what = f"{entry.fields['bits']} bits" if entry.kind == "counted" else "what lost jobs may have spent"

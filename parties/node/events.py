@@ -40,10 +40,12 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "statement refused": "warning",
     "table not available": "warning",
     "job failed": "error",
+    "statement failed": "error",
     "records cannot be written": "error",
     "unexpected error": "error",
 }
-FOLDED = ("connected", "disconnected", "not connected", "statement refused")  # what a peer can cause at will
+# What a peer can cause at will.
+FOLDED = ("connected", "disconnected", "not connected", "statement refused", "statement failed")
 FREE, WINDOW_SECONDS = 10, 60.0  # lines of one of these about a peer before repeats are folded
 QUIET_SECONDS = 10.0  # before the same unexpected error is told again
 

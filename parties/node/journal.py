@@ -43,10 +43,19 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Past:
-    """Jobs that are archived: the peer of each; and what was spent of our tables by them, or by jobs that are lost."""
+class Left:
+    """A job that is archived: its peer, its digest, and whether it had a result that both signed."""
 
-    peers: Mapping[str, str]
+    peer: str
+    digest: str
+    done: bool
+
+
+@dataclass(frozen=True)
+class Past:
+    """Jobs that are archived; and what was spent of our tables by them, or by jobs that are lost."""
+
+    jobs: Mapping[str, Left]
     released: Sequence[Released]
     bits: Sequence[BitsCharge]
 
@@ -109,9 +118,10 @@ class Journal:
         jobs = {entry.job or "": entry.fields for entry in entries}
         spent = [entry for entry in self._log.of_kind("spent") if entry.job is None or entry.job in jobs]
         counted = [entry for entry in self._log.of_kind("counted") if entry.job is None or entry.job in jobs]
+        signed = {entry.job for entry in self._log.of_kind("signed")}  # without content, but there
         charges = [Charge.read(entry.job or "", entry.fields) for entry in spent]
         return Past(
-            {job: fields["peer"] for job, fields in jobs.items()},
+            {job: Left(fields["peer"], fields["digest"], job in signed) for job, fields in jobs.items()},
             [Released(*_released(jobs.get(one.job)), one) for one in charges],
             [BitsCharge.read(entry.job or "", entry.fields) for entry in counted],
         )

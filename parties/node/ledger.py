@@ -6,6 +6,7 @@ rule, never otherwise.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,8 +20,8 @@ from parties.node.gate import BY_NODE, BY_POINT, AskFirstError, Judgement
 from parties.node.limits import ExcessError
 from parties.node.peers import Who
 from parties.node.point.xacml import Word, said
-from parties.node.proposal import JobFile
-from parties.node.records import withdrawal
+from parties.node.proposal import JobFile, Proposal
+from parties.node.records import Signed, withdrawal
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
 from parties.node.statement import Statement, takes_back
@@ -28,7 +29,7 @@ from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
 from parties.operator.people import acting
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError, ProtocolError, SmcError
 
 
 class Ledger(Runs):
@@ -227,7 +228,10 @@ class Ledger(Runs):
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
-        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
+        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer.
+
+        A new proposal that meets any other error, which is ours, is refused, and nothing of it is kept.
+        """
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
@@ -241,6 +245,13 @@ class Ledger(Runs):
                 raise  # it says so again with the next link
             self._refusals.put(theirs, str(error))
             record, answer = None, True
+        except (SmcError, sqlite3.Error):
+            raise
+        except Exception:
+            if self._store.get(theirs.proposal.id) is None and not theirs.settled:
+                self._refusals.put(theirs, "internal error")
+                self._speakers[peer](theirs.proposal.id)
+            raise
         if record is not None:
             self._tell(record, say=answer)
         elif answer:
@@ -249,7 +260,7 @@ class Ledger(Runs):
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
         """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
-        if record is None and theirs.proposal.id in self._past.peers:
+        if record is None and theirs.proposal.id in self._past.jobs:
             self._hear_of_archived(theirs, who)
             return None, not theirs.settled
         if record is None:
@@ -304,9 +315,13 @@ class Ledger(Runs):
 
     def _hear_of_archived(self, theirs: Statement, who: Who) -> None:
         """Take what the peer says of a job that is archived: only that its result is withdrawn is news."""
-        job = theirs.proposal
-        if self._past.peers[job.id] != who.peer_name:
+        job, left = theirs.proposal, self._past.jobs[theirs.proposal.id]
+        if left.peer != who.peer_name:
             raise ProtocolError("the peer speaks of a job that is not with it")
+        if left.digest != job.digest:
+            raise ProtocolError("the peer has changed a job after it was proposed")
+        if theirs.withdrawn is not None and not (left.done and _is_of(theirs.signed, job)):
+            raise ProtocolError("the peer withdraws a result that the job does not have")
         if not theirs.settled:
             self._refusals.put(theirs, "the job has ended here, and is archived: propose it anew")
         if theirs.withdrawn is not None and not self._journal.has_withdrawn(job.id):
@@ -410,6 +425,11 @@ def _of_withdrawal(side: Statement | None) -> dict[str, Any]:
     """Return what a party says of the withdrawal of results."""
     names = ("withdrawn", "unheard", "heard")
     return {} if side is None else {name: getattr(side, name) for name in names}
+
+
+def _is_of(signed: Signed | None, job: Proposal) -> bool:
+    """Return whether what is signed says that it is of this job, as far as can be told when its result has left."""
+    return signed is not None and signed.result.get("digest") == job.digest
 
 
 def _is_right(theirs: Statement, who: Who) -> bool:

@@ -22,11 +22,17 @@ MECHANISM = "lost in a rollback"
 
 
 def charge(
-    log: AuditLog, who: Who, tables: Mapping[str, TableSettings], lost: float | None, bits: int | None
+    log: AuditLog,
+    who: Who,
+    tables: Mapping[str, TableSettings],
+    lost: float | None,
+    bits: int | None,
+    lost_delta: float | None = None,
 ) -> list[AuditEntry]:
     """Charge what lost jobs with this peer may have spent, of every table with a budget, in the caller's transaction.
 
-    `lost` (epsilon) and `bits` are the operator's word that it was less.
+    `lost` (epsilon), `lost_delta` and `bits` are the operator's word that it was less. Whoever says an epsilon only has
+    not said that no delta went with it, as of Gaussian noise: all of the share's is charged, unless epsilon is 0.
     """
     at = stamp(datetime.now(UTC), [log.latest(), who.identity.certificate.not_valid_before_utc], [])
     entries = []
@@ -36,11 +42,10 @@ def charge(
         share = table.budget.shared(who.share)
         whose = {"table": name, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         whose["counts_from"] = at.isoformat(timespec="milliseconds")
-        delta = exact(share.delta if lost is None else 0.0)
-        loss = PureLoss(
-            MECHANISM, delta=delta, adjacency=share.adjacency, epsilon=exact(share.epsilon if lost is None else lost)
-        )
-        if loss.epsilon:
+        epsilon = share.epsilon if lost is None else lost
+        delta = lost_delta if lost_delta is not None else share.delta if epsilon else 0.0
+        loss = PureLoss(MECHANISM, delta=exact(delta), adjacency=share.adjacency, epsilon=exact(epsilon))
+        if loss.epsilon or loss.delta:
             spent: dict[str, Any] = {**whose, "uses": [loss.entry()]}
             spent |= {"person": table.person} if table.person else {}
             entries.append(log.append("spent", None, spent))

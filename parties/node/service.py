@@ -42,6 +42,7 @@ from parties.node.register import ClosedError
 from parties.node.retention import DAY_SECONDS, FOLDER
 from parties.node.settings import NodeFile
 from parties.node.shipping.shipper import Shipper
+from parties.node.statement import Statement
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
@@ -324,6 +325,9 @@ class Node:
         except sqlite3.Error as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+        except Exception as error:  # of one statement, and the same with each link: the link stays
+            why = f"internal error: {type(error).__name__}"
+            self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
 
     def _meet(self, peer: str, session: Session) -> str:
         """Compare the heads of both logs; return why nothing may go on, if it may not."""
@@ -387,6 +391,13 @@ def at_once(calls: Sequence[Callable[[], object]]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def _job_of(data: bytes) -> str:
+    """Return the job of a statement; empty if it cannot be read."""
+    with suppress(Exception):
+        return Statement.from_bytes(data).proposal.id
+    return ""
 
 
 def _resolved(address: Address) -> str | None:

@@ -163,6 +163,8 @@ class Account:
         if added.is_pure:
             return Numbers("epsilon", self.spent, self.epsilon(added), self._left(budget))
         order, left = self._renyi(self.loss, budget)
+        if order == 1:  # no delta to convert with: nothing of the kind ever fits
+            return Numbers("rho", float(self.loss.concentrated), float(added.concentrated), 0.0)
         spent, asks = (float(loss.at_order(order) / order) for loss in (self.loss, added))
         return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
@@ -199,7 +201,8 @@ class Account:
         return max(pure, float(most_pure(left, order)) if left > 0 else 0.0)
 
     def _renyi(self, loss: Composition, budget: BudgetSettings) -> tuple[Fraction, Fraction]:
-        """Return the order that the budget fixes, and what a loss leaves there; below 0: over."""
+        """Return the order that the budget fixes, and what a loss leaves there; below 0: over. Order 1, which has no
+        conversion, stands for a budget with no delta for one."""
         conversion = exact(budget.delta) - exact(budget.apart)
         if conversion <= 0:
             return Fraction(1), Fraction(-1)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
+from parties.node.events import Events
 from parties.node.policy.rules import Rule
+from parties.node.service import Node
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, paired, propose
@@ -262,3 +267,39 @@ def test_the_last_jobs_and_those_before(pair: Pair) -> None:
     assert ledger.last(5, before=jobs[0]) == []
     with pytest.raises(InputError, match="no job begins"):
         ledger.last(5, before="abcdef" * 5)
+
+
+def test_an_error_of_ours_ends_one_statement_and_not_the_link(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With each link it would come again. Nothing of it is written, its text is not logged, and the next is heard."""
+    alice, bob = pair.parties
+    log = StringIO()
+    node = Node.__new__(Node)
+    node._ledger, node._events = bob.ledger, Events(log)
+    known = propose(pair)
+    pair.deliver()
+    entries, tally = bob.ledger.entries(100, None), bob.connection.execute("SELECT * FROM heard").fetchall()
+
+    def broken(record: Any) -> None:
+        raise ZeroDivisionError("row 7 of days")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bob.ledger._store, "put", broken)  # late: entries and counts are written by then
+        new = propose(pair)
+        alice.ledger.cancel(known)
+        for data in alice.said:
+            node._hear("alice", data)
+    alice.said.clear()
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(line["event"], line["job"]) for line in lines] == [("statement failed", new), ("statement failed", known)]
+    assert {line["why"] for line in lines} == {"internal error: ZeroDivisionError"}
+    assert bob.ledger.entries(100, None) == entries
+    assert bob.connection.execute("SELECT * FROM heard").fetchall() == tally
+    assert [record.id for record in bob.ledger.all()] == [known]
+    assert bob.ledger.verify().ok
+    pair.deliver()
+    assert (alice.state(new), alice.ledger.find(new).theirs.why) == ("refused", "internal error")  # type: ignore[union-attr]
+    pair.meet()  # what is known is said again
+    assert bob.state(known) == "cancelled"
+    assert len(bob.ledger.all()) == 1
+    node._hear("alice", b"{")
+    assert json.loads(log.getvalue().splitlines()[-1])["event"] == "statement refused"

@@ -14,7 +14,8 @@ import pytest
 
 from parties.node import published
 from parties.node.offers import Offer, Offers
-from parties.node.records import audit, export, gaps, reading
+from parties.node.proposal import Proposal
+from parties.node.records import audit, export, gaps, reading, withdrawal
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
 from parties.node.retention import PATIENCE, Archived, due
@@ -277,9 +278,44 @@ def test_the_peer_speaks_of_a_job_that_has_left(noisy: Pair) -> None:
     (answer,) = map(Statement.from_bytes, alice.said)
     assert (answer.verdict, answer.why) == ("refused", "the job has ended here, and is archived: propose it anew")
     assert alice.ledger.all() == []
-    alice.ledger._past = replace(alice.ledger._past, peers={job: "carol"})
+    alice.ledger._past = replace(alice.ledger._past, jobs={job: replace(alice.ledger._past.jobs[job], peer="carol")})
     with pytest.raises(ProtocolError, match="not with it"):
         alice.hear(before.to_bytes())
+
+
+def test_no_other_result_is_withdrawn_of_a_job_that_has_left(noisy: Pair) -> None:
+    """Nor any of a job that never had one, though the peer signs that it had; and no job's digest is another's."""
+    alice, bob = noisy.parties
+    computed, another = (Statement.from_bytes(bob.ledger.statement(done(noisy, epsilon=e))) for e in (0.25, 0.125))
+    refused = alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.5, "purpose": PURPOSE}).id
+    noisy.deliver()
+    bob.ledger.decide(refused, "refused", "no")
+    noisy.deliver()
+    settle(noisy)
+    known = Statement.from_bytes(bob.ledger.statement(refused))
+    assert archive(alice) is not None
+    assert computed.signed is not None
+
+    def withdrawn(job: Proposal) -> bytes:
+        assert computed.signed is not None
+        result = computed.signed.result[job.task.noun]
+        word = withdrawal(bob.who.identity, job.digest, result, "a lie", "2026-01-01T00:00:00+00:00")
+        return computed.model_copy(update={"proposal": job, "withdrawn": word}).to_bytes()
+
+    for _ in range(2):  # after a restart, too
+        for job, why in (
+            (known.proposal, "does not have"),
+            (another.proposal, "does not have"),  # with what was signed of the first
+            (Proposal(**{**computed.proposal.job, "id": refused}), "has changed a job"),
+            (Proposal(**{**computed.proposal.job, "purpose": "another"}), "has changed a job"),
+        ):
+            with pytest.raises(ProtocolError, match=why):
+                alice.hear(withdrawn(job))
+        alice.crash()
+    assert [one.kind for one in alice.ledger.entries(100, None)].count("withdrawn") == 0
+    alice.hear(withdrawn(computed.proposal))
+    assert [one.kind for one in alice.ledger.entries(100, None)].count("withdrawn") == 1
+    assert checked(alice).problems == []
 
 
 def test_after_it_left_the_same_question_is_a_new_one(noisy: Pair) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parties.jobs.spending import ConcentratedLoss, PureLoss, exact
 from parties.link.identity import Identity
 from parties.node import published
 from parties.node.rollback import charge
@@ -18,7 +19,7 @@ from tests.support.registry import registered
 BUDGET = BudgetSettings(epsilon=2, delta=1e-6, per="year", bits=500)
 
 
-def accept(party: Party, lost: float | None = None, bits: int | None = None) -> None:
+def accept(party: Party, lost: float | None = None, bits: int | None = None, delta: float | None = None) -> None:
     """As the command does, beside the node."""
     found = [entry.fields for entry in party.ledger._journal._log.of_kind("rolled back")]
     log = party.ledger._journal._log
@@ -26,7 +27,7 @@ def accept(party: Party, lost: float | None = None, bits: int | None = None) -> 
     with party.connection:
         for fields in found:
             log.append("rollback accepted", None, fields)
-        charge(log, party.who, tables, lost, bits)
+        charge(log, party.who, tables, lost, bits, delta)
 
 
 @pytest.fixture
@@ -90,6 +91,22 @@ def test_who_knows_better_says_so(back: Pair) -> None:
     assert meet(back)
     assert alice.ledger.accounts.share("days", "bob").left == pytest.approx(0.5)
     assert alice.ledger.accounts.bits("days", "bob").left == 500
+
+
+@pytest.mark.parametrize(("lost", "delta", "fits"), [(0.5, None, False), (0.5, 1e-7, True), (0.0, None, True)])
+def test_an_epsilon_alone_leaves_no_delta(back: Pair, lost: float, delta: float | None, fits: bool) -> None:
+    """What is lost may have had Gaussian noise: nothing with it fits any more, unless the delta is said, too."""
+    alice = back.parties[0]
+    meet(back)
+    accept(alice, lost, 0, delta)
+    assert meet(back)
+    for account in (alice.ledger.accounts.share("days", "bob"), alice.ledger.accounts.account("days")):
+        assert account.fits([PureLoss("laplace", exact(1.5))])
+        assert account.fits([ConcentratedLoss("gauss", exact(0.001))]) == fits
+        refusal = account.refusal([ConcentratedLoss("gauss", exact(0.001))])
+        assert (refusal is None) == fits
+        assert refusal is None or refusal.endswith("left 0")
+        assert float(account.loss.delta) == (0 if lost == 0 else 1e-6 if delta is None else delta)
 
 
 def test_of_people_it_is_charged_by_person(pair: Pair, identities: dict[str, Identity]) -> None:

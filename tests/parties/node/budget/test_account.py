@@ -215,3 +215,14 @@ def test_a_delta_that_would_publish_rows(delta: float, rows: int, good: bool) ->
         return
     with pytest.raises(ValidationError, match=r"budget\.delta: must be less than one over the greatest number of rows"):
         TableSettings.model_validate(fields)
+
+
+@pytest.mark.parametrize(("delta", "apart"), [(0.0, 0.0), (1e-6, 1e-6)])
+def test_without_a_delta_to_convert_with_nothing_in_rho_fits(delta: float, apart: float) -> None:
+    """And its refusal has numbers, whether or not anything was spent before: a pure loss as rho is half its square."""
+    budget = BudgetSettings(epsilon=4, delta=delta, apart=apart)
+    question = [ConcentratedLoss("gauss", exact(0.001))]
+    for charges, spent in (((), "0"), ((charge(0.5),), "0.125")):
+        found = account(*charges, budget=budget)
+        assert not found.fits(question)
+        assert str(found.refusal(question)).endswith(f"spent rho {spent}, asked 0.001, left 0")
