@@ -15,7 +15,10 @@ from tests.support.blame_cases import CASES
 from tests.support.frame_faults import FAULTS
 from tests.support.places import ROOT
 
-PAGE = (ROOT / "docs/faults.md").read_text()
+PAGE = ROOT / "docs/faults.md"
+
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", ["millionaires typed", "release count"])
@@ -26,7 +29,11 @@ def test_a_fault_ends_as_it_may(name: str, tmp_path: Path) -> None:
 
 
 def test_the_table_has_every_job_and_no_cell_that_is_not_explained() -> None:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in PAGE.read_text().splitlines()
+        if line.startswith("|")
+    ]
     heads, _, *jobs = rows[rows.index(["job", *FAULTS]) :]
     assert [job for job, *_ in jobs] == list(CASES)
     for job, *cells in jobs:
