@@ -448,10 +448,17 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("(self.rows * exact + _root(Fraction(self.numbers))) ** 2", "(self.rows * exact) ** 2"),
             ("security_for(self.epsilon, self.steps * (self.numbers + 1) + 1)", "security_for(self.epsilon)"),
             ("< -CERTAIN * math.sqrt(square)", "< CERTAIN * math.sqrt(square)"),
-            ("- (problem.rate - min(problem.short, problem.rate)) * along", "- 0 * along"),
+            ("self._apart(long) + (short - self._apart(short))", "long"),
+            (" / (1 + rate * self.regularisation)", ""),
+            ("if length > RADIUS:", "if length < 0:"),
             ("self._velocity = self._velocity - _dot(", "self._velocity = self._velocity - 0 * _dot("),
             ("counted / (steps * COUNTED), noise, 2", "counted / (steps * COUNTED), 2"),
         ],
+    ),
+    (
+        "parties/alone/regression/rows.py",
+        ("tests/parties/alone/regression/test_rows.py",),
+        [("slope[np.isnan(slope)] = 0", "pass")],
     ),
     (
         "parties/alone/regression/features.py",

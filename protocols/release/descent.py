@@ -18,11 +18,16 @@ the number of rows stays. Of m rows together, those of a person, the first part 
 are two sums still. `Change` says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
 sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
 Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
+Nor may it be of a row's doing that a step fails: w_t stays in a ball of public radius, so all here is finite.
 
 The rule is a step with momentum (Polyak's heavy ball), n the mean of the noisy numbers of rows so far, kept in its
 public bounds and above its noise, g_t = sums / n:
 
-    v_(t+1) = m_t v_t - P (g_t + lambda w_t),    w_(t+1) = w_t + v_(t+1),    w_0 = v_0 = 0,    m_t = t / (t + 3) <= 0.9.
+    v_(t+1) = (m_t v_t - P (g_t + lambda w_t)) / (1 + P lambda),    w_(t+1) = w_t + v_(t+1),
+
+w_0 = v_0 = 0, m_t = t / (t + 3) <= 0.9. Lambda's part is implicit: w_(t+1) is the proximal point of w_t + m_t v_t - P
+g_t (iPiano: Ochs, Chen, Brox, Pock, SIAM J. Imaging Sciences 7(2), 2014), so no lambda makes a step overshoot. If
+w_(t+1) is longer than `RADIUS` it is shortened to that.
 
 P is `rate`, but for directions in which steps of that length overshoot, of which the opened gradients themselves tell:
 along a direction of curvature h a step turns the gradient round if rate h is large, so that g_t . g_(t-1) < 0. Both are
@@ -64,6 +69,7 @@ COUNTED = 32  # what a row counts for in the number of rows, in units of 2^-COAR
 MOMENTUM = 0.9
 DIRECTIONS = 8  # in which steps are short, at most
 CERTAIN = 3.0  # standard deviations
+RADIUS = 2.0**20  # of all weights: a minimiser is no longer than sqrt(2 / lambda)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -149,6 +155,11 @@ class Descent:
             found = found + weights
         return found / len(last)
 
+    def velocity(self, step: int, velocity: Floats, slope: Floats, weights: Floats, rate: float) -> Floats:
+        """Return v_(t+1) by steps of that rate, of the same shape as v_t, g_t and w_t."""
+        full = slope + self.regularisation * weights
+        return (momentum(step) * velocity - rate * full) / (1 + rate * self.regularisation)
+
     def spread(self, opened: Sequence[Sums]) -> float:
         """Return the standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
 
@@ -160,7 +171,7 @@ class Descent:
         velocity = np.zeros(steps)
         for step in range(steps):
             slope = np.eye(1, steps, step)[0] / float(1 << COARSE) / self.rows(opened[: step + 1])
-            velocity = momentum(step) * velocity - self.rate * (slope + self.regularisation * moved[step])
+            velocity = self.velocity(step, velocity, slope, moved[step], self.rate)
             moved[step + 1] = moved[step] + velocity
         last = moved[1:][steps // 2 :].mean(axis=0)
         return math.sqrt(float(self.variance)) * float(np.linalg.norm(last))
@@ -191,11 +202,15 @@ class Walk:
         slope = np.array(sums[:-1], dtype=np.float64) / float(1 << COARSE) / rows
         if self._taken and len(self.directions) < DIRECTIONS:
             self._look(slope, float(problem.variance) / (rows * (1 << COARSE)) ** 2)
-        full = slope + problem.regularisation * self.weights
-        along = full - self._apart(full)
-        move = problem.rate * full - (problem.rate - min(problem.short, problem.rate)) * along
-        self._velocity = momentum(self._taken) * self._velocity - move
+        long, short = (
+            problem.velocity(self._taken, self._velocity, slope, self.weights, rate)
+            for rate in (problem.rate, min(problem.short, problem.rate))
+        )
+        self._velocity = self._apart(long) + (short - self._apart(short))
         self._slope, self._taken, self.weights = slope, self._taken + 1, self.weights + self._velocity
+        length = math.sqrt(_dot(self.weights, self.weights))
+        if length > RADIUS:
+            self.weights = self.weights * (RADIUS / length)
         return self.weights
 
     def _look(self, slope: Floats, variance: float) -> None:

@@ -22,10 +22,11 @@ and noise of the scale 1 / epsilon, where values are added or removed, and twice
 itself has no useful sensitivity: of (0, 0, 1) and (0, 1, 1) it is 0 and 1.) Of s above a half a value that is added
 raises l by 0 or 1, and the other number by 2 s - 1, or by 2 s if it is greater than v; neither falls, whichever v is.
 So the quality is monotone again, with sensitivity 2 s (and 2 (1 - s) below a half, as in a mirror). A value that is
-replaced leaves n as it is, and moves both numbers by 1 at most, in any direction: sensitivity 1, and twice that for
-scores that are not monotone. Of the least and the greatest the one number has sensitivity 1, and a value that is
-replaced moves it for some candidates, for all of them in one direction: so 1 does for both kinds of neighbours.
-`change` is all this in the units of `weighed`.
+replaced by another leaves n as it is, and moves both numbers by 1 at most, in any direction: sensitivity 1, and twice
+that for scores that are not monotone. One that is replaced by a missing one, which does not count, is removed, so n
+falls: monotone, with sensitivity 2 s or 2 (1 - s), and twice 1 is no less. Of the least and the greatest the one number
+has sensitivity 1, and a value that is replaced moves it for some candidates, for all of them in one direction: so 1
+does for both kinds of neighbours. `change` is all this in the units of `weighed`.
 
 Cost of n candidates with numbers of w bits: 4 n w ANDs, n samples, and the argmax.
 """

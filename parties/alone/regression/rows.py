@@ -83,11 +83,14 @@ class TrainingRows:
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
         """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at
-        most.
+        most, whatever the weights are.
 
         L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them. All is integers from there on.
+        An L' that is no number, of weights that are none, is 0: else what one row says would be without bound.
         """
-        slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
+        with np.errstate(invalid="ignore", over="ignore"):
+            slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
+        slope[np.isnan(slope)] = 0
         bounded = (np.clip(slope, -clip, clip) * self.signs).astype(np.int64) * self.counts
         slopes: Numbers = self.gathered(bounded)
         return slopes

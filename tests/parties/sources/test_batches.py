@@ -293,8 +293,8 @@ def test_slopes_of_a_stream_are_those_of_all_rows() -> None:
     found = REGRESS.own_rows(rows)
     from parties.jobs.regress.reading import rows_of
 
-    expected = rows_of(rows, REGRESS.features)
-    weights = rng.normal(size=5)
+    expected = rows_of(rows, REGRESS.method.space)
+    weights = rng.normal(size=expected.features.number)
     assert found.total == expected.total == 500
     assert found.slopes(Logistic(), weights, 9000).tolist() == expected.slopes(Logistic(), weights, 9000).tolist()
     patch.undo()

@@ -93,7 +93,8 @@ def steep(made: Descent, hessian: Any, wanted: Any, noise: float, seed: int = 1)
             short = short + np.outer(direction, direction)
             velocity = velocity - direction @ velocity * direction
         scales = made.rate * np.eye(size) + (made.short - made.rate) * short
-        velocity = min(step / (step + 3), 0.9) * velocity - scales @ (slope + made.regularisation * weights)
+        pushed = min(step / (step + 3), 0.9) * velocity - scales @ (slope + made.regularisation * weights)
+        velocity = np.linalg.solve(np.eye(size) + made.regularisation * scales, pushed)
         weights, last = weights + velocity, slope
         path.append(weights)
         slopes.append(slope)
@@ -120,6 +121,30 @@ def test_steps_are_short_where_they_overshoot_and_only_there() -> None:
     assert np.abs(slow.weights(steep(slow, hessian, wanted, 5.0)[0]) - wanted).max() > 2 * far
     blind = replace(made, short=64.0, steps=6)
     assert np.abs(blind.weights(steep(blind, hessian, wanted, 5.0)[0])).max() > 10**3
+
+
+@pytest.mark.parametrize("regularisation", [0.05, 0.5, 1.0])
+def test_no_lambda_is_too_large_for_a_rate(regularisation: float) -> None:
+    """The weights of a parabola are where they belong by its equations, and the spread says no more than noise does."""
+    hessian, wanted = np.diag([0.25, 0.01, 0.0]), np.array([3.0, -3, 1])
+    made = problem(steps=60, rate=64.0, short=8.0, regularisation=regularisation, variance=Fraction(25))
+    opened, path = steep(made, hessian, wanted, 5.0)
+    assert made.path(opened) == pytest.approx(path, abs=1e-6)
+    least = np.linalg.solve(hessian + regularisation * np.eye(3), hessian @ wanted)
+    assert made.weights(opened) == pytest.approx(least, abs=0.05)
+    assert made.spread(opened) < 0.05
+
+
+@pytest.mark.parametrize("regularisation", [1e-5, 1.0])
+def test_whatever_is_opened_weights_stay_in_their_ball(regularisation: float) -> None:
+    """The longest sums there can be, the same way or to and fro, in all of the longest steps: nothing overflows."""
+    made = problem(steps=1000, rate=1000.0, short=8.0, regularisation=regularisation)
+    rng = np.random.default_rng(1)
+    for signs in (np.ones((1000, 4)), rng.choice([-1, 1], (1000, 4)), np.outer((-1) ** np.arange(1000), np.ones(4))):
+        with np.errstate(all="raise", under="ignore"):
+            path = made.path([tuple(int(one) << 62 for one in line) for line in signs])
+        assert np.linalg.norm(path, axis=1).max() <= descent.RADIUS * (1 + 1e-12)
+    assert np.linalg.norm(path, axis=1).max() > 1000  # it was far beyond any use
 
 
 def test_noise_alone_is_no_direction() -> None:
@@ -158,8 +183,9 @@ def reference(made: Descent, noise: int) -> tuple[tuple[Sums, ...], Any]:
         floor = 1000 / COUNTED / math.sqrt(len(opened))
         rows = min(max(rows, floor, 2 * made.least_rows, 1), 2 * made.max_rows)
         slope = np.array(opened[-1][:-1]) / 2**COARSE / rows
-        velocity = min(step / (step + 3), 0.9) * velocity - made.rate * (slope + made.regularisation * weights)
-        weights = weights + velocity
+        ahead = weights + min(step / (step + 3), 0.9) * velocity - made.rate * slope
+        ahead = ahead / (1 + made.rate * made.regularisation)  # the proximal point of lambda / 2 |w|^2
+        weights, velocity = ahead, ahead - weights
         path.append(weights)
     return tuple(opened), np.mean(path[made.steps // 2 :], axis=0)
 

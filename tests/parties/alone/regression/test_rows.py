@@ -132,6 +132,18 @@ def test_sums_of_slopes_are_exact_and_no_row_counts_for_more(seed: int, clip: in
         assert some.slopes(loss, weights, clip) / ONE / clip == pytest.approx(exact, abs=some.total * 2**-SLOPE_BITS)
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("made", [FEATURES, Contrasts(FEATURES.columns)], ids=["features", "contrasts"])
+def test_no_row_counts_for_more_whatever_the_weights_are(loss: Loss, made: Features) -> None:
+    """Not even if they are infinite, no numbers or too large for their products: every row there can be, by itself."""
+    huge, size = np.finfo(float).max, made.number
+    some = np.random.default_rng(1).choice([np.inf, -np.inf, huge, -huge, 0], (20, size))
+    for weights in (np.full(size, np.nan), np.full(size, -np.inf), *some):
+        for codes in np.ndindex(*map(len, made.amounts)):
+            row = TrainingRows(made, np.array([codes]), np.ones(1), np.ones(1, dtype=np.int64))
+            assert sum(int(one) ** 2 for one in row.slopes(loss, weights, 5000)) <= (5000 * ONE) ** 2
+
+
 def test_no_rows_have_no_slopes() -> None:
     none = rows([])
     assert none.total == 0
