@@ -75,6 +75,12 @@ def is_encrypted(pem: bytes) -> bool:
     return b"BEGIN ENCRYPTED PRIVATE KEY" in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
+def as_written(pem: bytes, word: str | None = None) -> bytes:
+    """Return the key in a PEM file as this program writes it, PKCS#8 that is not encrypted. Raises as loading."""
+    key = load_pem_private_key(pem, None if word is None else word.encode())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
 def encrypt(pem: bytes, word: str) -> bytes:
     """Return the file of a key in PEM that is encrypted with a passphrase. `InputError` if that is empty."""
     if not word:
@@ -96,9 +102,7 @@ def encrypt(pem: bytes, word: str) -> bytes:
 def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
     word, place = _passphrase(path)
     try:
-        plain: bytes = load_pem_private_key(pem, word.encode()).private_bytes(
-            Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-        )
+        plain = as_written(pem, word)
     except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
         raise InputError(f"{path}: the passphrase {place} does not open it") from None
     return plain, word

@@ -258,6 +258,8 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
         limit = Offers.of(file).kept if days is None else lambda _: days
         archived = register.archive(limit, place.parent / FOLDER, out, file.node.emergency)
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
+    if not register.overwritten:
+        console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")

@@ -57,8 +57,13 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
     and ask at the terminal. Backups have the key as it was.
     """
     load_key(key)  # with the passphrase that it has, before a new one is asked for
-    protect(key, new_secret("passphrase", passphrase_file))
+    is_same = protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
+    if not is_same:
+        console.err.print(
+            "the file was not PKCS#8 as smc writes it: from now on other rows of a person are chosen, and jobs under "
+            "way do not know their rows again"
+        )
 
 
 @group.command(

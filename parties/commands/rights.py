@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +21,7 @@ from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
+NO_TEXT = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, surrogates, and what ends a line or a paragraph
 AFTERWARDS = (
     "nothing that was computed before is changed by it: smc forget --table {table} lists what was learnt from the table"
 )
@@ -59,18 +62,24 @@ def access_command(
     job reads; of CSV the rows alone.
     """
     from parties.alone.rights import answer, to_csv
+    from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
     settings = file.tables[known_table(file, table)]
     files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
-    document = {"table": table, "columns": columns, "rows": rows, "recipients": _recipients(file.node.state, table)}
+    recipients, unknown = _recipients(file.node.state, table)
+    document = {"table": table, "columns": columns, "rows": rows, "recipients": recipients}
     text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
         files.write_bytes(out, text.encode(), private=True)
     console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
+    if archived := sum(recipient["purpose"] is None for recipient in recipients):
+        console.err.print(f"{archived} jobs on the table are archived: their purposes are in the archives alone")
+    if unknown:
+        console.err.print(f"{unknown} archived jobs are not among the recipients, for the log has no table: {ARCHIVES}")
 
 
 @group.command("object", epilog="Example:  smc rights object --table patients --person 1747 --case 2026-14")
@@ -99,7 +108,7 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
         raise InputError(f"the person {there} the list {objections.file}")
     text = "" if is_first else files.read_text(objections.file)
     if withdraw:
-        lines = [line for line in text.splitlines(keepends=True) if line.strip() != who]
+        lines = [line for line in re.findall(r"[^\n]*\n|[^\n]+", text) if line.strip() != who]
     else:
         lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
     what = "objection withdrawn" if withdraw else "objection"
@@ -158,7 +167,7 @@ def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
 def _read_person(person: str) -> str:
     """Return who it is, one line. `InputError` if it cannot be a line of a list."""
     who = (sys.stdin.read() if person == "-" else person).strip()
-    if not who or "\n" in who or who.startswith("#"):
+    if not who or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
         raise InputError("--person: one line is needed, as the table's column has it")
     return who
 
@@ -171,13 +180,16 @@ def _column(settings: TableSettings) -> str:
     raise InputError("--column: say which column of the table says whose row it is")
 
 
-def _recipients(state: Path, table: str) -> list[dict[str, Any]]:
-    """Return with whom answers from the table were computed, and what was published of it, as the log has it."""
+def _recipients(state: Path, table: str) -> tuple[list[dict[str, Any]], int]:
+    """Return with whom answers from the table were computed, and what was published of it, as the log has it.
+
+    The purpose of an archived job is None. And return how many archived jobs there are of which no table is known.
+    """
     from parties.node.governance.activities import read
 
     place = state / database.FILE_NAME
     if not place.exists():
-        return []
+        return [], 0
     with database.reading(place) as connection:
         log = read(map(audit.entry, database.rows(connection)))
     jobs = [job for job in log.jobs.values() if job.proposed["table"] == table and job.started]
@@ -190,6 +202,11 @@ def _recipients(state: Path, table: str) -> list[dict[str, Any]]:
         }
         for job in jobs
     ]
+    archived = [
+        {"at": job.at, "with": job.peer, "what": job.protocol, "purpose": None}
+        for job in log.archived
+        if job.table == table
+    ]
     published = [
         {
             "at": entry.at,
@@ -200,4 +217,4 @@ def _recipients(state: Path, table: str) -> list[dict[str, Any]]:
         for entry in log.published
         if entry.fields["table"] == table
     ]
-    return joint + published
+    return archived + joint + published, sum(not job.table for job in log.archived)

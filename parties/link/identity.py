@@ -105,11 +105,15 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     return Identity(key_path, certificate_path, certificate, key_pem)
 
 
-def protect(path: Path, passphrase: str) -> None:
-    """Encrypt a private key's file with a passphrase, or another one than before, in place. `InputError`."""
+def protect(path: Path, passphrase: str) -> bool:
+    """Encrypt a private key's file with a passphrase, or another one than before, in place. `InputError`.
+
+    Return whether it opens as the bytes that it was: not if it was SEC1, or PKCS#8 that others spell otherwise.
+    """
     plain = _read_key(path)
     _private_key(path, plain)
     write_bytes(path, keyfile.encrypt(plain, passphrase), private=True)
+    return keyfile.as_written(plain) == plain
 
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:

@@ -133,8 +133,8 @@ class Journal:
     def archived(self, record: Record, lines: str) -> None:
         """Let a job leave the log, whose lines are in a file."""
         job, content = record.ours.proposal, hashlib.sha256(lines.encode()).hexdigest()
-        fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "content": content}
-        self._log.archive(record.id, fields)
+        fields = {"peer": record.peer, "protocol": job.task.name, "digest": job.digest, "table": record.table}
+        self._log.archive(record.id, {**fields, "content": content})
 
     def revoke(self, who: Who, why: str) -> None:
         """Record that a peer's certificate is trusted no more."""

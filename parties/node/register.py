@@ -68,6 +68,7 @@ class Register:
         self._running: set[str] = set()
         self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._closed = False
+        self.overwritten = True  # else what was archived may be in the write-ahead log until `archive` is called again
         self.entered: list[Callable[[], None]] = []  # called after entries were written
         with connection:
             connection.execute(shipped.TABLE)
@@ -203,6 +204,7 @@ class Register:
             reviewed = self._journal.reviewed() if emergency else frozenset()
             begun = (job for job in self._store.all() if job.sessions and job.ours.proposal.purpose in emergency)
             if not (jobs := due(self._store.all(), days, moment, {job.id for job in begun} - reviewed)):
+                self._overwrite()
                 return None
             texts = {record.id: self._journal.archive_lines(record) for record in jobs}
             path = out or new_file(folder, moment)
@@ -216,8 +218,13 @@ class Register:
                 path.unlink(missing_ok=True)
                 raise
             self._past = self._journal.past()
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else it has what was overwritten
+            self._overwrite()
         return Archived(path, len(jobs))
+
+    def _overwrite(self) -> None:
+        """Empty the write-ahead log, which else has what was overwritten in the database; a reader is in the way."""
+        (busy, _, _) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self.overwritten = not busy
 
     def revoke(self, peer: str, why: str) -> None:
         """Trust a peer's present certificate no more. `InputError`: no such peer, or it is revoked already."""

@@ -281,10 +281,11 @@ class Node:
             return {}
         except (InputError, sqlite3.Error) as error:
             return {"": f"nothing: {error}"}
+        rest = "" if self._ledger.overwritten else "the write-ahead log may still have what has left: somebody reads it"
         if archived is None:
-            return {}
+            return {"": rest}
         self._changed("")
-        return {"": str(archived)}
+        return {"": f"{archived}; {rest}" if rest else str(archived)}
 
     def _admit(self, name: str, certificate: x509.Certificate, label: str) -> tuple[Outbox, Take]:
         if self._stopping:

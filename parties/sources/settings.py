@@ -287,8 +287,9 @@ class ObjectionsSettings(Settings):
 
         `InputError` if it cannot be read, or has too many.
         """
-        text = files.read_text(self.file)
-        lines = (line.strip() for line in text.splitlines())
+        lines = [line.strip() for line in files.read_text(self.file).split("\n")]  # a name may have other line ends
+        if (bad := next((number for number, line in enumerate(lines, 1) if "\r" in line), None)) is not None:
+            raise InputError(f"{self.file}: line {bad} has a carriage return in it: end lines with a line feed")
         people = tuple(sorted({line for line in lines if line and not line.startswith("#")}))
         if len(people) > MOST_OBJECTIONS:
             raise InputError(

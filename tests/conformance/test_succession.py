@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_the_peer_stays_up(nodes: Nodes, changing: int) -> None:
         "succeed",
         "new/" + new.certificate_path.name,
         "--until",
-        "2099-01-01",
+        (datetime.now(UTC).date() + timedelta(days=30)).isoformat(),
         "--out",
         str(peer.directory / "next"),
     )

@@ -10,6 +10,7 @@ from typing import Any
 from parties.node.budget.account import Charge
 from parties.operator.interface import AuditEntry
 
+ARCHIVES = "look for the table in the files of smc audit archive"  # of a job that left before the log kept its table
 ENDS = ("finished", "failed", "cancelled")
 
 
@@ -36,18 +37,29 @@ class Job:
         return "rules" if rules.get("k", 1) > 1 or rules.get("l", 1) > 1 or rules.get("t", 1) < 1 else "none"
 
 
+@dataclass(frozen=True)
+class ArchivedJob:
+    """A job that was computed, at least in part, and has left: what the log still has. `table` is empty if not that."""
+
+    at: str  # when it was proposed
+    table: str
+    peer: str
+    protocol: str
+
+
 @dataclass
 class Log:
     """All jobs of a log, in order, and what they have spent of our tables; what commands published of them."""
 
+    archived: list[ArchivedJob] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
     charges: list[Charge] = field(default_factory=list)
     published: list[AuditEntry] = field(default_factory=list)
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """Return the jobs and publications of a log, the oldest entry first; of an archived job what it spent."""
-    log = Log()
+    """Return the jobs and publications of a log, the oldest entry first; of an archived job what is left."""
+    log, proposed, begun = Log(), dict[str, str](), set[str]()
     for entry in entries:
         if entry.kind == "published":
             log.published.append(entry)
@@ -55,7 +67,15 @@ def read(entries: Iterable[AuditEntry]) -> Log:
             log.charges.append(Charge.read(entry.job or "", entry.fields))
         if entry.job is None:
             continue
-        if entry.kind == "proposed" and entry.fields:
+        if entry.kind == "proposed" and not entry.fields:  # archived
+            proposed[entry.job] = entry.at
+        elif entry.kind == "started" and entry.job in proposed:
+            begun.add(entry.job)
+        elif entry.kind == "archived" and entry.job in begun:
+            fields = entry.fields
+            table = fields.get("table", "")
+            log.archived.append(ArchivedJob(proposed[entry.job], table, fields["peer"], fields["protocol"]))
+        elif entry.kind == "proposed":
             log.jobs[entry.job] = Job(entry.fields, entry.at)
         elif (job := log.jobs.get(entry.job)) is not None:
             _note(job, entry)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from parties.node.governance.activities import Log
+from parties.node.governance.activities import ARCHIVES, Log
 from parties.node.governance.markdown import text
 from parties.node.records.kinds import Step
 from parties.node.settings import NodeFile
@@ -117,8 +117,12 @@ def _table(name: str, file: NodeFile, log: Log) -> Iterator[str]:
     yield f"- people: {text(rights and rights.subjects)}; categories: {text(rights and rights.categories)}"
     yield f"- data of art. 9: {text(rights and rights.special)}"
     jobs = [job for job in log.jobs.values() if job.proposed["table"] == name and job.started]
-    peers = sorted({job.proposed["peer"] for job in jobs})
-    yield f"- joint jobs that read it: {len(jobs)}, with {text(peers)}; published: {_published(name, log)}"
+    archived = [job for job in log.archived if job.table == name]
+    peers = sorted({*(job.proposed["peer"] for job in jobs), *(job.peer for job in archived)})
+    many = f"{len(jobs) + len(archived)}{f' ({len(archived)} archived)' if archived else ''}"
+    yield f"- joint jobs that read it: {many}, with {text(peers)}; published: {_published(name, log)}"
+    if unknown := sum(not job.table for job in log.archived):
+        yield f"- TODO: {unknown} archived jobs, not counted, of which the log has no table: {ARCHIVES}"
 
 
 def _published(name: str, log: Log) -> str:

@@ -340,10 +340,12 @@ class Archived(Fields):
     """The job has left: its entries before this one are empty, but for what it has spent; a file had their content.
 
     `content` is SHA-256 of the job's lines in that file, `empty` that of what is left of the entries (`chain.emptied`).
+    The purpose leaves: people typed it.
     """
 
     peer: Text
     protocol: Text
+    table: Text = ""  # ours; empty in entries from before it was told
     digest: Digest  # of the public job
     entries: Size
     empty: Digest

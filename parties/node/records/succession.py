@@ -8,7 +8,7 @@ certificates' fingerprints) and `until`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,11 +43,12 @@ class Successor:
     @property
     def is_due(self) -> bool:
         """True if the former certificate has ended."""
-        return datetime.now(UTC) >= datetime.combine(self.until + timedelta(days=1), datetime.min.time(), UTC)
+        return datetime.now(UTC).date() > self.until
 
 
 def succession(identity: Identity, certificate: x509.Certificate, until: date) -> Succession:
-    """Sign that this certificate takes the place of the identity's."""
+    """Sign that this certificate takes the place of the identity's. `InputError` if it ends before that day."""
+    _check_until(until, certificate, "--until")
     former, pem = fingerprint(identity.certificate), certificate.public_bytes(Encoding.PEM).decode()
     signature = sign(identity, _document(former, certificate, until.isoformat()), "succession").hex()
     return Succession(former=former, certificate=pem, until=until.isoformat(), signature=signature)
@@ -67,7 +68,13 @@ def load(path: Path, former: x509.Certificate) -> Successor:
         former, _document(word.former, certificate, word.until), bytes.fromhex(word.signature), "succession"
     ):
         raise InputError(f"{path} is not signed with the key of the certificate {short_fingerprint(former)}")
+    _check_until(until, certificate, f"{path}: until")
     return Successor(certificate, until)
+
+
+def _check_until(until: date, certificate: x509.Certificate, where: str) -> None:
+    if until > (end := certificate.not_valid_after_utc.date()):
+        raise InputError(f"{where} {until} is after the new certificate's last day, {end}: name an earlier one")
 
 
 def _document(former: str, certificate: x509.Certificate, until: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
     load_pem_private_key,
 )
@@ -97,6 +98,21 @@ def test_what_follows_from_the_key_stays_when_it_is_encrypted(plain: bytes, tmp_
     encrypted = people._key(table)
     (tmp_path / "a.key").write_bytes(plain)
     assert people._key(table) == encrypted
+
+
+def test_a_key_of_another_format_is_another_choice_of_rows_and_that_is_said(plain: bytes, tmp_path: Path) -> None:
+    """SEC1, as `openssl ecparam -genkey` writes it: what follows from a plain file follows from its bytes."""
+    key, word, sec1 = tmp_path / "a.key", tmp_path / "word", PrivateFormat.TraditionalOpenSSL
+    (tmp_path / "a.passphrase").write_text(WORD)
+    (tmp_path / "a.passphrase").chmod(0o600)
+    said = list[bool]()
+    for pem in (plain, load_pem_private_key(plain, None).private_bytes(Encoding.PEM, sec1, NoEncryption())):
+        key.write_bytes(pem)
+        done = CliRunner().invoke(group, ["passphrase", str(key), "--passphrase-file", str(word)])
+        assert (done.exit_code, load_identity(key, tmp_path / "a.crt").key_pem) == (0, plain)
+        said.append("other rows of a person are chosen" in done.output)
+        assert said[-1] == (pem != plain)
+    assert said == [False, True]
 
 
 def test_another_passphrase_and_no_file_half_written(plain: bytes, tmp_path: Path) -> None:

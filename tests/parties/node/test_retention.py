@@ -6,19 +6,22 @@ import json
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parties.commands.rights import _recipients
 from parties.node import published
+from parties.node.governance import activities, breaches
 from parties.node.offers import Offer, Offers
 from parties.node.proposal import Proposal
 from parties.node.records import audit, export, gaps, reading, withdrawal
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
 from parties.node.retention import PATIENCE, Archived, due
+from parties.node.settings import NodeFile
 from parties.node.statement import Statement
 from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError, ProtocolError
@@ -328,3 +331,46 @@ def test_after_it_left_the_same_question_is_a_new_one(noisy: Pair) -> None:
     earlier = bob.ledger.accounts.earlier(bob.ledger.find(second.id))
     assert earlier is not None
     assert earlier.job.id == first
+
+
+def test_a_reader_leaves_content_in_the_write_ahead_log_until_the_next_look(noisy: Pair) -> None:
+    done(noisy)
+    alice = noisy.parties[0]
+    alice.connection.execute("PRAGMA busy_timeout = 1")
+    files = [alice.path, alice.path.with_name("node.sqlite-wal")]
+    with reading(alice.path) as reader:
+        reader.execute("SELECT count(*) FROM audit").fetchall()
+        assert archive(alice) is not None
+        assert not alice.ledger.overwritten
+        assert archive(alice) is None
+        assert not alice.ledger.overwritten
+    assert any(PURPOSE.encode() in path.read_bytes() for path in files)
+    assert archive(alice) is None  # nothing is due, and yet
+    assert alice.ledger.overwritten
+    assert not any(PURPOSE.encode() in path.read_bytes() for path in files)
+
+
+def test_the_table_and_the_peer_of_an_archived_job_are_told(noisy: Pair) -> None:
+    """To who asks for the recipients, and to the authority; not its purpose, which people typed."""
+    job = done(noisy)
+    alice = noisy.parties[0]
+    state = alice.path.parent
+    ((before,), _) = _recipients(state, "days")
+    archive(alice)
+    assert _recipients(state, "days") == ([before | {"purpose": None}], 0)
+    assert _recipients(state, "nights") == ([], 0)
+    entries = alice.ledger.entries(1000, None)[::-1]
+    log = activities.read(entries)
+    assert [(one.table, one.peer) for one in log.archived] == [("days", "bob")]
+    file = NodeFile.model_validate({"link": {}})
+    breach = breaches.Breach("ab", datetime.now(UTC), ["days"], [("", "found", "x")])
+    assert "read it: 1 (1 archived), with bob" in breaches.draft(breach, file, log, breach.known)
+    old = [
+        one.model_copy(update={"fields": {k: v for k, v in one.fields.items() if k != "table"}})
+        if (one.kind, one.job) == ("archived", job)
+        else one
+        for one in entries
+    ]
+    text = breaches.draft(breach, file, activities.read(old), breach.known)
+    assert "read it: 0, with" in text
+    assert "TODO: 1 archived jobs, not counted" in text

@@ -20,7 +20,8 @@ from parties.link.listening import RefusedError
 from parties.node import validity
 from parties.node.peers import Who, reached
 from parties.node.records import AuditLog
-from parties.node.records.succession import Successor, load, succession
+from parties.node.records.signature import sign
+from parties.node.records.succession import Successor, _document, load, succession
 from parties.node.service import Node
 from parties.node.settings import NodeFile
 from smc.errors import InputError
@@ -37,7 +38,7 @@ class Ends:
     links: Any
 
 
-LATER = date(2099, 1, 1)
+LATER = datetime.now(UTC).date() + timedelta(days=30)
 
 
 @pytest.fixture
@@ -56,13 +57,19 @@ def test_only_the_former_key_names_a_successor(identities: dict[str, Identity], 
         load(path, identities["alice"].certificate)
     forged = succession(identities["mallory"], new.certificate, LATER).signature
     for change in (
-        {"until": "2099-01-02"},
+        {"until": (LATER + timedelta(days=1)).isoformat()},
         {"signature": forged},
         {"certificate": identities["mallory"].certificate_path.read_text()},
     ):
         path.write_text(word.model_copy(update=change).model_dump_json())
         with pytest.raises(InputError, match="is not signed with the key of"):
             load(path, bob.certificate)
+    ever = date(9999, 12, 31)
+    signature = sign(bob, _document(word.former, new.certificate, ever.isoformat()), "succession").hex()
+    path.write_text(word.model_copy(update={"until": ever.isoformat(), "signature": signature}).model_dump_json())
+    with pytest.raises(InputError, match="until 9999-12-31 is after the new certificate's last day"):
+        load(path, bob.certificate)
+    assert not Successor(new.certificate, ever).is_due
     for text in ("", "{}", word.model_copy(update={"until": "soon"}).model_dump_json()):
         path.write_text(text)
         with pytest.raises(InputError, match="is no word of a new certificate"):
@@ -73,7 +80,11 @@ def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity
     alice, bob = identities["alice"], identities["bob"]
     config, out = tmp_path / "b.toml", tmp_path / "b.next"
     config.write_text(f'[link]\nidentity = "{bob.key_path}"\ncertificate = "{bob.certificate_path}"\n')
-    words = ["succeed", str(new.certificate_path), "--until", "2099-01-01", "--config", str(config), "--out", str(out)]
+    words = ["succeed", str(new.certificate_path), "--config", str(config), "--out", str(out), "--until"]
+    result = CliRunner().invoke(group, [*words, "9999-12-31"])
+    assert "is after the new certificate's last day" in str(result.exception)
+    assert not out.exists()
+    words.append(LATER.isoformat())
     assert CliRunner().invoke(group, words).exit_code == 0
     assert json.loads(out.read_text())["former"] == fingerprint(bob.certificate)
     words[1] = str(bob.certificate_path)

@@ -51,6 +51,17 @@ def test_a_row_is_left_out_for_the_first_reason(tmp_path: Path) -> None:
     assert found == (2, LeftOut(where=2, consent=2, objections=1))
 
 
+def test_a_line_of_the_list_ends_with_a_line_feed_alone(tmp_path: Path) -> None:
+    """Else a name with another mark in it would be two, and whoever has it would stay counted."""
+    listed = table(tmp_path, "").objections
+    assert listed is not None
+    listed.file.write_bytes("a\u2028b\x1cc\r\n7\n".encode())
+    assert listed.people() == ("7", "a\u2028b\x1cc")
+    listed.file.write_bytes(b"7\n8\r9\n")
+    with pytest.raises(InputError, match="line 2 has a carriage return in it"):
+        listed.people()
+
+
 @settings(deadline=None, max_examples=20)
 @given(listed=st.sets(st.sampled_from(["7", "8", "08", "o'neil", "9", "nobody", "%", "a\\b", 'x"y'])))
 def test_any_list(tmp_path_factory: pytest.TempPathFactory, listed: set[str]) -> None:
