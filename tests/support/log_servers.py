@@ -9,6 +9,7 @@ import subprocess
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from parties.link.identity import Identity
 from tests.support.ports import free_port
@@ -23,29 +24,28 @@ MESSAGE = re.compile(
 
 
 class SyslogServer:
-    """A server that keeps messages; `deaf` takes connections and bytes, and loses them."""
+    """A server that keeps messages and closes, as rsyslog does, without close_notify unless `answers` says so.
 
-    def __init__(self, identity: Identity) -> None:
+    While it is `deaf`, it takes connections and reads nothing, with a small buffer, until it closes them; with "end" it
+    says at once that it has nothing to say.
+    """
+
+    def __init__(self, identity: Identity, answers: bool = False) -> None:
+        self._answers = answers
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(identity.certificate_path, identity.key_path)
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
         self.port = self._listener.getsockname()[1]
         self.got: list[tuple[int, str]] = []
-        self.swallowed = 0
-        self.deaf = False
-        self._open: list[socket.socket] = []
+        self.connections = 0
+        self.deaf: Literal["", "close", "end"] = ""
+        self.waits = threading.Event()  # how long a deaf one does before it closes
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def drop(self) -> None:
-        """End all connections."""
-        for one in self._open:
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
-
     def close(self) -> None:
+        self.waits.set()
         self._listener.close()
-        self.drop()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -55,15 +55,19 @@ class SyslogServer:
 
     def _read(self, plain: socket.socket) -> None:
         with suppress(OSError), self._context.wrap_socket(plain, server_side=True) as connection:
-            self._open.append(connection)
+            self.connections += 1
+            if self.deaf:
+                if self.deaf == "end":
+                    socket.socket.shutdown(connection, socket.SHUT_WR)
+                self.waits.wait(PATIENCE)
+                return
             with connection.makefile("rb") as stream:
                 while length := _length(stream):
                     message = MESSAGE.fullmatch(stream.read(length))
                     assert message is not None
-                    if self.deaf:
-                        self.swallowed += 1
-                    else:
-                        self.got.append((int(message[1]), message[2].decode()))
+                    self.got.append((int(message[1]), message[2].decode()))
+            if self._answers:
+                connection.unwrap()
 
 
 def _length(stream: object) -> int:

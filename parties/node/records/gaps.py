@@ -1,12 +1,14 @@
 """What somebody has received of a log, entry by entry: is it all, in one chain, and nothing else.
 
 Lines may be those of a file or a webhook, or have what a syslog server puts before them: an entry is canonical JSON at
-the end of a line. They may be repeated, and come in any order; two entries of one number contradict each other.
+the end of a line. They may be repeated, and come in any order; two entries of one number contradict each other, but for
+one that came without its content.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,17 +34,27 @@ class Received:
 def read(paths: Iterable[Path], first: int = 1) -> Received:
     """Return what files have of a log whose first entry in question is `first`. `InputError` if one cannot be read."""
     received = Received()
+    copies: dict[int, list[tuple[Row, str]]] = defaultdict(list)  # the different ones, and where they stand
     for path in paths:
         for number, line in enumerate(files.read_text(path).splitlines(), start=1):
             if not line.strip():
                 continue
-            row = _row(line)
+            row, where = _row(line), f"{path}, line {number}"
             if row is None:
-                received.problems.append(f"{path}, line {number}: no entry, or one that was cut or changed")
-            elif (known := received.rows.setdefault(row.number, row)) is not row:
-                received.repeats += 1
-                if known.hash != row.hash:
-                    received.problems.append(f"{path}, line {number}: another entry {row.number} than before")
+                received.problems.append(f"{where}: no entry, or one that was cut or changed")
+                continue
+            known = copies[row.number]
+            received.repeats += bool(known)
+            if all(row != other for other, _ in known):
+                known.append((row, where))
+    for number, known in copies.items():
+        row, where = max(known, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # of equal ones the first
+        received.rows[number] = row
+        received.problems.extend(
+            f"{elsewhere}: another entry {number} than {where}"
+            for other, elsewhere in known
+            if other != row and not (other.is_empty and other._replace(fields=row.fields) == row)
+        )
     last = None
     for number in sorted(number for number in received.rows if number >= first):
         row = received.rows[number]

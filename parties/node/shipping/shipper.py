@@ -86,17 +86,14 @@ class Shipper:
                 log.debug("shipping to %s failed", self._name, exc_info=error)
                 at, pause = self._failed(at, why_failed(error), pause)
             if last_time:
-                break
+                return
             if pause:
                 self._over.wait(pause)
             else:
                 self._news.wait(LOOK_SECONDS)
-        self._target.close()
 
     def _failed(self, at: Shipped, why: str, pause: float) -> tuple[Shipped, float]:
-        """Note a failure; return from where to go on, and after how many seconds."""
-        if back := min(at.number, self._target.unsure):
-            at = Shipped(at.number - back, "", at.at)
+        """Note a failure; return how far the target is, and after how many seconds to go on."""
         at = at._replace(why=why)
         if not pause:
             self._log("records not shipped", target=self._name, why=why)

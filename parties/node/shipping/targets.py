@@ -5,9 +5,13 @@ An entry is a line of canonical JSON, as in an export (`records.export.line`), w
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import socket
 import ssl
+import struct
+import termios
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,20 +25,14 @@ from parties.node.records.export import line
 from parties.node.shipping.settings import ShipSettings
 
 PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
-UNSURE = 100  # entries sent last over a connection that broke: nothing in syslog says that they arrived
 MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
 
 
 class Target(Protocol):
-    """A place where entries go. `unsure`: after a failure so many of those sent before may not have arrived."""
-
-    unsure: int
+    """A place where entries go."""
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Hand these on, in this order. Whatever it raises, they are sent again."""
-
-    def close(self) -> None:
-        """End a connection."""
+        """Hand these on, in this order, until they are there. Whatever it raises, they are sent again."""
 
 
 def target(settings: ShipSettings) -> Target:
@@ -46,8 +44,6 @@ def target(settings: ShipSettings) -> Target:
 
 class ToFile:
     """A file that is only added to, on the disk before `send` returns; it may be moved away at any time."""
-
-    unsure = 0
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,40 +60,23 @@ class ToFile:
                 left = left[stream.write(left) :]
             os.fsync(handle)
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 class ToSyslog:
-    """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3)."""
+    """A syslog server over TLS, messages octet-counted (RFC 5425, 4.3), a connection for each `send`.
+
+    Nothing in syslog says that a message arrived, and buffers on the way hold thousands. But a server that is told that
+    nothing more comes ends the connection once it has read everything.
+    """
 
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
-        self._connection: ssl.SSLSocket | None = None
-        self.unsure = self._sent = 0  # the latter over this connection
         self._host = _header(socket.gethostname(), 255)
 
     def send(self, rows: Sequence[Row]) -> None:
-        """Send a message each. OSError if the connection broke, which may have been after entries sent before."""
-        try:
-            if self._connection is None:
-                self._sent = 0
-                self._connection = self._connect()
-            elif _is_closed(self._connection, self._settings.seconds):
-                raise ConnectionResetError("the server has closed the connection")
-            self._connection.sendall(b"".join(map(self._message, rows)))
-            self._sent += len(rows)
-        except BaseException:
-            self.unsure = min(self._sent, UNSURE)
-            self._drop()
-            raise
-
-    def close(self) -> None:
-        """Say that nothing more comes."""
-        if self._connection is not None:
-            with suppress(OSError, ValueError):  # it may be gone
-                self._connection.unwrap()
-            self._drop()
+        """Send a message each. OSError if the server may not have read them all."""
+        with self._connect() as connection:
+            connection.sendall(b"".join(map(self._message, rows)))
+            _end(connection)
 
     def _message(self, row: Row) -> bytes:
         """Return an entry as a message (RFC 5424, 6), with its length before it."""
@@ -116,16 +95,9 @@ class ToSyslog:
             plain.close()
             raise
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
 
 class ToWebhook:
     """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
-
-    unsure = 0
 
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
@@ -145,19 +117,19 @@ class ToWebhook:
         ):
             answer.raise_for_status()  # what it says is not read
 
-    def close(self) -> None:
-        """Nothing is open."""
 
+def _end(connection: ssl.SSLSocket) -> None:
+    """Say that nothing more comes, and wait until the server has read it all and ends, too. OSError if it does not.
 
-def _is_closed(connection: ssl.SSLSocket, seconds: float) -> bool:
-    """Return whether the server, which has nothing to say, has ended the connection."""
-    connection.settimeout(0)
-    try:
-        return connection.recv(1) == b""
-    except (ssl.SSLWantReadError, BlockingIOError):
-        return False
-    finally:
-        connection.settimeout(seconds)
+    A server should answer close_notify with its own (RFC 5425, 4.4), but rsyslog only closes. Its system resets a
+    connection that is closed with something unread, and has not confirmed what came after it was closed.
+    """
+    with suppress(ssl.SSLEOFError):
+        connection.unwrap()
+    (unconfirmed,) = struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))
+    connection.shutdown(socket.SHUT_WR)
+    if connection.recv(1) or unconfirmed:
+        raise ConnectionResetError(errno.ECONNRESET, "the server has closed before it had everything")
 
 
 def _moment(at: str) -> str:

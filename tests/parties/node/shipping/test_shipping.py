@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import permutations
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -19,7 +20,7 @@ from pydantic import ValidationError
 from parties.link.identity import Identity
 from parties.node.records import gaps
 from parties.node.records.chain import NOTHING, Row
-from parties.node.records.export import line
+from parties.node.records.export import line, one_row
 from parties.node.records.shipped import Shipped
 from parties.node.shipping import shipper, targets
 from parties.node.shipping.settings import RecordsSettings, ShipSettings
@@ -122,7 +123,7 @@ def test_a_target_that_has_what_the_log_lacks_gets_all(alice: Party, tmp_path: P
         eventually(has_all(alice))
     assert numbers(path) == [*range(1, other.number + 1), other.number, *range(1, other.number + 1)]
     (problem,) = gaps.read([path]).problems
-    assert problem.endswith(f"another entry {other.number} than before")
+    assert f": another entry {other.number} than {path}, line " in problem
 
 
 class Hook(ThreadingHTTPServer):
@@ -167,49 +168,92 @@ def test_a_webhook(alice: Party, tmp_path: Path) -> None:
 
 
 @contextmanager
-def syslog(identity: Identity) -> Iterator[SyslogServer]:
-    server = SyslogServer(identity)
+def syslog(identity: Identity, answers: bool = False) -> Iterator[tuple[SyslogServer, dict[str, Any]]]:
+    """A server, and the way to it."""
+    server = SyslogServer(identity, answers)
     try:
-        yield server
+        yield server, {"syslog": f"localhost:{server.port}", "ca": identity.certificate_path}
     finally:
         server.close()
 
 
-def test_syslog_over_tls(alice: Party, identities: dict[str, Identity], tmp_path: Path) -> None:
-    """Messages of RFC 5424, counted; what a server swallowed before it went is sent again."""
-    with syslog(identities["mallory"]) as server:
-        way = {"syslog": f"localhost:{server.port}", "ca": identities["mallory"].certificate_path}
-        with shipping(alice, **way):
-            write(alice, 5)
-            eventually(lambda: len(server.got) == last(alice))
-            first = last(alice)
-            server.deaf = True
-            write(alice, 3)
-            eventually(lambda: server.swallowed == 3)
-            server.drop()
-            server.deaf = False
-            write(alice, 1)
-            eventually(lambda: server.got and server.got[-1][0] == last(alice))
-    path = tmp_path / "received"
+def received(server: SyslogServer, path: Path) -> gaps.Received:
     path.write_text("".join(f"{number} {text}\n" for number, text in server.got))
-    found = gaps.read([path])
+    assert all(json.loads(text)["number"] == number for number, text in server.got)
+    return gaps.read([path])
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_syslog_over_tls(alice: Party, identities: dict[str, Identity], tmp_path: Path, answers: bool) -> None:
+    """Messages of RFC 5424, counted, each once, in connections that are ended with close_notify or without."""
+    with syslog(identities["mallory"], answers) as (server, way), shipping(alice, **way) as told:
+        write(alice, 120)
+        eventually(has_all(alice))
+        write(alice, 3)
+        eventually(has_all(alice))
+        found = received(server, tmp_path / "received")
+    assert (found.problems, found.repeats, told) == ([], 0, [])
+    assert sorted(found.rows) == list(range(1, last(alice) + 1))
+
+
+def test_what_a_syslog_server_has_not_read_is_not_there(
+    alice: Party, identities: dict[str, Identity], tmp_path: Path
+) -> None:
+    """A busy server's system has all, and the server is killed: they are sent again without anything new to send."""
+    write(alice, 5)
+    with syslog(identities["mallory"]) as (server, way):
+        server.deaf = "close"
+        with shipping(alice, **way) as told:
+            eventually(lambda: server.connections)
+            assert not told
+            assert alice.ledger.shipped("there").number == 0
+            server.waits.set()
+            eventually(lambda: told)
+            assert alice.ledger.shipped("there").number == 0
+            server.deaf = ""
+            eventually(has_all(alice))
+        found = received(server, tmp_path / "received")
+    assert told[0] == ("records not shipped", {"target": "there", "why": "Connection reset by peer"})
     assert found.problems == []
     assert sorted(found.rows) == list(range(1, last(alice) + 1))
-    assert found.repeats == first
-    assert all(json.loads(text)["number"] == number for number, text in server.got)
+
+
+def test_an_end_before_everything_had_come_is_none(alice: Party, identities: dict[str, Identity]) -> None:
+    """The server ended the connection while most was on its way."""
+    for _ in range(100):
+        alice.ledger.note("node stopped", why="x" * 2000)
+    with syslog(identities["mallory"]) as (server, way):
+        server.deaf = "end"
+        with shipping(alice, **way) as told:
+            eventually(lambda: told)
+            assert alice.ledger.shipped("there").number == 0
+            server.deaf = ""
+            server.waits.set()
+            eventually(has_all(alice))
+    assert told[0][1]["why"] == "the server has closed before it had everything"
+    assert {number for number, _ in server.got} == set(range(1, last(alice) + 1))
+
+
+def test_a_syslog_server_that_does_not_end_has_nothing(alice: Party, identities: dict[str, Identity]) -> None:
+    write(alice, 1)
+    with syslog(identities["mallory"]) as (server, way):
+        server.deaf = "close"
+        with shipping(alice, seconds=0.2, **way) as told:
+            eventually(lambda: told)
+            assert alice.ledger.shipped("there").number == 0
+            server.waits.set()
+    assert told[0][1]["why"] == "no answer in time"
 
 
 def test_the_name_of_the_server_counts(alice: Party, identities: dict[str, Identity]) -> None:
-    with syslog(identities["bob"]) as server:
-        way = {"syslog": f"localhost:{server.port}", "ca": identities["bob"].certificate_path}
-        with shipping(alice, **way) as told:
-            eventually(lambda: told)
+    with syslog(identities["bob"]) as (_, way), shipping(alice, **way) as told:
+        eventually(lambda: told)
     assert "Hostname mismatch" in told[0][1]["why"]
 
 
 def test_a_syslog_server_with_another_certificate_gets_nothing(alice: Party, identities: dict[str, Identity]) -> None:
-    with syslog(identities["mallory"]) as server:
-        way = {"syslog": f"localhost:{server.port}", "ca": identities["alice"].certificate_path}
+    with syslog(identities["mallory"]) as (server, way):
+        way["ca"] = identities["alice"].certificate_path
         with shipping(alice, **way) as told:
             eventually(lambda: told)
     assert told[0][1]["why"].startswith("the server's certificate is not to be trusted")
@@ -277,6 +321,39 @@ def test_gaps_are_what_is_missing(data: st.DataObject, tmp_path_factory: pytest.
     if order.count(order[changed]) == 1:
         path.write_text("\n".join(before + lines[place] if place != order[changed] else text for place in order))
         assert any("was changed" in problem for problem in gaps.read([path]).problems)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_copies_of_an_entry_in_any_order(place: int, tmp_path: Path) -> None:
+    """One without content is filled by the whole one; one that says something else is told, whatever its hash."""
+    lines = chain(4)
+    whole = lines.pop(place)
+    row = one_row(whole)
+    empty = line(row._replace(fields=""))
+    changed = whole.replace('"why":"x"', '"why":"y"')
+    later = line(row._replace(at="2026-11-27T00:00:00.000+00:00"))
+    empty_later = line(row._replace(at="2026-11-27T00:00:00.000+00:00", fields=""))
+    another = row._replace(fields='{"why":"y"}')
+    another_whole = line(another._replace(hash=another.digest()))
+    path = tmp_path / "received"
+
+    def problems(*copies: str) -> list[str]:
+        path.write_text("\n".join([*copies, *lines]))
+        found = gaps.read([path])
+        assert found.repeats == len(copies) - 1
+        if whole in copies and another_whole not in copies:
+            assert (found.rows[row.number], found.empty) == (row, 0)
+        return found.problems
+
+    for copies in permutations((whole, empty, whole, empty)):
+        assert problems(*copies) == []
+    for wrong in (changed, later, empty_later, another_whole):
+        for copies in permutations((whole, empty, wrong)):
+            assert any(f"another entry {row.number} than" in problem for problem in problems(*copies)), copies
+    for wrong in (changed, later, empty_later):
+        for copies in permutations((empty, wrong)):
+            assert problems(*copies), copies
+        assert wrong == empty_later or problems(wrong)
 
 
 @pytest.mark.parametrize(
