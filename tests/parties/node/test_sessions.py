@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,24 +18,11 @@ from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions, validity
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from tests.support.ledgers import TASK, TREE, agreed, propose
-from tests.support.session_pairs import running
+from tests.support.ledgers import TREE, agreed, propose
+from tests.support.session_pairs import finds, running
 from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
-
-
-def finds(what: Any) -> Callable[..., executor.Finished]:
-    """In place of `executor.run`: says goodbye and has found a tree, or fails."""
-
-    def run(link: Any, order: Any, tell: Any) -> executor.Finished:
-        tell(executor.Met(0, "mixed"))
-        if isinstance(what, BaseException):
-            raise what
-        link.finish()
-        return executor.Finished(TASK.encode(what), link.session().meter.total, {"total": {}, "phases": {}})
-
-    return run
 
 
 def test_a_job_from_begin_to_signatures(

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.link.identity import Identity
+from parties.node import executor
 from parties.node.gate import MAX_WAITING, Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
@@ -29,9 +30,9 @@ from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 from tests.support.decision_points import Says
-from tests.support.ledgers import Pair, Party, agreed, paired, propose
+from tests.support.ledgers import TREE, Pair, Party, agreed, paired, propose
 from tests.support.proposals import proposal_of
-from tests.support.session_pairs import running
+from tests.support.session_pairs import finds, running
 from tests.support.waiting import eventually
 
 PERMIT = (Rule(name="all", effect="permit"),)
@@ -264,8 +265,6 @@ def test_sessions_of_two_nodes(
     tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over real gRPC: the listening node's point refuses, the job waits at both; then it runs."""
-    from tests.parties.node.test_sessions import TREE, executor, finds
-
     monkeypatch.setattr(executor, "run", finds(TREE))
     point = Says("Permit")
     with running(tmp_path, parties, identities) as (pair, nodes):
