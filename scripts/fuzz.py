@@ -36,7 +36,7 @@ def main() -> int:
         limits = ["--runs", str(options.runs), "--seconds", str(options.seconds)]
         command = [sys.executable, "-m", "scripts.fuzz", "--target", name, *limits]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        counts = re.findall(r"^Done (\d+) in", done.stderr, re.MULTILINE)
+        counts = re.findall(r"^Done (\d+)(?: runs)? in", done.stderr, re.MULTILINE)
         runs = int(counts[-1]) if counts else 0
         total += runs
         print(f"{name}: {runs:,} executions{'' if done.returncode == 0 else ', A FLAW'}", flush=True)

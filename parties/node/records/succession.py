@@ -47,7 +47,12 @@ class Successor:
 
 
 def succession(identity: Identity, certificate: x509.Certificate, until: date) -> Succession:
-    """Sign that this certificate takes the place of the identity's. `InputError` if it ends before that day."""
+    """Sign that this certificate takes the place of the identity's.
+
+    `InputError` if it ends before that day, or the day is past.
+    """
+    if until < (today := datetime.now(UTC).date()):
+        raise InputError(f"--until {until} is past: name {today} or a later day")
     _check_until(until, certificate, "--until")
     former, pem = fingerprint(identity.certificate), certificate.public_bytes(Encoding.PEM).decode()
     signature = sign(identity, _document(former, certificate, until.isoformat()), "succession").hex()

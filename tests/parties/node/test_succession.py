@@ -83,6 +83,7 @@ def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity
     words = ["succeed", str(new.certificate_path), "--config", str(config), "--out", str(out), "--until"]
     result = CliRunner().invoke(group, [*words, "9999-12-31"])
     assert "is after the new certificate's last day" in str(result.exception)
+    assert "--until 2020-12-31 is past" in str(CliRunner().invoke(group, [*words, "2020-12-31"]).exception)
     assert not out.exists()
     words.append(LATER.isoformat())
     assert CliRunner().invoke(group, words).exit_code == 0
