@@ -66,8 +66,8 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
 
 def test_shards_find_the_same_tree_for_what_was_forecast(processes) -> None:
     done = processes.pair(
-        id3(DEMO.clinic_a, "--shards", 2, "--out", "a.json", "--report", "cost.json"),
-        id3(DEMO.clinic_b, "--shards", 2),
+        id3(DEMO.clinic_a, "--engine", DEFAULT[0], "--shards", 2, "--out", "a.json", "--report", "cost.json"),
+        id3(DEMO.clinic_b, "--engine", DEFAULT[0], "--shards", 2),
     )
     assert [one.code for one in done] == [0, 0], done[0].err
     assert json.loads((processes.directory / "a.json").read_text())["tree"] == TENNIS_TREE

@@ -13,6 +13,7 @@ from parties.link.opening import Link
 from parties.node.executor import Event, Order, Reached, Worker
 from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
 from smc.errors import LinkError
+from smc.link_shape import LinkShape
 from smc.session import Session
 from tests.support.waiting import PATIENCE
 
@@ -39,7 +40,8 @@ class Line(Channel):
 class MemoryLink:
     """As much of a link as a session needs."""
 
-    measured = None
+    measured = LinkShape.parse("lan")
+    pace = 1.0
 
     def __init__(self, session: Session) -> None:
         self._session, self.channel = session, session.channel

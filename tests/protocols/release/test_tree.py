@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import Indices, LevelCounts, RowCounts, Unpartitioned
+from protocols.edges import Run
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
 from protocols.release.partition_rows import Partitioned, partition_rows
@@ -47,7 +48,7 @@ def table(made: Problem, rows: int, seed: int) -> np.ndarray:
     """Answers to all questions, and the class; those of a run agree on a value."""
     generator = np.random.default_rng(seed)
     answers = generator.integers(0, (*made.domains, made.classes), (rows, len(made.domains) + 1))
-    for first, end in made.runs:
+    for first, end, _ in made.runs:
         answers[:, first:end] = generator.integers(0, end - first + 1, (rows, 1)) > np.arange(end - first)
     return answers
 
@@ -187,9 +188,9 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
 @given(data=st.data())
 def test_the_same_noise_makes_the_same_tree(data: st.DataObject) -> None:
     domains = tuple(data.draw(st.lists(st.integers(1, 4), max_size=3)))
-    runs: tuple[tuple[int, int], ...] = ()
+    runs: tuple[Run, ...] = ()
     for edges in data.draw(st.lists(st.integers(1, 4), max_size=2)):
-        runs, domains = (*runs, (len(domains), len(domains) + edges)), (*domains, *[2] * edges)
+        runs, domains = (*runs, Run(len(domains), len(domains) + edges)), (*domains, *[2] * edges)
     made = problem(
         domains,
         data.draw(st.integers(2, 4)),
@@ -306,8 +307,8 @@ def public(cost: Cost) -> dict[str, Any]:
         problem(stop=False, max_depth=3),
         problem((3,), 2, max_depth=4, trees=4),
         problem((3, 2), 2, quality="gini"),
-        problem((2, 3, 2, 2, 2), 2, runs=((0, 1), (2, 5)), max_depth=4, trees=2),
-        problem((2, 3, 2, 2, 2), 2, runs=((2, 5),), max_depth=5, stop=False),
+        problem((2, 3, 2, 2, 2), 2, runs=(Run(0, 1), Run(2, 5)), max_depth=4, trees=2),
+        problem((2, 3, 2, 2, 2), 2, runs=(Run(2, 5),), max_depth=5, stop=False),
         problem((3, 2), 2, quality="entropy"),
         problem((), 2, leaf_epsilon=Fraction(2)),
         problem((2, 2), 1),
