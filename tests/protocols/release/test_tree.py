@@ -171,7 +171,8 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
             if choice < left:
                 asked, children = attributes[choice], [None] * made.domains[attributes[choice]]
                 place[number] = (asked, children)
-                run = next((range(*run) for run in made.runs if asked in range(*run)), range(0))
+                spans = [range(run.first, run.end) for run in made.runs]
+                run = next((span for span in spans if asked in span), range(0))
                 for v in range(len(children)):
                     known = [asked, *(a for a in run if (a < asked if v else a > asked))]  # their answers follow
                     rest = tuple(a for a in attributes if a not in known)
