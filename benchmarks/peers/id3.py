@@ -149,7 +149,7 @@ def main(data: Path, only: str, repeats: int, engine: str | None, out: Path | No
         )
         if out is not None:
             facts = machine.facts() | {"peer_packages": programs.installed(python)}
-            settings = {"repeats": repeats, "engine": engine or "default", "delta": Id3Settings().delta}
+            settings = {"repeats": repeats, "engine": engine or "default", "delta": Id3Settings().tolerance}
             out.parent.mkdir(parents=True, exist_ok=True)
             write_text(out, json_rows({"machine": facts, "settings": settings, "results": results}) + "\n")
     except (RunError, SmcError, OSError) as error:

@@ -63,7 +63,7 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
                 *(sys.executable, "-m", "parties", "id3", "--json", *job, "--data", f"rows{party}.csv"),
                 *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
                 *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
-                *("--report", f"cost{party}.json"),
+                *("--report", f"cost{party}.json", "--force"),
             ]
             for party in (0, 1)
         ]
