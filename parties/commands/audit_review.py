@@ -8,11 +8,10 @@ import click
 
 from parties.base import console
 from parties.base.text import printable
-from parties.commands.log_writing import appending, file_of
+from parties.commands.log_writing import appending, entries_of, file_of
 from parties.commands.options import json_option, node_config
 from parties.node.governance import reviews
 from parties.node.governance.reviews import Emergency
-from parties.node.records import audit, database
 from parties.node.settings import NodeFile
 from parties.operator.accounts import Accounts, unix_user
 from smc.errors import InputError
@@ -64,8 +63,4 @@ def _review(file: NodeFile, beginning: str, text: str) -> None:
 
 
 def _all(file: NodeFile) -> dict[str, Emergency]:
-    place = file.node.state / database.FILE_NAME
-    if not place.exists():
-        return {}
-    with database.reading(place) as connection:
-        return reviews.read(map(audit.entry, database.rows(connection)), file.node.emergency)
+    return reviews.read(entries_of(file), file.node.emergency)

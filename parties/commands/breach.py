@@ -11,13 +11,11 @@ import click
 
 from parties.base import console, files
 from parties.base.text import printable
-from parties.commands.log_writing import appending, file_of, known_table
+from parties.commands.log_writing import appending, entries_of, file_of, known_table
 from parties.commands.options import json_option, node_config, out_option
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
-from parties.node.records import audit, database
 from parties.node.records.kinds import Step
-from parties.node.settings import NodeFile
 from smc.errors import InputError
 
 TOLD: dict[str, Step] = {"authority": "authority told", "people": "people told", "peer": "peer told"}
@@ -47,10 +45,11 @@ def found_command(
     if since > now:
         raise InputError("--known: that is in the future")
     names = [known_table(file, name) for name in tables]
-    name = secrets.token_hex(4)
-    fields = {"breach": name, "step": "found", "text": what, "tables": names}
-    _write(file, {**fields, "known": since.isoformat(timespec="seconds")})
-    _tell(_read(file)[0][name], now, as_json)
+    fields = {"breach": secrets.token_hex(4), "step": "found", "text": what, "tables": names}
+    with appending(file) as append:
+        entry = append("breach", {**fields, "known": since.isoformat(timespec="seconds")})
+    (breach,) = breaches.read([entry]).values()
+    _tell(breach, now, as_json)
 
 
 @group.command("note", epilog="Example:  smc breach note 3f2a 'the disk was encrypted'")
@@ -95,7 +94,7 @@ def close_command(breach: str, text: str, config_file: Path | None, as_json: boo
 @json_option
 def list_command(config_file: Path | None, as_json: bool) -> None:
     """List all breaches, with the time that is left."""
-    register, now = _read(file_of(config_file))[0], datetime.now(UTC)
+    register, now = breaches.read(entries_of(file_of(config_file), "breach")), datetime.now(UTC)
     if as_json:
         console.print_json([_plain(breach, now) for breach in register.values()])
     elif register:
@@ -117,8 +116,9 @@ def draft_command(breach: str, config_file: Path | None, out: Path | None) -> No
     It is made from party.toml and the log; what only people know stands there as TODO.
     """
     file = file_of(config_file)
-    register, log = _read(file)
-    text = breaches.draft(breaches.named(register, breach), file, log, datetime.now(UTC))
+    entries = entries_of(file)
+    named = breaches.named(breaches.read(entries), breach)
+    text = breaches.draft(named, file, activities.read(entries), datetime.now(UTC))
     if out is None:
         print(text, end="")
     else:
@@ -128,26 +128,12 @@ def draft_command(breach: str, config_file: Path | None, out: Path | None) -> No
 
 def _step(config_file: Path | None, beginning: str, step: Step, text: str, as_json: bool) -> None:
     file, now = file_of(config_file), datetime.now(UTC)
-    before = breaches.named(_read(file)[0], beginning)
+    before = breaches.named(breaches.read(entries_of(file, "breach")), beginning)
     if before.has("closed"):
         raise InputError(f"breach {before.id} is closed; what is found now is another: smc breach found")
-    _write(file, {"breach": before.id, "step": step, "text": text})
-    _tell(_read(file)[0][before.id], now, as_json)
-
-
-def _write(file: NodeFile, fields: dict[str, Any]) -> None:
     with appending(file) as append:
-        append("breach", fields)
-
-
-def _read(file: NodeFile) -> tuple[dict[str, Breach], activities.Log]:
-    """Return the register, and what else the log knows."""
-    place = file.node.state / database.FILE_NAME
-    if not place.exists():
-        return {}, activities.Log()
-    with database.reading(place) as connection:
-        entries = [audit.entry(row) for row in database.rows(connection)]
-    return breaches.read(entries), activities.read(entries)
+        before.add(append("breach", {"breach": before.id, "step": step, "text": text}))
+    _tell(before, now, as_json)
 
 
 def _moment(text: str) -> datetime:

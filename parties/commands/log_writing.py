@@ -1,4 +1,7 @@
-"""A party's audit log, for commands that write to it under the name of who types them; the node may be running."""
+"""A party's audit log, for commands that read it, or write to it under the name of who types them.
+
+The node may be running.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from parties.base.text import instead, quoted
 from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
+from parties.node.records import audit, database
 from parties.node.records.kinds import EntryKind
 from parties.node.settings import NodeFile
 from parties.operator.accounts import Accounts, unix_user
@@ -38,6 +42,16 @@ def known_table(file: NodeFile, name: str) -> str:
     if name not in file.tables:
         raise InputError(f"--table: there is no table {quoted(name)}{instead(name, file.tables)}")
     return name
+
+
+def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
+    """Return all entries of the log, or those of these kinds, the oldest first; none if there is no log yet."""
+    place = file.node.state / database.FILE_NAME
+    if not place.exists():
+        return []
+    with database.reading(place) as connection:
+        rows = database.rows_of(connection, *kinds) if kinds else database.rows(connection)
+        return [audit.entry(row) for row in rows]
 
 
 @contextmanager

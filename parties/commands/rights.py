@@ -12,10 +12,10 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
-from parties.commands.log_writing import appending, file_of, known_table
+from parties.commands.log_writing import appending, entries_of, file_of, known_table
 from parties.commands.options import FILE, Command, json_option, node_config
-from parties.node.records import audit, database
 from parties.node.records.kinds import Request
+from parties.node.settings import NodeFile
 from parties.party_file import files_of
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
@@ -69,7 +69,7 @@ def access_command(
     files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
-    recipients, unknown = _recipients(file.node.state, table)
+    recipients, unknown = _recipients(file, table)
     document = {"table": table, "columns": columns, "rows": rows, "recipients": recipients}
     text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
@@ -144,11 +144,7 @@ def done_command(what: str, table: str, case: str, config_file: Path | None) -> 
 @json_option
 def list_command(config_file: Path | None, as_json: bool) -> None:
     """List what was asked and done: when, of which table, your number."""
-    place = file_of(config_file).node.state / database.FILE_NAME
-    entries = []
-    if place.exists():
-        with database.reading(place) as connection:
-            entries = [audit.entry(row) for row in database.rows_of(connection, "rights")]
+    entries = entries_of(file_of(config_file), "rights")
     if as_json:
         console.print_json([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
     elif entries:
@@ -180,18 +176,14 @@ def _column(settings: TableSettings) -> str:
     raise InputError("--column: say which column of the table says whose row it is")
 
 
-def _recipients(state: Path, table: str) -> tuple[list[dict[str, Any]], int]:
+def _recipients(file: NodeFile, table: str) -> tuple[list[dict[str, Any]], int]:
     """Return with whom answers from the table were computed, and what was published of it, as the log has it.
 
     The purpose of an archived job is None. And return how many archived jobs there are of which no table is known.
     """
     from parties.node.governance.activities import read
 
-    place = state / database.FILE_NAME
-    if not place.exists():
-        return [], 0
-    with database.reading(place) as connection:
-        log = read(map(audit.entry, database.rows(connection)))
+    log = read(entries_of(file))
     jobs = [job for job in log.jobs.values() if job.proposed["table"] == table and job.started]
     joint = [
         {

@@ -35,6 +35,10 @@ class Breach:
         """Until when the supervisory authority is told."""
         return self.known + TERM
 
+    def add(self, entry: AuditEntry) -> None:
+        """Take the next step."""
+        self.steps.append((entry.at, entry.fields["step"], entry.fields["text"]))
+
     def has(self, step: Step) -> bool:
         """Return whether this was done."""
         return any(done == step for _, done, _ in self.steps)
@@ -58,7 +62,7 @@ def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
             if fields["step"] == "found":
                 known = datetime.fromisoformat(fields["known"])
                 breaches[fields["breach"]] = Breach(fields["breach"], known, fields["tables"])
-            breaches[fields["breach"]].steps.append((entry.at, fields["step"], fields["text"]))
+            breaches[fields["breach"]].add(entry)
     return breaches
 
 
