@@ -38,7 +38,7 @@ def check(file: NodeFile) -> Upgrade:
     problems: list[str] = []
     try:
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
-            found = int(copy.execute("PRAGMA user_version").fetchone()[0])
+            found = database.state_number(copy)
             database.migrate(copy)
             checked = audit.verify(copy, read_certificate(required(file.link.certificate, "link.certificate")))
             entries = checked.entries

@@ -92,10 +92,14 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def state_number(connection: sqlite3.Connection) -> int:
+    """Return the number of what is kept in a database, whichever release keeps it."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def state(connection: sqlite3.Connection) -> int:
     """Return the number of what is kept in a database. `InputError` if a later release keeps it."""
-    number = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if number > STATE:
+    if (number := state_number(connection)) > STATE:
         raise InputError(
             f"what the node keeps is of a later release: its state has number {number}, this release knows {STATE}; "
             "install that release again, or put the copy from before the upgrade in its place"
