@@ -354,15 +354,14 @@ def test_the_table_and_the_peer_of_an_archived_job_are_told(noisy: Pair) -> None
     """To who asks for the recipients, and to the authority; not its purpose, which people typed."""
     job = done(noisy)
     alice = noisy.parties[0]
-    state = alice.path.parent
-    ((before,), _) = _recipients(state, "days")
+    file = NodeFile.model_validate({"node": {"state": str(alice.path.parent)}, "link": {}})
+    ((before,), _) = _recipients(file, "days")
     archive(alice)
-    assert _recipients(state, "days") == ([before | {"purpose": None}], 0)
-    assert _recipients(state, "nights") == ([], 0)
+    assert _recipients(file, "days") == ([before | {"purpose": None}], 0)
+    assert _recipients(file, "nights") == ([], 0)
     entries = alice.ledger.entries(1000, None)[::-1]
     log = activities.read(entries)
     assert [(one.table, one.peer) for one in log.archived] == [("days", "bob")]
-    file = NodeFile.model_validate({"link": {}})
     breach = breaches.Breach("ab", datetime.now(UTC), ["days"], [("", "found", "x")])
     assert "read it: 1 (1 archived), with bob" in breaches.draft(breach, file, log, breach.known)
     old = [
