@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -37,6 +36,7 @@ from protocols.openings import index_width
 from protocols.precision import Precision
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Netlist, any_of, concatenate, multiply, normalise, select, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine, Word
 from smc.primitives import bits as bitpack
 
@@ -144,7 +144,7 @@ def _filled(lines: Sequence[Sequence[int]]) -> Indices:
     return np.array([[*line, *[-1] * (longest - len(line))] for line in lines])
 
 
-@lru_cache(maxsize=32)
+@kept
 def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form = "size") -> Netlist:
     """Build a circuit: gain, split information and both parties' numbers of rows in; the former two out, scaled.
 
@@ -162,14 +162,14 @@ def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form =
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
     builder = Builder(form)
     builder.output(total([builder.input(width) for _ in range(members)], width + members.bit_length()))
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
     """Return whether a gain is no less than the mean, from the sum and number of all, and whether it splits at all."""
     builder = Builder(form)
@@ -178,7 +178,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
     """Return the better of two candidates: each an index, a gain, a split information, and what comes before these."""
     builder = Builder(form)

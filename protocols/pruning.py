@@ -43,6 +43,7 @@ from protocols.majority import count_inputs
 from protocols.problem import Problem
 from protocols.tree import Forest, Open, Split, Tree
 from smc.circuit import Builder, Form, Netlist, maximum, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine, Word
 from smc.engines.words import MAX_WIDTH
 from smc.primitives import bits as bitpack
@@ -84,7 +85,7 @@ def pruned(
 # By entropy.
 
 
-@lru_cache(maxsize=32)
+@kept
 def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
     """Return whether the first of two signed integers is the greater one."""
     builder = Builder(form)
@@ -192,7 +193,7 @@ def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
 # By errors.
 
 
-@lru_cache(maxsize=32)
+@kept
 def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
     """Return the greatest number of rows of a class: counts by class of party 0, of party 1 in."""
     builder = Builder(form)
@@ -202,7 +203,7 @@ def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
     """Return whether the sum of some unsigned integers is greater than that of two more."""
     builder = Builder(form)

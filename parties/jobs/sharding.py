@@ -6,7 +6,9 @@ its own session identifier follows from the job's, and fresh nonces. Party 0's s
 the job's session tells the peer: of a command on 0.0.0.0:7000 shard k listens on port 7000 + k, from 1 on, of a node
 (whose jobs have shards at the same time) on any free one.
 
-Processes are spawned: they share nothing with this one. Each lives until the session ends, or this process.
+Processes share nothing with this one: on Linux they are forks of one that has loaded what all of them need, and holds
+no link, no thread of gRPC's and no secret; elsewhere each is begun anew. What circuits this process has built, to count
+the job, it tells them. Each lives until the session ends, or this process.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,6 +34,8 @@ from parties.base.address import parse_address
 from parties.link.identity import Identity
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
+from smc.circuit import Netlist
+from smc.circuit.kept import Name, keep, recent
 from smc.engines import Engine, Profile, XorSharedEngine, engine_of
 from smc.engines.shards import Failed, Line, Shards, perform
 from smc.errors import LinkError, SmcError
@@ -39,6 +44,8 @@ from smc.session import Session
 
 WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
 END_SECONDS = 10.0  # for a process to end by itself
+COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
+CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 
@@ -55,6 +62,7 @@ class Order:
     options: dict[str, Any]
     job: dict[str, Any]
     profile: Profile
+    circuits: dict[Name, Netlist]
 
 
 @contextmanager
@@ -149,14 +157,25 @@ class Processes(Shards):
             {name: getattr(options, name) for name in KEPT},
             job,
             self._profile,
+            recent(CIRCUITS),
         )
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
         process.start()
         there.close()
         self._processes[number] = process
         return here
+
+
+def _context() -> Any:
+    """Return how processes begin; see the module's first lines. Protocols that are loaded here are loaded for all."""
+    if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    protocols = [name for name in sys.modules if name.startswith("protocols.")]
+    context.set_forkserver_preload([__name__, *COMMAND, *protocols])
+    return context
 
 
 def _kill_with_link(link: Link, shards: Processes) -> None:
@@ -193,6 +212,7 @@ def _work(main: Connection, order: Order) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    keep(order.circuits)
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
     options = LinkOptions(
         Identity(Path(), Path(), certificate, order.key_pem),

@@ -37,7 +37,6 @@ after the choice, in a round trip more: with it, all n nodes would pay for what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +50,7 @@ from protocols.release.geometric import OneSidedGeometric
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf
 from smc.circuit import Builder, Form, Integer, Netlist, argmax
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine
 
 
@@ -94,7 +94,7 @@ def private_tree(
 # The attribute of each node, or that it is a leaf.
 
 
-@lru_cache(maxsize=64)
+@kept
 def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
     """Return a score and uniform bits in; the score with its noise out, wide enough for it."""
     builder = Builder(form)
@@ -103,7 +103,7 @@ def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) 
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
     """Return the index of the greatest of some numbers, the first among equals. The last number has a bonus."""
     builder = Builder(form)
@@ -177,7 +177,7 @@ def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) 
 # The class of each leaf.
 
 
-@lru_cache(maxsize=64)
+@kept
 def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) -> Netlist:
     """Class counts of party 0, of party 1, uniform bits in; the index of the greatest sum with its noise out."""
     builder = Builder(form)

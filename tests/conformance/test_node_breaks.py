@@ -186,12 +186,17 @@ def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> Non
                 decided += 1
 
 
+def children(process: int) -> list[int]:
+    return [
+        int(number) for path in Path(f"/proc/{process}/task").glob("*/children") for number in path.read_text().split()
+    ]
+
+
 def shards_of(node: NodeProcess) -> list[int]:
-    """The processes that a node has begun as shards."""
+    """The processes that a node has begun as shards: forks of a child of its own."""
     assert node.process is not None
-    listed = [path.read_text() for path in Path(f"/proc/{node.process.pid}/task").glob("*/children")]
-    numbers = [int(number) for line in listed for number in line.split()]
-    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]
+    servers = [one for one in children(node.process.pid) if b"forkserver" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [shard for server in servers for shard in children(server)]
 
 
 def test_shards_killed_in_the_middle_of_a_job(pair: Nodes) -> None:
