@@ -43,6 +43,7 @@ from smc.link_shape import LinkShape
 from smc.session import Session
 
 WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
+UNBEGUN = "its process has not begun"
 END_SECONDS = 10.0  # for a process to end by itself
 COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
 CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
@@ -106,6 +107,7 @@ class Processes(Shards):
     def _calling(self, number: int, door: int) -> Line:
         assert self._options.connect is not None
         if not door:
+            self._begun[number] += 1
             return _Dead(LinkError("the peer's could not be begun"))
         host = parse_address(self._options.connect)
         return self._spawn(number, connect=str(host._replace(port=door)))
@@ -162,8 +164,12 @@ class Processes(Shards):
         context = _context()
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
-        process.start()
-        there.close()
+        try:
+            process.start()
+        except OSError:  # it is gone before it has read what it is told
+            return _Dead(LinkError(UNBEGUN))
+        finally:
+            there.close()
         self._processes[number] = process
         return here
 
@@ -198,10 +204,12 @@ class _Dead:
 
 def _told(line: Any) -> tuple[Line, int]:
     """Return a way to a shard with the port that it says it listens on. Raises what it says is wrong here."""
+    if isinstance(line, _Dead):
+        return line, 0
     try:
         answer = line.recv()
     except (EOFError, OSError):
-        return _Dead(LinkError("its process has not begun")), 0
+        return _Dead(LinkError(UNBEGUN)), 0
     if isinstance(answer, Failed):
         raise answer.error
     return line, int(answer)
