@@ -44,10 +44,17 @@ class Connection:
 
     def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
         """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
-        from parties.jobs.choosing import choice_for
+        from parties.jobs.choosing import check_memory, choice_for
         from parties.jobs.inputs import Inputs
 
-        with self.agreed(task.specification(), status, choice_for(task, Inputs(self.party))) as run:
+        choice = choice_for(task, Inputs(self.party))
+        try:
+            check_memory(choice)
+        except InputError:
+            with suppress(SmcError):
+                self.decline()
+            raise
+        with self.agreed(task.specification(), status, choice) as run:
             from parties.jobs.sharding import sharded
 
             with sharded(run.link, run.engine, run.profile):

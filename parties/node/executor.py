@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parties.jobs import profiles
-from parties.jobs.choosing import choice_for
+from parties.jobs.choosing import check_memory, choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import profile_for
@@ -275,6 +275,7 @@ def _profile(link: Link, order: Order) -> Profile:
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.integers, profiles.shards_of(specification))
     choice = choice_for(task, order.inputs)
+    check_memory(choice)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         channel, none = link.session().channel, len(contenders)  # no cost of the job
