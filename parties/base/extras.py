@@ -29,6 +29,7 @@ EXTRA_OF = {
     "MySQLdb": "mysql",
     "pyspark": "spark",
     "scipy": "tables",
+    "ray": "ray",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),
 }
 

@@ -56,12 +56,17 @@ class Choice:
         return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
 
 
+def memory_of_shard(choice: Choice) -> int:
+    """Return the bytes of memory that a shard takes at most, about, as far as the job was counted."""
+    return max((counted.shard_bytes for counted in choice.forecasts), default=SHARD_BYTES)
+
+
 def check_memory(choice: Choice) -> None:
     """`InputError` if there is less memory here than the job's shards take, as far as it was counted."""
     shards, free = max(profile.shards for profile in choice.possible), memory.free()
     if shards == 1 or free is None:
         return
-    needed = shards * max((counted.shard_bytes for counted in choice.forecasts), default=SHARD_BYTES)
+    needed = shards * memory_of_shard(choice)
     if needed > free:
         least = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
         raise InputError(f"{least}: agree on fewer shards, or free some")

@@ -13,6 +13,7 @@ the job, it tells them. Each lives until the session ends, or this process.
 
 from __future__ import annotations
 
+import ipaddress
 import multiprocessing
 import os
 import signal
@@ -30,14 +31,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
-from parties.base.address import parse_address
+from parties.base.address import Address, parse_address
 from parties.link.identity import Identity
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from smc.circuit import Netlist
 from smc.circuit.kept import Name, keep, recent
 from smc.engines import Engine, Profile, XorSharedEngine, engine_of
-from smc.engines.shards import Failed, Line, Shards, perform
+from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
 from smc.errors import LinkError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
@@ -67,13 +68,20 @@ class Order:
 
 
 @contextmanager
-def sharded(link: Link, engine: Engine, profile: Profile) -> Iterator[None]:
-    """Give an engine its shards, if its profile has several, for the enclosed work."""
+def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> Iterator[None]:
+    """Give an engine its shards, if its profile has several, for the enclosed work; each takes so much `memory`."""
     if profile.shards == 1:
         yield
         return
     assert link.options is not None
-    shards = engine.shards = Processes(link.session(), link.options, profile)
+    shards: Processes
+    if link.options.ray is None:
+        shards = Processes(link.session(), link.options, profile)
+    else:
+        from parties.jobs.ray_shards import OnRay
+
+        shards = OnRay(link.session(), link.options, profile, memory)
+    engine.shards = shards
     threading.Thread(target=_kill_with_link, args=(link, shards), name="smc-shards", daemon=True).start()
     try:
         yield
@@ -99,18 +107,29 @@ class Processes(Shards):
         return {number: process.pid for number, process in self._processes.items()}
 
     @override
-    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
         begun: list[Line] = [self._spawn(number, listen=self._door(number)) for number in numbers]
-        return [_told(line) for line in begun]
+        return [self._told(line) for line in begun]
+
+    def _told(self, line: Any) -> tuple[Line, Door]:
+        """Return a way to a shard with the door that it says it has. Raises what it says is wrong here."""
+        if isinstance(line, _Dead):
+            return line, NOWHERE
+        try:
+            answer = line.recv()
+        except (EOFError, OSError):
+            return _Dead(LinkError(UNBEGUN)), NOWHERE
+        if isinstance(answer, Failed):
+            raise answer.error
+        return line, door(answer)
 
     @override
-    def _calling(self, number: int, door: int) -> Line:
+    def _calling(self, number: int, door: Door) -> Line:
         assert self._options.connect is not None
-        if not door:
+        if not door[-1]:
             self._begun[number] += 1
             return _Dead(LinkError("the peer's could not be begun"))
-        host = parse_address(self._options.connect)
-        return self._spawn(number, connect=str(host._replace(port=door)))
+        return self._spawn(number, connect=str(met_at(door, parse_address(self._options.connect))))
 
     @override
     def _end(self, number: int) -> None:
@@ -161,6 +180,9 @@ class Processes(Shards):
             self._profile,
             recent(CIRCUITS),
         )
+        return self._begin(number, order)
+
+    def _begin(self, number: int, order: Order) -> Line:
         context = _context()
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
@@ -190,6 +212,24 @@ def _kill_with_link(link: Link, shards: Processes) -> None:
     shards.kill()
 
 
+def door(address: Address) -> Door:
+    """Return a shard's door; of a host that is none, that of the session's own."""
+    if not address.host:
+        return (*NOWHERE[:-1], address.port)
+    host = ipaddress.ip_address(address.host)
+    wide = host if host.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}")
+    return (*(int(group, 16) for group in wide.exploded.split(":")), address.port)
+
+
+def met_at(door: Door, session: Address) -> Address:
+    """Return the inverse, where the session's own is met there."""
+    groups, port = door[:-1], door[-1]
+    if not any(groups):
+        return session._replace(port=port)
+    host = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
+    return Address(str(host.ipv4_mapped or host), port)
+
+
 class _Dead:
     """A shard that is not there."""
 
@@ -202,24 +242,17 @@ class _Dead:
         return Failed(self._error)
 
 
-def _told(line: Any) -> tuple[Line, int]:
-    """Return a way to a shard with the port that it says it listens on. Raises what it says is wrong here."""
-    if isinstance(line, _Dead):
-        return line, 0
-    try:
-        answer = line.recv()
-    except (EOFError, OSError):
-        return _Dead(LinkError(UNBEGUN)), 0
-    if isinstance(answer, Failed):
-        raise answer.error
-    return line, int(answer)
-
-
 def _work(main: Connection, order: Order) -> None:
-    """Be a shard: open the link to the peer's, then do one task after another, until there are no more."""
+    """Be a shard, until there are no more tasks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    serve(main, order)
+    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
+
+
+def serve(main: Any, order: Order) -> None:
+    """Open the link to the peer's shard, and say where; then do one task after another, until there are no more."""
     keep(order.circuits)
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
     options = LinkOptions(
@@ -230,7 +263,7 @@ def _work(main: Connection, order: Order) -> None:
         wait=WAIT_SECONDS,
         shape=order.rate,
         kernels=order.profile.kernels,
-        on_listening=lambda address: main.send(parse_address(address).port),
+        on_listening=lambda address: main.send(Address("", parse_address(address).port)),
         **order.options,
     )
     with suppress(EOFError, OSError):
@@ -244,7 +277,6 @@ def _work(main: Connection, order: Order) -> None:
             raise
         except Exception as error:
             main.send(_plain(Failed(error)))
-    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
 
 
 def _plain(answer: Any) -> Any:
