@@ -105,6 +105,16 @@ def test_the_tree_is_the_same_and_its_costs_are_foreseen(problem: Problem | nois
         }
 
 
+@pytest.mark.campaign
+@pytest.mark.parametrize("profile", PROFILES[1:3], ids=str)
+def test_64_shards_are_foreseen(profile: Profile) -> None:
+    """A root of 100 columns: each shard scores one or two. What 64 take on links is counted in docs/scale.md."""
+    problem, several = Problem((2,) * 100, 2, 10**6, delta=0.05, max_depth=1), replace(profile, shards=64)
+    tree, meters = run(problem, several)
+    counted = forecast(lambda engine: with_tree(engine, problem, tree), several)
+    assert [public(cost) for cost in counted.costs] == [public(meter.total) for meter in meters]
+
+
 def counting(engine: CountingEngine, problem: Problem | noisy.Problem, tree: Tree) -> None:
     if isinstance(problem, Problem):
         with_tree(engine, problem, tree)

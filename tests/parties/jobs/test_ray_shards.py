@@ -59,8 +59,8 @@ def test_actors_find_the_same_tree_and_one_may_die(
         if shards.session.party == 1:
             calls.append(len(numbers))
         if shards.session.party == 1 and len(calls) == 2:
-            killed.append(numbers[-1])
-            ray.kill(shards._processes[numbers[-1]]._actor)
+            killed.append(numbers[0])
+            ray.kill(shards._processes[numbers[0]]._actor)
         actors = ray._private.state.actors().values()
         machines.update(actor["Address"]["NodeID"] for actor in actors if actor["State"] == "ALIVE")
         return answers(shards, numbers, tasks)
