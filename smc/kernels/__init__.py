@@ -36,9 +36,14 @@ iknp_receiver = Kernel(
 )
 iknp_sender = Kernel("iknp", "sender", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
 
-lpn_grow = Kernel("lpn", "grow", "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[,]", "u64[,,]")
-lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[,]")
-lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u64[]", "u64[,]")
+lpn_grow = Kernel(
+    "lpn", "grow",
+    "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[]", "u64[,]", "u64[,]", "u64[,]", "u64[,,]",
+)  # fmt: skip
+lpn_grow_punctured = Kernel(
+    "lpn", "grow_punctured",
+    "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[]", "u64[,]", "u64[,]", "u64[,]",
+)  # fmt: skip
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")
 
