@@ -28,8 +28,8 @@ ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
 ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_hash_both = Kernel("ot", "hash_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
-ot_strings_of_both = Kernel("ot", "strings_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u8[,]", "u8[,]")
-ot_strings_of_one = Kernel("ot", "strings_of_one", "u64[,]", "u64", "u64[,]", "u8[,]")
+ot_strings_of_both = Kernel("ot", "strings_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u8[,]", "u8[,]", "u64[,]")
+ot_strings_of_one = Kernel("ot", "strings_of_one", "u64[,]", "u64", "u64[,]", "u8[,]", "u64[,]")
 
 iknp_receiver = Kernel(
     "iknp", "receiver", "u64[,]", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[]", "u64[,]", "u64[,]"

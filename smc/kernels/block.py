@@ -107,6 +107,25 @@ lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of fo
 
 
 @intrinsic
+def turn4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return the first blocks of four fours, their second, third and fourth ones: a transposition of 4 x 4 blocks."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def of_two(left: Any, right: Any, one: int, other: int) -> Any:
+            """Take two blocks of each."""
+            lanes = (one, other, 4 + one, 4 + other)
+            return shuffle(builder, left, [2 * lane + word for lane in lanes for word in (0, 1)], right)
+
+        a, b, c, d = arguments
+        upper = of_two(a, b, 0, 1), of_two(c, d, 0, 1)
+        lower = of_two(a, b, 2, 3), of_two(c, d, 2, 3)
+        turned = [of_two(*pair, *lanes) for pair in (upper, lower) for lanes in ((0, 2), (1, 3))]
+        return context.make_tuple(builder, signature.return_type, turned)
+
+    return types.UniTuple(Blocks4, 4)(Blocks4, Blocks4, Blocks4, Blocks4), code
+
+
+@intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
     """Store a block: (array of u64, offset in words, block)."""
 
@@ -258,6 +277,22 @@ def halves(typing: Any, lows: Any, highs: Any) -> Any:
     return lows(lows, highs), code
 
 
+def _pairing(word: int) -> Any:
+    @intrinsic
+    def pair(typing: Any, left: Any, right: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            words = 2 * signature.args[0].lanes
+            order = [place for lane in range(0, words, 2) for place in (lane + word, words + lane + word)]
+            return shuffle(builder, arguments[0], order, arguments[1])
+
+        return left(left, right), code
+
+    return pair
+
+
+lows, highs = _pairing(0), _pairing(1)  # blocks of the low, or high, words of one and of another
+
+
 def _shift(operation: str) -> Any:
     @intrinsic
     def shift(typing: Any, value: Any, distance: Any) -> Any:
@@ -278,15 +313,24 @@ shift_left = _shift("shl")
 
 
 @intrinsic
-def lowest4(typing: Any, value: Any) -> Any:
-    """Return the lowest bits of four blocks as a number of four bits, the first block's bit lowest."""
+def low_words(typing: Any, value: Any, more: Any) -> Any:
+    """Return the low words of eight blocks, side by side: what `test8` takes."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lows = shuffle(builder, arguments[0], [0, 2, 4, 6])
-        bits = builder.trunc(lows, ir.VectorType(ir.IntType(1), 4))
-        return builder.zext(builder.bitcast(bits, ir.IntType(4)), _I64)
+        return shuffle(builder, arguments[0], list(range(0, 16, 2)), arguments[1])
 
-    return types.uint64(Blocks4), code
+    return Blocks4(Blocks4, Blocks4), code
+
+
+@intrinsic
+def test8(typing: Any, words: Any, masks: Any) -> Any:
+    """Return for each of eight words whether it has a bit of its mask, as a byte, the first word's bit lowest."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.and_(*arguments)
+        return builder.bitcast(builder.icmp_unsigned("!=", found, ir.Constant(found.type, None)), _I8)
+
+    return types.uint8(Blocks4, Blocks4), code
 
 
 def _narrow_loader(kind: BlockType, item: ir.IntType) -> Any:
