@@ -107,25 +107,6 @@ lane0, lane1, lane2, lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of fo
 
 
 @intrinsic
-def turn4(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Return the first blocks of four fours, their second, third and fourth ones: a transposition of 4 x 4 blocks."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def of_two(left: Any, right: Any, one: int, other: int) -> Any:
-            """Take two blocks of each."""
-            lanes = (one, other, 4 + one, 4 + other)
-            return shuffle(builder, left, [2 * lane + word for lane in lanes for word in (0, 1)], right)
-
-        a, b, c, d = arguments
-        upper = of_two(a, b, 0, 1), of_two(c, d, 0, 1)
-        lower = of_two(a, b, 2, 3), of_two(c, d, 2, 3)
-        turned = [of_two(*pair, *lanes) for pair in (upper, lower) for lanes in ((0, 2), (1, 3))]
-        return context.make_tuple(builder, signature.return_type, turned)
-
-    return types.UniTuple(Blocks4, 4)(Blocks4, Blocks4, Blocks4, Blocks4), code
-
-
-@intrinsic
 def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
     """Store a block: (array of u64, offset in words, block)."""
 
@@ -275,22 +256,6 @@ def halves(typing: Any, lows: Any, highs: Any) -> Any:
         return shuffle(builder, arguments[0], order, arguments[1])
 
     return lows(lows, highs), code
-
-
-def _pairing(word: int) -> Any:
-    @intrinsic
-    def pair(typing: Any, left: Any, right: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            words = 2 * signature.args[0].lanes
-            order = [place for lane in range(0, words, 2) for place in (lane + word, words + lane + word)]
-            return shuffle(builder, arguments[0], order, arguments[1])
-
-        return left(left, right), code
-
-    return pair
-
-
-lows, highs = _pairing(0), _pairing(1)  # blocks of the low, or high, words of one and of another
 
 
 def _shift(operation: str) -> Any:

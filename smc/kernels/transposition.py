@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import highs, load4, lows, make4, shift_left, shift_right, store, turn4
+from smc.kernels.block import load4, make, make4, shift_left, shift_right, store
 
 ROWS = 128
 WORDS = 32  # of a row of a tile
@@ -38,26 +38,22 @@ def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
     r2, r3 = _exchange(r2, r3, distance, mask1)
     r4, r5 = _exchange(r4, r5, distance, mask1)
     r6, r7 = _exchange(r6, r7, distance, mask1)
-    return r0, r1, r2, r3, r4, r5, r6, r7
-
-
-@njit
-def _write4(out, place, r0, r1, r2, r3):  # type: ignore[no-untyped-def]
-    """Write four neighbouring blocks of each of four columns, a word of a row apart twice over."""
-    b0, b1, b2, b3 = turn4(r0, r1, r2, r3)
-    store(out, place, b0)
-    store(out, place + 256, b1)
-    store(out, place + 512, b2)
-    store(out, place + 768, b3)
+    store(tile, at, r0)
+    store(tile, at + step, r1)
+    store(tile, at + 2 * step, r2)
+    store(tile, at + 3 * step, r3)
+    store(tile, at4, r4)
+    store(tile, at4 + step, r5)
+    store(tile, at4 + 2 * step, r6)
+    store(tile, at4 + 3 * step, r7)
 
 
 @njit
 def transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
     """Set out[first + j] = column j of the tile. Spoils the tile.
 
-    The two 64 x 64 bit matrices of a word column are transposed by exchanging ever smaller groups (Warren, Hacker's
-    Delight, 7-3): in place, and then on the way to `out`, where row i and row 64 + i are the halves of block i of each
-    word column.
+    The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
+    Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
     """
     coarse = (
         make4(np.uint64(0x00000000FFFFFFFF), np.uint64(0x00000000FFFFFFFF)),
@@ -72,16 +68,9 @@ def transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
     for half in range(0, ROWS, 64):
         for column in range(0, WORDS, 8):
             for row in range(half, half + 8):
-                at = row * WORDS + column
-                rows = _exchange8(tile, at, 8, 8, coarse)
-                for i in range(8):
-                    store(tile, at + 8 * i * WORDS, rows[i])
-    for column in range(0, WORDS, 8):
-        for row in range(0, 64, 8):
-            a0, a1, a2, a3, a4, a5, a6, a7 = _exchange8(tile, row * WORDS + column, 1, 1, fine)
-            b0, b1, b2, b3, b4, b5, b6, b7 = _exchange8(tile, (64 + row) * WORDS + column, 1, 1, fine)
-            place = 2 * (first + 64 * column + row)
-            _write4(out, place, lows(a0, b0), lows(a1, b1), lows(a2, b2), lows(a3, b3))
-            _write4(out, place + 8, lows(a4, b4), lows(a5, b5), lows(a6, b6), lows(a7, b7))
-            _write4(out, place + 128, highs(a0, b0), highs(a1, b1), highs(a2, b2), highs(a3, b3))
-            _write4(out, place + 136, highs(a4, b4), highs(a5, b5), highs(a6, b6), highs(a7, b7))
+                _exchange8(tile, row * WORDS + column, 8, 8, coarse)
+            for row in range(half, half + 64, 8):
+                _exchange8(tile, row * WORDS + column, 1, 1, fine)
+    for word in range(WORDS):
+        for row in range(64):
+            store(out, 2 * (first + 64 * word + row), make(tile[row, word], tile[64 + row, word]))
