@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from parties.base import console
-from smc.meter import Meter
+from smc.meter import Cost, Meter
 
 
 @pytest.mark.parametrize("name", ["out", "err"])
@@ -46,6 +46,19 @@ def test_the_cost_table_has_the_phases_and_the_total() -> None:
     assert "leaves" in shown
     assert "base ot" not in shown
     assert shown.count("1.5 KB") == 3
+
+
+def test_the_lines_of_a_cost_add_up_and_measuring_stands_apart() -> None:
+    meter = Meter()
+    meter.sent(70)
+    with meter.phase("level 0"), meter.phase("leaves"):
+        meter.sent(1500)
+    lines = console.cost_lines(meter.report() | {console.MEASURING: {**Cost(1000, 900, 4, 2).as_dict(), "link": "lan"}})
+    assert [name for _, name, _ in lines] == ["level 0", "leaves", "rest", "total", "before: measuring the link"]
+    whole = {name: cost for level, name, cost in lines if level == 0}
+    for key in ("bytes_sent", "messages", "rounds", "and_gates"):
+        assert whole["level 0"][key] + whole["rest"][key] == whole["total"][key]
+    assert (whole["rest"]["bytes_sent"], whole["total"]["bytes_sent"]) == (70, 1570)
 
 
 def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
