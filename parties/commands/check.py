@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,7 +14,7 @@ import click
 from cryptography import x509
 
 from parties.base import console
-from parties.base.address import parse_address
+from parties.base.address import parse_address, taken
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
 from parties.commands.options import Between, find_party_file, json_option, party_config
@@ -201,9 +199,9 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
         if key in shared:
             yield Finding(False, f"port {key}", shared[key])
             continue
-        problem = _taken(text)
-        if problem is None or running:
-            yield Finding(True, f"port {key}", f"{text} {'is free' if problem is None else 'is used by our node'}")
+        problem = taken(parse_address(text, lowest_port=0))
+        if not problem or running:
+            yield Finding(True, f"port {key}", f"{text} is {'used by our node' if problem else 'free'}")
         else:
             yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
 
@@ -217,16 +215,6 @@ def _provider(settings: OidcSettings) -> Finding:
     except InputError as error:
         return Finding(False, "log-in provider", str(error))
     return Finding(True, "log-in provider", f"{settings.issuer} answers")
-
-
-def _taken(text: str) -> str | None:
-    """Return why a port cannot be opened, if it cannot."""
-    address = parse_address(text, lowest_port=0)
-    try:
-        with socket.create_server(address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET):
-            return None
-    except OSError as error:
-        return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _running(path: Path) -> NodeView | None:
