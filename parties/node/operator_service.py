@@ -228,8 +228,9 @@ class OperatorService(Operator):
             view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if state == "waiting" and view.exposure is not None:
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
-        if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
-            return view.model_copy(update={"why": why})
+        if contact is not None and state in ("queued", "interrupted"):
+            why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
+            return view.model_copy(update={"why": why}) if why else view
         return view
 
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
