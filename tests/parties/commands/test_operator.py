@@ -19,6 +19,7 @@ from parties.commands import job_text
 from parties.models.trees.text import to_dot
 from parties.models.trees.tree import Leaf, Split, TreeFile
 from parties.operator import client
+from parties.operator.accounts import Account, Accounts, unix_user
 from parties.operator.interface import Asked, Verdict
 from tests.support.api_server import LINK, application, serving, write_access
 from tests.support.fake_node import APPROVED, NOON, REVEALS, WAITING, FakeNode, job_view, progress
@@ -349,6 +350,15 @@ def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
     assert (code, out, err) == (2, "", f"smc: {MORE} {EXACTLY} Give --yes if you are sure\n")
     assert party.node.known[A].state == "waiting"
     assert party("approve", "a1b2", "--yes") == (0, "job a1b20000: queued\n", "")
+
+
+def test_who_cannot_approve_is_not_asked_whether_to(party: Party) -> None:
+    """The node says why: one who has proposed it, or may not approve. Who can is asked as ever."""
+    accounts = Accounts(party.directory / "var")
+    for roles, people, asked in ((["approve"], ["anna"], False), (["see"], [], False), (["approve"], ["bert"], True)):
+        party.node.add(A, exact=True, approvals=2, people=people)
+        accounts.write({"anna": Account(roles=roles, unix=unix_user(), salt="0" * 32, hash="")})
+        assert ("Give --yes" in party("approve", "a1b2")[2]) == asked
 
 
 @pytest.mark.parametrize(("answer", "state"), [("y\n", "queued"), ("n\n", "waiting"), ("\n", "waiting")])
