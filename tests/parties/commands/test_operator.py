@@ -237,6 +237,17 @@ def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str
     )
 
 
+@pytest.mark.parametrize("command", ["submit", "budget simulate"])
+def test_a_job_in_a_file_takes_no_flags_of_a_kind(party: Party, command: str) -> None:
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\n')
+    problem = (
+        f"--max-depth: the file says what the job is told, as max_depth; or name a kind: smc {command} id3 --max-depth"
+    )
+    assert party(*command.split(), job, "--max-depth", "3") == (2, "", f"smc: {problem}\n")
+    assert f"Usage: smc {command} JOB.toml [OPTIONS]\n" in party(*command.split(), job, "--help", config=False)[1]
+
+
 def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
     """Of several: a job of the other one waits for nobody who is away."""
     party.node.peers, party.node.away = ["university", "lab"], ["lab"]
