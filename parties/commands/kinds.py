@@ -20,6 +20,7 @@ from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import KindSettings, Parameter, parameters
 from parties.link.settings import LinkSettings
+from protocols.release.promise import much
 from smc.errors import InputError
 
 _ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
@@ -72,7 +73,8 @@ def command_of(name: str) -> click.Command:
         with missing_by_flag(options), telling, console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
         connection = None if alone else Connection(link)
-        for remark in [*remarks, *task.people]:
+        weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        for remark in [*remarks, *task.people, *weak]:
             console.err.print(remark)
         report = None
         if connection is None:
