@@ -13,8 +13,8 @@ import click
 
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.log_writing import appending, entries_of, file_of, known_table
-from parties.commands.options import FILE, Command, json_option, node_config
+from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.options import FILE, Command, json_option, known_table, node_config
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.party_file import files_of
@@ -66,7 +66,7 @@ def access_command(
     from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
-    settings = file.tables[known_table(file, table)]
+    settings = file.tables[known_table(table, file.tables)]
     files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
@@ -95,7 +95,7 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
     person's is said: who objects before the first visit is heard too.
     """
     file = file_of(config_file)
-    objections = file.tables[known_table(file, table)].objections
+    objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
             f"tables.{table} has no list of objections: add "
@@ -137,7 +137,7 @@ def done_command(what: str, table: str, case: str, config_file: Path | None) -> 
     """
     file = file_of(config_file)
     with appending(file) as append:
-        append("rights", {"what": what, "table": known_table(file, table), "case": case})
+        append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
     console.out.print(f"{what} noted, and the log has it")
     console.err.print(AFTERWARDS.format(table=table))
 
