@@ -169,22 +169,34 @@ def tell(as_json: bool, document: object, text: str) -> None:
 
 
 def show(table: Table, screen: Console | None = None) -> None:
-    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal."""
+    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
+
+    On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line.
+    """
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
+    wrapped = [column for column in table.columns if not column.no_wrap] if screen.is_terminal else []
+    for column in wrapped:
+        column.max_width = NARROW
     needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum
+    for column in wrapped:
+        column.max_width = None
     screen.width = max(screen.width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
 
 
-def columns(words: Iterable[str], numbers: Iterable[str], title: str | None = None) -> Table:
-    """Return an empty table with columns of words, and after them of numbers."""
+def columns(
+    words: Iterable[str], numbers: Iterable[str], title: str | None = None, wrapped: Iterable[str] = ()
+) -> Table:
+    """Return an empty table with columns of words, of sentences that may be `wrapped`, and of numbers."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     for name in words:
         table.add_column(name, no_wrap=True)
+    for name in wrapped:
+        table.add_column(name, overflow="fold")
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table

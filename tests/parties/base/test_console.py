@@ -71,3 +71,20 @@ def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
     assert len(lines) == 4
     assert "a phase with a long name" in lines[2]
     assert "123,456,789" in lines[2]
+
+
+@pytest.mark.parametrize("width", [60, 200, 10])
+def test_sentences_are_wrapped_on_a_terminal_and_whole_elsewhere(width: int) -> None:
+    """No letter is lost, and no line is wider than the terminal if its words leave room."""
+    sentence, long = "some words " * 12, "x" * 70
+    shown = {}
+    for is_terminal in (True, False):
+        table = console.columns(("column",), (), wrapped=("holds", "look at"))
+        table.add_row("age", sentence, long)
+        screen = Console(file=io.StringIO(), width=width, force_terminal=is_terminal, color_system=None)
+        console.show(table, screen)
+        shown[is_terminal] = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        text = "".join(shown[is_terminal])
+        assert (text.count("some"), text.count("words"), text.count("x")) == (12, 12, 70)
+    assert max(map(len, shown[True])) <= max(width, 10 + 2 * (console.NARROW + 2))
+    assert len(shown[False]) == 2
