@@ -97,7 +97,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
         if settings.successor is not None and certificate is not None:
             successor, finding = _successor(settings.successor, name, certificate)
             yield finding
-        peers.append((link, name, [one for one in (certificate, successor) if one is not None]))
+        peers.append((link, name, [known for known in (certificate, successor) if known is not None]))
     yield _clock(file)
     yield from _tables(file)
     running = _running(path)
@@ -247,7 +247,7 @@ def _peer(
         return Finding(False, what, f"{name} has not come to our node: is its node running, and our port open to it?")
     if identity is None or not certificates:
         return Finding(False, what, "not asked: the certificates come first")
-    findings = (_answers(what, link.connect, identity, one, wait, link.classical) for one in certificates)
+    findings = (_answers(what, link.connect, identity, peer, wait, link.classical) for peer in certificates)
     first = next(findings)
     return first if first.ok else next((finding for finding in findings if finding.ok), first)
 

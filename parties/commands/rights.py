@@ -116,13 +116,13 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
     with appending(file) as append:
         append("rights", {"what": what, "table": table, "case": case})
         files.write_bytes(objections.file, "".join(lines).encode(), private=True)
-    rows, found = _rows_of(file.tables[table], objections.column, who)
+    rows, about_rows = _rows_of(file.tables[table], objections.column, who)
     if as_json:
         people_now = len(people) + (-1 if withdraw else 1)
         console.print_json({"table": table, "what": what, "people": people_now, "rows": rows})
     else:
         console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
-        console.err.print(found)
+        console.err.print(about_rows)
     console.err.print(AFTERWARDS.format(table=table))
 
 
