@@ -11,8 +11,8 @@ import click
 
 from parties.base import console, files
 from parties.base.text import printable
-from parties.commands.log_writing import appending, entries_of, file_of, known_table
-from parties.commands.options import json_option, node_config, out_option
+from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.options import json_option, known_table, node_config, out_option
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
@@ -44,7 +44,7 @@ def found_command(
     since = now if known is None else _moment(known)
     if since > now:
         raise InputError("--known: that is in the future")
-    names = [known_table(file, name) for name in tables]
+    names = [known_table(name, file.tables) for name in tables]
     fields = {"breach": secrets.token_hex(4), "step": "found", "text": what, "tables": names}
     with appending(file) as append:
         entry = append("breach", {**fields, "known": since.isoformat(timespec="seconds")})

@@ -12,8 +12,9 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
-from parties.commands.log_writing import appending, entries_of, file_of, known_table
-from parties.commands.options import FILE, Command, json_option, node_config
+from parties.base.text import quoted
+from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.options import FILE, Command, json_option, known_table, node_config
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.party_file import files_of
@@ -65,7 +66,7 @@ def access_command(
     from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
-    settings = file.tables[known_table(file, table)]
+    settings = file.tables[known_table(table, file.tables)]
     files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
@@ -90,11 +91,11 @@ def access_command(
 def object_command(table: str, case: str, config_file: Path | None, person: str, withdraw: bool, as_json: bool) -> None:
     """Leave a person's rows out from now on (article 21).
 
-    The person becomes a line of the file that `objections` of the table names. Whether the table has such rows is not
-    looked at: who objects before the first visit is heard too.
+    The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
+    person's is said: who objects before the first visit is heard too.
     """
     file = file_of(config_file)
-    objections = file.tables[known_table(file, table)].objections
+    objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
             f"tables.{table} has no list of objections: add "
@@ -115,11 +116,13 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
     with appending(file) as append:
         append("rights", {"what": what, "table": table, "case": case})
         files.write_bytes(objections.file, "".join(lines).encode(), private=True)
+    rows, about_rows = _rows_of(file.tables[table], objections.column, who)
     if as_json:
-        console.print_json({"table": table, "what": what, "people": len(people) + (-1 if withdraw else 1)})
+        people_now = len(people) + (-1 if withdraw else 1)
+        console.print_json({"table": table, "what": what, "people": people_now, "rows": rows})
     else:
         console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
-        console.err.print("whether the table has rows of this person was not looked at: smc rights access tells")
+        console.err.print(about_rows)
     console.err.print(AFTERWARDS.format(table=table))
 
 
@@ -134,7 +137,7 @@ def done_command(what: str, table: str, case: str, config_file: Path | None) -> 
     """
     file = file_of(config_file)
     with appending(file) as append:
-        append("rights", {"what": what, "table": known_table(file, table), "case": case})
+        append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
     console.out.print(f"{what} noted, and the log has it")
     console.err.print(AFTERWARDS.format(table=table))
 
@@ -154,6 +157,20 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
         console.show(table)
     else:
         console.err.print("no request is in the log")
+
+
+def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None, str]:
+    """Return how many rows of our table are a person's, None if it cannot be read, and what is said of that."""
+    from parties.alone.rights import answer
+
+    try:
+        number = len(answer(table, column, person)[1])
+    except InputError as error:
+        return None, f"whether the table has rows of this person could not be seen: {error}"
+    if not number:
+        return 0, f"no row of the table is of this person now: is that how its column {quoted(column)} has the name?"
+    are = "row of the table is" if number == 1 else "rows of the table are"
+    return number, f"{number:,} {are} of this person now"
 
 
 def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:

@@ -208,7 +208,7 @@ def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, 
     with lock(place / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
         run("archive", "--config", config)
     with pytest.raises(InputError, match="the audit log knows it, and its row is gone"):
-        run("archive", "--config", config, "--days", 0)
+        run("archive", "--config", config, "--days", 0, "--yes")
     config.write_text(config.read_text().replace("= 30", "= 0"))
     with pytest.raises(InputError, match="retention_days: must be >= 1, not 0"):
         run("archive", "--config", config)
@@ -229,7 +229,9 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
             f'peer = "{peer.certificate_path}"\n[node]\nstate = "."\n'
         )
     assert "no job is that old" in run("archive", "--config", config).stdout
-    assert "archived: 1 job in" in run("archive", "--config", config, "--days", 0, "--out", out).stdout
+    with pytest.raises(InputError, match=r"all jobs that have ended leave.* Give --yes if you are sure"):
+        run("archive", "--config", config, "--days", 0)
+    assert "archived: 1 job in" in run("archive", "--config", config, "--days", 0, "--yes", "--out", out).stdout
     assert json.loads(out.read_text().split("\n")[0])["archived"] == job
     lines = run("verify", "--config", config, "--archive", out).stdout.splitlines()
     assert lines[1] == "archived: 4 of the entries; the content of 4 was there to check"
@@ -241,7 +243,7 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
     assert "whole" in run(*words).stdout
     assert "the content of 4" in run(*words, "--archive", out).stdout
     with pytest.raises(InputError, match="File exists"):
-        run("archive", "--config", config, "--days", 0, "--out", out)
+        run("archive", "--config", config, "--days", 0, "--yes", "--out", out)
 
 
 def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:

@@ -98,6 +98,26 @@ def test_an_objection_leaves_rows_out_from_then_on(party: Path, capsys: pytest.C
     assert [entry.fields["what"] for entry in entries("rights")] == ["objection", "objection withdrawn"]
 
 
+def test_an_objection_says_how_many_rows_are_the_persons_and_is_kept_all_the_same(
+    party: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(person: str, rows: str = "rows.csv") -> tuple[Any, str]:
+        party.write_text(party.read_text().replace("rows.csv", rows))
+        said(capsys, *command, person)
+        assert run([*command, person, "--withdraw", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["rows"], Path("objections.txt").read_text()
+
+    command = ["rights", "object", "--table", "patients", "--person"]
+    assert [told(person)[0] for person in ("7", "8", "70")] == [2, 1, 0]  # also rows that `where` leaves out
+    assert run([*command, "70"]) == 0
+    assert (
+        "no row of the table is of this person now: is that how its column 'who' has the name?"
+        in capsys.readouterr().err
+    )
+    assert told("5", "gone.csv")[0] is None
+    assert Path("objections.txt").read_text() == "# by letter\n9\n70\n"
+
+
 def test_what_was_done_where_rows_live_is_noted(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "rights", "done", "rectification", "--table", "patients", "--case", "2026-3")
     (line,) = json.loads(said(capsys, "rights", "list", "--json"))
