@@ -180,10 +180,21 @@ def create_private(path: Path, data: bytes) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(temporary, path)  # unlike a rename, it fails if the name is taken
+            _sync_folder(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def _sync_folder(path: Path) -> None:
+    """Have the names in a folder on the disk, if the file system can: else a file may be there under no name."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def ensure_absent(path: Path) -> None:
