@@ -152,10 +152,10 @@ def test_show_says_how_many_it_hides(config: Path) -> None:
 
 
 def test_what_the_peer_wrote_cannot_play_with_the_terminal(config: Path, nodes: tuple[Any, Any]) -> None:
-    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext")
+    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext\u202e")
     shown = run("show", "--config", config, "--last", "1").stdout
     assert "\x1b" not in shown
-    assert r"\x1b[2Jgone [red]x[/red]\nnext" in shown
+    assert r"\x1b[2Jgone [red]x[/red]\nnext\u202e" in shown  # nor with the direction of what stands behind
 
 
 def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
