@@ -148,7 +148,8 @@ class Provider:
         """Return who came back: the value of the claim; `answer` is the query that the browser brought."""
         if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
             raise InputError("this answer of the log-in provider is to another request than this browser's")
-        if answer.get("iss", self._settings.issuer) != self._settings.issuer:  # RFC 9207
+        says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
+        if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
             raise InputError("this answer is of another log-in provider")
         if "error" in answer or "code" not in answer:
             raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
@@ -207,11 +208,7 @@ class Provider:
 
     def _secret(self) -> str | None:
         path = self._settings.client_secret_file
-        if path is None:
-            return None
-        if (found := keyfile.first_line(path)) is None:
-            raise InputError(f"client_secret_file: there is neither {path} nor a systemd credential {path.name}")
-        return found[0]
+        return None if path is None else keyfile.secret(path, "client_secret_file")
 
     def _asked(
         self, method: str, url: str, fields: Mapping[str, str] | None = None, pair: tuple[str, str] | None = None

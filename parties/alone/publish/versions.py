@@ -74,7 +74,7 @@ class History:
     salt: str
     versions: tuple[Version, ...] = ()
     person: str | None = None
-    found: str = ""  # SHA-256 of the file as it was read; empty if there was none
+    digest: str = ""  # SHA-256 of the file as it was read; empty if there was none
 
     def name(self, value: str) -> str:
         """Return the hash that stands for whose a row is."""
@@ -141,7 +141,7 @@ def load(path: Path, column: str, person: str | None = None) -> History:
     if not path.exists():
         return History(path, column, secrets.token_hex(16), person=person)
     files.ensure_private(path)
-    found, content = _digest(path), files.read_json(path)
+    digest, content = _digest(path), files.read_json(path)
     what = f"{path}: not a history that smc publish wrote"
     if not isinstance(content, dict) or content.get("smc_history") != FORMAT:
         raise InputError(what)
@@ -154,7 +154,7 @@ def load(path: Path, column: str, person: str | None = None) -> History:
             f"{path}: was begun {'without' if person else 'with'} --person, whose row each is: do so again"
         )
     versions = tuple(Version(**dict(version)) for version in file.versions)
-    return History(path, column, file.salt, versions, person, found)
+    return History(path, column, file.salt, versions, person, digest)
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def published(
 @contextmanager
 def put_down(history: History, version: Version) -> Iterator[None]:
     """Add a publication to the history, unless what is inside, which writes the rows, fails."""
-    written = history.write(history.found, version)
+    written = history.write(history.digest, version)
     try:
         yield
     except BaseException:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 
-from parties.base import files
+from parties.base import keyfile
 from parties.base.canonical import canonical
 from parties.base.exchange import exchange
 from parties.base.trust import client_context
@@ -72,7 +72,7 @@ class DecisionPoint:
         settings = self._settings
         headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE}
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
+            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
         status, content = exchange(
             "POST", settings.url, self._context, settings.seconds, xacml.MOST_BYTES, content=body, headers=headers
         )

@@ -12,7 +12,7 @@ key = "keys/a-logs.key"
 
 [[records.ship]]
 webhook = "https://siem.example/hook"    # JSON lines by POST
-token_file = "keys/siem.token"           # sent as Authorization: Bearer
+token_file = "keys/siem.token"           # its first line is sent as Authorization: Bearer; or systemd's credential
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from parties.base import files
+from parties.base import keyfile
 from parties.base.address import parse_address
 from parties.base.exchange import exchange
 from parties.base.trust import client_context
@@ -109,7 +109,7 @@ class ToWebhook:
         settings, headers = self._settings, {"Content-Type": "application/x-ndjson"}
         assert settings.webhook is not None
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
+            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
         text = "".join(f"{line(row)}\n" for row in rows)
         content = text.encode()
         status, _ = exchange(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 from joserfc.jwk import ECKey, OctKey, RSAKey
@@ -281,6 +281,18 @@ def test_an_answer_of_another_provider(place: Place, provider: Provider) -> None
     browser = place.browser()
     answer = provider.approve(away(browser), "anna") + "&iss=https%3A%2F%2Fevil.example"
     place.refused(browser, back(browser, answer), "another log-in provider")
+
+
+def test_an_answer_of_nobody_where_the_provider_says_who_it_is(place: Place, provider: Provider) -> None:
+    """RFC 9207, 2.4: what such a provider sends has its name."""
+    known = dict(Known(provider.settings(place.folder)).metadata())
+    provider.answers = {DOCUMENT: known | {"authorization_response_iss_parameter_supported": True}}
+    browser = place.browser()
+    answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
+    place.refused(browser, back(browser, answer), "another log-in provider")
+    browser = place.browser()
+    answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
+    assert back(browser, f"{answer}&iss={quote(provider.issuer, safe='')}").status_code == 303
 
 
 def test_browsers_that_are_away_are_bounded(place: Place, provider: Provider) -> None:

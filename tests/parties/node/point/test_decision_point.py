@@ -37,8 +37,12 @@ def point_of(server: PointServer, identities: dict[str, Identity], **fields: Any
 
 
 def test_what_is_sent_and_answered(server: PointServer, identities: dict[str, Identity], tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").write_text("secret\nand a remark")
+    (tmp_path / "token").chmod(0o640)
     point = point_of(server, identities, token_file=tmp_path / "token")
+    assert "token can be read by other users" in point.ask(request(runs_today=9)).reason
+    assert server.got == []
+    (tmp_path / "token").chmod(0o600)
     assert point.ask(request()).permits
     ((sent, headers),) = server.got
     assert sent == xacml.document(request())

@@ -152,14 +152,18 @@ class Hook(ThreadingHTTPServer):
 
 def test_a_webhook(alice: Party, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").chmod(0o644)
     with Hook() as hook:
         Thread(target=hook.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{hook.server_port}/hook"
         with shipping(alice, webhook=url, token_file=tmp_path / "token") as told:
             write(alice, 120)
+            eventually(lambda: "token can be read by other users" in alice.ledger.shipped("there").why)
+            assert hook.asked == 0
+            (tmp_path / "token").chmod(0o600)
             eventually(lambda: hook.asked > 2)
             assert [what for what, _ in told] == ["records not shipped"]
-            assert told[0][1]["why"] == "the server answers 503"
+            assert alice.ledger.shipped("there").why == "the server answers 503"
             hook.status = 204
             eventually(has_all(alice))
         hook.shutdown()
