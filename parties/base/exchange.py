@@ -1,9 +1,9 @@
-"""One request over HTTP, which is over at its deadline, whatever the server, the line or the resolver does.
+"""Connections that end at their deadline, whatever the other end, the line or the resolver does; requests over HTTP.
 
-The deadlines of httpx begin anew with each byte: a server that sends one now and then would hold its reader for ever.
-So each request has a thread of its own. At the deadline its connection is shut down, and the thread, woken by that,
-closes what it has opened itself: a file that another thread closes gives its number away while it is being read, and
-what is read or written by that number then is somebody else's file.
+Time-outs of sockets, and so those of httpx, begin anew with each byte: whoever sends one now and then would hold its
+reader for ever. So at its deadline a connection is shut down, by a number of its own, and whoever reads it, woken by
+that, closes it: a file that another thread closes gives its number away while it is being read, and what is read or
+written by that number then is somebody else's file.
 """
 
 from __future__ import annotations
@@ -12,9 +12,36 @@ import queue
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
+
+
+@contextmanager
+def ending(connection: socket.socket, seconds: float) -> Iterator[None]:
+    """Shut a connection down after so many seconds, unless what is enclosed is through by then; it may become TLS.
+
+    TimeoutError then, whatever has become of what is enclosed: to it the other end seems to have ended.
+    """
+    is_over = threading.Event()
+    with connection.dup() as copy:
+
+        def shut() -> None:
+            is_over.set()
+            with suppress(OSError):  # it has ended by itself
+                copy.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(seconds, shut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            if is_over.is_set():
+                raise TimeoutError from None
 
 
 def exchange(
@@ -33,68 +60,37 @@ def exchange(
     """
     import httpx
 
-    connection, ended = _Connection(), queue.SimpleQueue[tuple[int, bytes] | Exception]()
+    ends, ended = time.monotonic() + seconds, queue.SimpleQueue[tuple[int, bytes] | Exception]()
     headers = {"Accept-Encoding": "identity", **request.pop("headers", {})}
-    extensions = {"trace": connection.note}
 
-    def ask() -> None:
-        try:
-            with (
-                httpx.Client(verify=context, timeout=seconds, trust_env=proxies) as client,
-                client.stream(method, url, headers=headers, extensions=extensions, **request) as answer,
-            ):
-                content = b""
-                for part in answer.iter_raw():
+    def answer() -> tuple[int, bytes]:
+        with ExitStack() as stack:
+
+            def note(event: str, told: Mapping[str, Any]) -> None:  # httpx's extension "trace"
+                if event == "connection.connect_tcp.complete":
+                    connection = told["return_value"].get_extra_info("socket")
+                    stack.enter_context(ending(connection, ends - time.monotonic()))
+
+            client = stack.enter_context(httpx.Client(verify=context, timeout=seconds, trust_env=proxies))
+            content = b""
+            with client.stream(method, url, headers=headers, extensions={"trace": note}, **request) as found:
+                for part in found.iter_raw():
                     content += part
                     if len(content) > most:
                         break
-            ended.put((answer.status_code, content))
+            return found.status_code, content
+
+    def ask() -> None:
+        try:
+            ended.put(answer())
         except Exception as error:
             ended.put(error)
-        finally:
-            connection.leave()
 
     threading.Thread(target=ask, name="smc-http", daemon=True).start()
     try:
         end = ended.get(timeout=seconds)
     except queue.Empty:
-        connection.cut()
-        raise TimeoutError(f"no answer within {seconds:g} s") from None
+        raise TimeoutError from None
     if isinstance(end, Exception):
         raise end
     return end
-
-
-class _Connection:
-    """The connection of a request, which another thread may cut, by a number of its own."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._copy: socket.socket | None = None
-        self._is_cut = False
-
-    def note(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take what httpx tells of a request (its extension `trace`)."""
-        if event != "connection.connect_tcp.complete":
-            return
-        stream = info["return_value"]
-        with self._lock:
-            if self._is_cut:
-                stream.close()
-                raise TimeoutError
-            self._copy = stream.get_extra_info("socket").dup()
-
-    def cut(self) -> None:
-        """End what is read and written; the thread that reads and writes goes on at once."""
-        with self._lock:
-            self._is_cut = True
-            if self._copy is not None:
-                with suppress(OSError):  # it has ended by itself
-                    self._copy.shutdown(socket.SHUT_RDWR)
-
-    def leave(self) -> None:
-        """Let go of it."""
-        with self._lock:
-            if self._copy is not None:
-                self._copy.close()
-                self._copy = None

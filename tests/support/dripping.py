@@ -11,11 +11,10 @@ LONG = 2000  # bytes of a header
 
 
 class Dripping:
-    """What it `got`; `over` once it has sent all, `cut` once nobody takes more."""
+    """What it `got`; `over` once it has sent all, `cut` once nobody takes more. `body` ends its answer."""
 
     def __init__(self, port: int) -> None:
-        self.body = b"{}"
-        self.url = f"http://127.0.0.1:{port}"
+        self.url, self.body = f"http://127.0.0.1:{port}", b"{}"
         self.got: list[bytes] = []
         self.over, self.cut = threading.Event(), threading.Event()
 
@@ -30,8 +29,8 @@ def dripping(seconds: float) -> Iterator[Dripping]:
         def serve() -> None:
             with suppress(OSError), listening.accept()[0] as connection:
                 server.got.append(connection.recv(1 << 16))
-                head = b"HTTP/1.1 200 OK\r\nX: " + b"x" * (LONG if seconds else 1)
-                answer = head + b"\r\nContent-Length: %d\r\n\r\n" % len(server.body) + server.body
+                answer = b"HTTP/1.1 200 OK\r\nX: " + b"x" * (LONG if seconds else 1)
+                answer += b"\r\nContent-Length: %d\r\n\r\n" % len(server.body) + server.body
                 try:
                     for byte in answer if seconds else ():
                         connection.sendall(bytes([byte]))

@@ -31,7 +31,7 @@ def test_an_answer_as_it_is_sent() -> None:
 def test_a_server_that_drips_its_answer_is_cut() -> None:
     """Each byte comes in time; the thread has ended long before the last."""
     with dripping(0.02) as server:
-        with pytest.raises(TimeoutError, match="no answer within"):
+        with pytest.raises(TimeoutError):
             exchange("GET", server.url, ssl.create_default_context(), 0.2, 99)
         eventually(lambda: not asking(), 30.0)
         assert not server.over.is_set()
