@@ -66,19 +66,19 @@ def exchange(
     def answer() -> tuple[int, bytes]:
         with ExitStack() as stack:
 
-            def note(event: str, told: Mapping[str, Any]) -> None:  # httpx's extension "trace"
+            def note(event: str, info: Mapping[str, Any]) -> None:  # httpx's extension "trace"
                 if event == "connection.connect_tcp.complete":
-                    connection = told["return_value"].get_extra_info("socket")
+                    connection = info["return_value"].get_extra_info("socket")
                     stack.enter_context(ending(connection, ends - time.monotonic()))
 
             client = stack.enter_context(httpx.Client(verify=context, timeout=seconds, trust_env=proxies))
             content = b""
-            with client.stream(method, url, headers=headers, extensions={"trace": note}, **request) as found:
-                for part in found.iter_raw():
+            with client.stream(method, url, headers=headers, extensions={"trace": note}, **request) as response:
+                for part in response.iter_raw():
                     content += part
                     if len(content) > most:
                         break
-            return found.status_code, content
+            return response.status_code, content
 
     def ask() -> None:
         try:
