@@ -154,7 +154,7 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, identity):
+    with _writing(config_file) as (log, identity), files.lock(_database(config_file, None).parent / "lock"):
         renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 

@@ -199,6 +199,17 @@ def test_a_file_that_is_no_certificate(config: Path) -> None:
         run("verify", "--config", config, "--certificate", config)
 
 
+def test_a_node_that_runs_keeps_its_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    """It could write nothing any more under a head that its key has not signed."""
+    alice, new = nodes[0], create("alice-anew", ["localhost"], tmp_path)
+    former = alice.own.certificate_path
+    text = config.read_text().replace(str(former), str(new.certificate_path))
+    config.write_text(text.replace(str(alice.own.key_path), str(new.key_path)))
+    with lock(alice.path.parent / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
+        run("renew", "--config", config, "--former", former)
+    alice.add("cancelled", by="peer", why="")
+
+
 def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, Any]) -> None:
     """And there is nothing to archive where no job is kept; the log's jobs without rows are named."""
     place = nodes[0].path.parent
