@@ -12,7 +12,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files
 from parties.base.settings import required
-from parties.base.text import printable, quoted
+from parties.base.text import printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -155,7 +155,7 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, identity):
+    with _writing(config_file) as (log, identity), files.lock(_database(config_file, None).parent / "lock"):
         renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
@@ -370,4 +370,4 @@ def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
-    return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return visible(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()

@@ -294,6 +294,8 @@ class Node:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if certificate != self._contacts[name].who.peer:
+            if self._is_revoked(self._contacts[name]):  # whoever has copied its key has named a successor, too
+                raise RefusedError("the certificate that yours is to follow is revoked here")
             self._succeed(name)
         contact = self._contacts[name]
         if certificate != contact.who.peer:
