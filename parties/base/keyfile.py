@@ -133,6 +133,13 @@ def first_line(path: Path) -> tuple[str, str] | None:
     return (_line(files.read_private(path)), f"in {path}") if path.exists() else None
 
 
+def secret(path: Path, key: str) -> str:
+    """Return what `first_line` finds for a setting of this name. `InputError` if nothing is there, too."""
+    if (line := first_line(path)) is None:
+        raise InputError(f"{key}: there is neither {path} nor a systemd credential {path.name}")
+    return line[0]
+
+
 def _line(content: bytes) -> str:
     return content.decode(errors="replace").partition("\n")[0].rstrip("\r")
 

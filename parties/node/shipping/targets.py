@@ -17,12 +17,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from parties.base import files
+from parties.base import keyfile
 from parties.base.address import parse_address
+from parties.base.exchange import exchange
 from parties.base.trust import client_context
 from parties.node.records.chain import Row
 from parties.node.records.export import line
 from parties.node.shipping.settings import ShipSettings
+from smc.errors import InputError
 
 PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
 MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
@@ -104,18 +106,17 @@ class ToWebhook:
 
     def send(self, rows: Sequence[Row]) -> None:
         """Send all in one request."""
-        import httpx
-
         settings, headers = self._settings, {"Content-Type": "application/x-ndjson"}
         assert settings.webhook is not None
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
+            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
         text = "".join(f"{line(row)}\n" for row in rows)
-        with (
-            httpx.Client(verify=self._context, timeout=settings.seconds, trust_env=False) as client,
-            client.stream("POST", settings.webhook, content=text.encode(), headers=headers) as answer,
-        ):
-            answer.raise_for_status()  # what it says is not read
+        content = text.encode()
+        status, _ = exchange(
+            "POST", settings.webhook, self._context, settings.seconds, 0, content=content, headers=headers
+        )
+        if status // 100 != 2:
+            raise InputError(f"the server answers {status}")
 
 
 def _end(connection: ssl.SSLSocket) -> None:
