@@ -292,8 +292,8 @@ def test8(typing: Any, words: Any, masks: Any) -> Any:
     """Return for each of eight words whether it has a bit of its mask, as a byte, the first word's bit lowest."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.and_(*arguments)
-        return builder.bitcast(builder.icmp_unsigned("!=", found, ir.Constant(found.type, None)), _I8)
+        met = builder.and_(*arguments)
+        return builder.bitcast(builder.icmp_unsigned("!=", met, ir.Constant(met.type, None)), _I8)
 
     return types.uint8(Blocks4, Blocks4), code
 
