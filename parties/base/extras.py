@@ -29,6 +29,7 @@ EXTRA_OF = {
     "MySQLdb": "mysql",
     "pyspark": "spark",
     "scipy": "tables",
+    "pkcs11": "pkcs11",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),
 }
 

@@ -321,11 +321,11 @@ class Node:
     def _hear(self, peer: str, data: bytes) -> None:
         try:
             self._ledger.hear(peer, data)
-        except SmcError as error:
-            self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except sqlite3.Error as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+        except SmcError as error:
+            self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except Exception as error:  # of one statement, and the same with each link: the link stays
             why = f"internal error: {type(error).__name__}"
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)

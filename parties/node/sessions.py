@@ -294,6 +294,9 @@ class Sessions:
         match error:
             case ClosedError():
                 pass
+            case sqlite3.Error():  # a full disk, as a rule, or a token that is away: the job goes on when it is there
+                self._events.log("records cannot be written", job=identifier, why=str(error))
+                self._pauses.put(identifier)
             case AwayError():
                 self._events.log("table away", job=identifier)
                 self._broke(identifier, session, str(error), begun=False)
@@ -309,9 +312,6 @@ class Sessions:
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
-            case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
-                self._events.log("records cannot be written", job=identifier, why=str(error))
-                self._pauses.put(identifier)
             case _:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 self._ledger.failed(identifier, error, "internal error", session.linked)
