@@ -30,6 +30,7 @@ EXTRA_OF = {
     "pyspark": "spark",
     "scipy": "tables",
     "pkcs11": "pkcs11",
+    "sqlcipher3": "sealed",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),
 }
 

@@ -118,7 +118,7 @@ def encrypt(pem: bytes, word: str) -> bytes:
 
 
 def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
-    word, place = _passphrase(path)
+    word, place = sought(path)
     try:
         plain = as_written(pem, word)
     except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
@@ -126,8 +126,8 @@ def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
     return plain, word
 
 
-def _passphrase(path: Path) -> tuple[str, str]:
-    """Return the passphrase of a key file, and from where it is, in words."""
+def sought(path: Path) -> tuple[str, str]:
+    """Return the passphrase of a file, and from where it is, in words. `InputError` if it is not to be had."""
     beside = path.with_suffix(ENDING)
     if (line := first_line(beside)) is not None:
         return line
