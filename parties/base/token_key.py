@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 from urllib.parse import unquote_to_bytes
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -107,6 +108,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         self.place, self.trouble = place, ""
         self._pin = pin
         self._refused = ""
+        self._checked = False
         self._open: _Session | None = None
 
     @override
@@ -174,6 +176,15 @@ class TokenKey(ec.EllipticCurvePrivateKey):
     def __reduce__(self) -> tuple[Any, ...]:
         """Tell a process of our own where the key is, and the PIN."""
         return TokenKey, (self.place, self._pin)
+
+    def check(self) -> None:
+        """Raise `TokenError` once unless the key is there, and both its halves belong together: it signs something."""
+        if not self._checked:
+            try:
+                self.public_key().verify(self.sign(b"", ec.ECDSA(SHA256())), b"", ec.ECDSA(SHA256()))
+            except InvalidSignature:
+                raise TokenError(f"{self.place.name}: its public key in the token is not the private one's") from None
+        self._checked = True
 
     def make(self) -> bool:
         """Make the key if the token has none of this name; return whether it was made."""
@@ -271,9 +282,9 @@ _keys: dict[Path, TokenKey] = {}  # by this process
 
 
 def opened(uri: Path) -> TokenKey:
-    """Return the key of a URI, once it was seen to be there. `InputError` in one line."""
+    """Return the key of a URI, once it has signed. `InputError` in one line."""
     key = of(uri)
-    key.public_key()
+    key.check()
     return key
 
 

@@ -270,8 +270,9 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
 def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
     """Encrypt the node's database with a passphrase.
 
-    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's credential node.passphrase, in the
-    file node.passphrase beside the database, and ask at the terminal. The node must not be running.
+    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's
+    credential node.passphrase, in the file node.passphrase beside the database, and ask at the terminal. The node must
+    not be running.
     """
     from parties.node.records import sealed
 

@@ -118,6 +118,7 @@ def create(
         ensure_writable(certificate_path)
         in_token = token_key.of(token)
         in_token.make()
+        in_token.check()
         certificate = _self_issue(in_token, name, alternatives, days)
         write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
         return Identity(token, certificate_path, certificate, b"", in_token)

@@ -189,6 +189,7 @@ def test_where_the_pin_is_from(hsm: SoftHsm, tmp_path: Path, monkeypatch: pytest
         ("rsa", "smc", "the key is not EC P-256"),
         ("p384", "smc", "the key is not EC P-256"),
         ("half", "smc", "the token has no such public key"),
+        ("other half", "smc", "its public key in the token is not the private one's"),
     ],
 )
 def test_keys_of_another_type(hsm: SoftHsm, key: str, token: str, problem: str) -> None:
@@ -199,13 +200,16 @@ def test_keys_of_another_type(hsm: SoftHsm, key: str, token: str, problem: str) 
         match key:
             case "rsa":
                 session.generate_keypair(pkcs11.KeyType.RSA, 2048, label=key, store=True)
-            case "p384" | "half":
+            case "p384" | "half" | "other half":
                 curve = encode_named_curve_parameters("secp384r1" if key == "p384" else "secp256r1")
                 parameters = {pkcs11.Attribute.EC_PARAMS: curve}
                 domain = session.create_domain_parameters(pkcs11.KeyType.EC, parameters, local=True)
                 public, _ = domain.generate_keypair(label=key, store=True)
-                if key == "half":
+                if "half" in key:
                     public.destroy()
+                if "other" in key:
+                    _, private = domain.generate_keypair(label=key, store=True)
+                    private.destroy()
     with pytest.raises(TokenError, match=problem):
         token_key.opened(hsm.uri(key, token))
 

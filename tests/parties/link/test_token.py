@@ -7,11 +7,15 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from parties.base.token_key import TokenError
+from parties.base.trust import client_context
+from parties.commands.identity import group
 from parties.link import tls
 from parties.link.identity import Identity, create, load_identity
 from parties.link.opening import Link
+from parties.party_file import load
 from smc.errors import InputError, LinkError
 from tests.support.links import Parties
 from tests.support.ports import free_port
@@ -93,6 +97,33 @@ def test_a_token_that_is_away(both: Parties, hsm: SoftHsm) -> None:
     assert isinstance(error, TokenError)
     assert str(error).startswith("pkcs11:token=away;object=bob: ")
     assert both.connect(address, protected).outcome() == listening.outcome()
+
+
+def test_the_command_makes_a_key_in_a_token(hsm: SoftHsm, tmp_path: Path) -> None:
+    """Or takes that which is there; party.toml names it as it is."""
+    uri = hsm.uri("dora", "away")
+    shown = [
+        CliRunner().invoke(group, ["create", "dora", "--out", str(tmp_path / name), "--token", str(uri)]).stdout
+        for name in ("first", "again")
+    ]
+    assert all(text.startswith(f"private key   {uri}   (stays in its token)\n") for text in shown)
+    first, again = (load_identity(uri, tmp_path / name / "dora.crt") for name in ("first", "again"))
+    assert first.certificate.public_key() == again.certificate.public_key()
+    file = tmp_path / "party.toml"
+    file.write_text(f'[link]\nidentity = "{uri}"\ncertificate = "first/dora.crt"\n')
+    assert load(file).link.identity == uri
+    for words, problem in (
+        (["--token", str(tmp_path / "eve.key")], "--token: must be a URI, pkcs11:token="),
+        (["--token", str(uri), "--passphrase"], "--token: excludes a passphrase"),
+    ):
+        assert str(CliRunner().invoke(group, ["create", "eve", *words]).exception).startswith(problem)
+    assert "has a PIN, no passphrase" in str(CliRunner().invoke(group, ["passphrase", str(uri)]).exception)
+    assert not (tmp_path / "eve.crt").exists()
+
+
+def test_python_s_own_tls_takes_no_token(hsm: SoftHsm, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Python's TLS takes no key in a token; name a file"):
+        client_context(None, tmp_path / "a.crt", hsm.uri("a"))
 
 
 def test_who_listens_needs_a_file(both: Parties) -> None:

@@ -18,7 +18,6 @@ import pytest
 from google.protobuf.json_format import Parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from pydantic import ValidationError
 
 from parties.link.identity import Identity
@@ -216,6 +215,8 @@ OF_OTHERS = '{"resourceLogs":[{"scopeLogs":[{"scope":{},"logRecords":[{"body":{"
 
 def log_records(text: str) -> list[Any]:
     """The records of a request, with the names of resource and scope as they are to be."""
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
     request = Parse(text, ExportLogsServiceRequest())
     (resource,) = request.resource_logs
     (logs,) = resource.scope_logs
