@@ -1,6 +1,7 @@
 """Soak two nodes: jobs of every kind one after the other, and what the nodes hold meanwhile: `make soak`.
 
     python -m tests.support.soak --minutes 120 --out soak.json --picture soak.svg
+    python -m tests.support.soak --minutes 120 --share 0.15 ...        # with pauses: all takes 15% of a core
 
 The nodes are processes on this machine, joined by the real link over TLS. What each of them holds is read every few
 seconds, and once more after every job, when both have ended it and nothing runs; slopes are taken of the latter. The
@@ -140,9 +141,20 @@ def said(what: str, jobs: Sequence[int], values: Sequence[float]) -> str:
     return f"{what}: {verdict}: {numbers}, at 99% from {rate - bound:.3g} to {rate + bound:.3g}"
 
 
-def soak(nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every: float = 5.0) -> Soak:
-    """Run jobs between two started nodes until so many seconds have gone by, or so many jobs are done."""
-    found, start = Soak(len(cases)), time.monotonic()
+def processor(nodes: Nodes) -> float:
+    """Return the seconds of a processor that both nodes and this process have taken."""
+    processes = [psutil.Process()] + [psutil.Process(node.process.pid) for node in (nodes.a, nodes.b) if node.process]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def soak(
+    nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every: float = 5.0, share: float = 1e9
+) -> Soak:
+    """Run jobs between two started nodes until so many seconds have gone by, or so many jobs are done.
+
+    After each there is a pause, until all have taken no more than this share of a core since the beginning.
+    """
+    found, start, before = Soak(len(cases)), time.monotonic(), processor(nodes)
 
     def sample(jobs: int, idle: bool) -> None:
         found.take(nodes, time.monotonic() - start, jobs, idle)
@@ -172,6 +184,8 @@ def soak(nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every:
         if ended.state != "done":
             found.why[name] = str(ended.why)
         sample(number + 1, True)
+        while processor(nodes) - before > share * (lasted := time.monotonic() - start) and lasted < ends:
+            time.sleep(0.5)
     raise AssertionError("there are always more jobs")
 
 
@@ -231,13 +245,14 @@ def main() -> int:
     """Soak, keep what was found, say what grows; 1 if descriptors or threads do, or a job could not be run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=5, help="[5]")
+    parser.add_argument("--share", type=float, default=1e9, help="of a core that it may take, with pauses  [all]")
     parser.add_argument("--out", type=Path, required=True, help="the samples and what is said of them, as JSON")
     parser.add_argument("--picture", type=Path, required=True, help="the same as SVG")
     options = parser.parse_args()
     with TemporaryDirectory() as place:
         nodes = started(Path(place))
         try:
-            found = soak(nodes, CASES, 60 * options.minutes, most=10**9)
+            found = soak(nodes, CASES, 60 * options.minutes, most=10**9, share=options.share)
         finally:
             nodes.close()
     document = found.document()
