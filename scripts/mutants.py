@@ -7,8 +7,8 @@
 Mutants: a comparison flipped (< and <=, == and !=, in, is), an arithmetic operator changed for another, `and` for `or`,
 a condition or a sign turned, a number one more, True for False, a statement left out (DeMillo, Lipton, Sayward 1978).
 Texts, annotations and decorators stay. A mutant is killed if a test fails, nothing can be imported, or the tests hang.
-The tests are those of the folder that mirrors the package, without slow ones, that reach the function which is changed:
-the module's own first, quick ones first, up to `--seconds` of them.
+The tests are those of the folder that mirrors the package (`mirror_of`) that reach the function which is changed: the
+module's own first, quick ones first, up to `--seconds` of them.
 
 A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason. What was
 killed stays so until the module changes (build/mutants.json); docs/mutants.md has what became of all.
@@ -36,8 +36,10 @@ from pathlib import Path
 from scripts.equivalent_mutants import EQUIVALENT
 from scripts.mutant_runs import OWN, Reached, StuckError, forked, function_of, lives, load, reached
 from scripts.planted import ROOT, copied
+from tests.support.slow import says_slow
 
 PACKAGES = ("smc/ot", "smc/yao", "smc/gmw", "smc/arithmetic", "protocols", "parties/node")
+ALSO = dict.fromkeys(("smc/yao", "smc/gmw", "smc/arithmetic"), ("tests/smc/engines",))
 KNOWN, PAGE = ROOT / "build" / "mutants.json", ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\n"
 START = 10.0  # seconds of a processor until pytest has collected what it runs
@@ -144,10 +146,15 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _evaluated(child)
 
 
-def folder_of(file: str) -> str:
-    """Return the folder of tests that mirrors the package of a module: of `parties` that of its room."""
-    parts = Path(file).parts
-    return "/".join(["tests", *parts[: 2 if parts[0] == "parties" else 1]])
+def mirror_of(package: str) -> list[str]:
+    """Return the files of tests of a folder of modules: of the nearest that mirrors it, and of engines made of it.
+
+    Of a party's without those that start nodes and processes: what these reach is not seen."""
+    folder = Path("tests") / package
+    while not (ROOT / folder).is_dir():
+        folder = folder.parent
+    found = [path for name in (folder, *ALSO.get(package, ())) for path in (ROOT / name).glob("test_*.py")]
+    return sorted(str(path.relative_to(ROOT)) for path in found if folder.parts[1] != "parties" or not says_slow(path))
 
 
 @dataclass(frozen=True)
@@ -267,16 +274,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     ends, known = time.monotonic() + 60 * options.minutes, Known(KNOWN)
     paths = [path for name in options.modules for path in sorted((ROOT / name).rglob("*.py")) or [ROOT / name]]
-    folders: dict[str, list[str]] = {}
+    packages: dict[str, list[str]] = {}
     for path in paths:
         file = str(path.relative_to(ROOT))
-        folders.setdefault(folder_of(file), []).append(file)
+        packages.setdefault(str(Path(file).parent), []).append(file)
     alive = 0
     with copied() as copy:
         sys.path[0], os.environ["PYTHONPATH"], sys.dont_write_bytecode = str(copy), str(copy), True
         os.chdir(copy)
-        for folder, named in folders.items():
-            near = forked(partial(reached, copy, [folder, "-m", "not slow"]), LONGEST)
+        for package, named in packages.items():
+            if not [file for file in named if left(file, known, options)] or time.monotonic() > ends:
+                continue
+            near = forked(partial(reached, copy, mirror_of(package)), LONGEST)
             if near.failed:
                 raise RuntimeError(f"tests fail as it is: {' '.join(near.failed)}")
             load([name for name in near.modules if name.partition(".")[0] not in OWN])
@@ -287,13 +296,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if not alive else 1
 
 
-def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.Namespace, ends: float) -> int:
-    """Try the mutants of a module that are not killed yet, and say what became of them; return how many live."""
+def left(file: str, known: Known, options: argparse.Namespace) -> list[Mutant]:
+    """Return those of a module's sample that are not known to be killed or equivalent."""
     source, became = (ROOT / file).read_bytes(), known.of(file)
     chosen = sample(file, options.sample, options.seed)
     equivalent = {(old, new) for old, new, _ in EQUIVALENT.get(file, ())}
     became |= {one.key: "equivalent" for one in chosen if one.told(source) in equivalent}
-    rest = [one for one in chosen if became.get(one.key) not in ("killed", "equivalent")]
+    return [one for one in chosen if became.get(one.key) not in ("killed", "equivalent")]
+
+
+def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.Namespace, ends: float) -> int:
+    """Try the mutants of a module that are left, and say what became of them; return how many live."""
+    source, became, rest = (ROOT / file).read_bytes(), known.of(file), left(file, known, options)
     if not rest or time.monotonic() > ends:
         return 0
     plan = Plan.of(file, near, rest, options.seconds)

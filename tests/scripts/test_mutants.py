@@ -18,7 +18,7 @@ from scripts import mutant_runs
 from scripts import mutants as made_by
 from scripts.equivalent_mutants import EQUIVALENT
 from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached
-from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, folder_of, main, markdown, mutants, sample
+from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, main, markdown, mirror_of, mutants, sample
 from tests.support.places import ROOT
 
 SOURCE = '''"""A docstring, é."""
@@ -72,10 +72,13 @@ def test_a_mutant_is_another_program(file: str) -> None:
 
 
 def test_the_tests_are_those_of_the_folder_that_mirrors_the_package() -> None:
-    folders = {package: folder_of(f"{package}/x.py") for package in PACKAGES}
-    assert all((ROOT / package).is_dir() and (ROOT / folder).is_dir() for package, folder in folders.items())
-    assert (folders["smc/ot"], folders["parties/node"]) == ("tests/smc", "tests/parties/node")
-    assert folder_of("parties/node/records/chain.py") == "tests/parties/node"
+    assert all((ROOT / package).is_dir() and mirror_of(package) for package in PACKAGES)
+    assert "tests/smc/engines/test_gmw.py" in mirror_of("smc/arithmetic")
+    assert "tests/parties/node/records/test_chain.py" in mirror_of("parties/node/records")
+    near = mirror_of("parties/node")
+    assert "tests/parties/node/test_ledger.py" in near
+    assert "tests/parties/node/test_node_process.py" not in near, "it is slow"
+    assert "tests/parties/node/records/test_chain.py" not in near
 
 
 def test_a_larger_sample_has_the_smaller_one() -> None:
