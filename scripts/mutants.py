@@ -147,14 +147,19 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mirror_of(package: str) -> list[str]:
-    """Return the files of tests of a folder of modules: of the nearest that mirrors it, and of engines made of it.
+    """Return the files of tests of a folder of modules: of the nearest that mirrors it, of engines made of it, and
+    those beside these that import it.
 
     Of a party's without those that start nodes and processes: what these reach is not seen."""
-    folder = Path("tests") / package
-    while not (ROOT / folder).is_dir():
-        folder = folder.parent
-    found = [path for name in (folder, *ALSO.get(package, ())) for path in (ROOT / name).glob("test_*.py")]
-    return sorted(str(path.relative_to(ROOT)) for path in found if folder.parts[1] != "parties" or not says_slow(path))
+    folder = top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
+    if (ROOT / "tests" / package).is_dir():
+        folder = Path("tests", package)
+    found = {path for name in (folder, *ALSO.get(package, ())) for path in (ROOT / name).glob("test_*.py")}
+    if folder != top:
+        name = package.replace("/", ".")
+        found |= {path for path in (ROOT / top).rglob("test_*.py") if f"from {name}" in path.read_text()}
+    quick = (path for path in found if not package.startswith("parties") or not says_slow(path))
+    return sorted(str(path.relative_to(ROOT)) for path in quick)
 
 
 @dataclass(frozen=True)
