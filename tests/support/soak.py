@@ -12,6 +12,7 @@ first round is left out, in which each kind loads its libraries; the jobs after 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections import Counter
@@ -31,14 +32,15 @@ from parties.bench.json_rows import json_rows
 from parties.link.identity import fingerprint
 from parties.operator.interface import ENDED, JobView
 from smc.errors import InputError
+from tests.support import inside
 from tests.support.blame import Case
 from tests.support.blame_cases import CASES, ROWS, office
 from tests.support.circuits import ADDER
 from tests.support.nodes import NodeProcess, Nodes
 from tests.support.specified import SCHEMA
 
-HELD = ("memory", "descriptors", "threads", "database")
-UNITS = {"memory": "MB", "descriptors": "", "threads": "", "database": "kB"}
+HELD = ("memory", "malloc", "blocks", "descriptors", "threads", "database")
+UNITS = {"memory": "MB", "malloc": "MB", "blocks": "thousand", "descriptors": "", "threads": "", "database": "kB"}
 BLOCKS = 8
 STUDENT = 3.707  # of a slope through `BLOCKS` means, 6 degrees of freedom: outside once in a hundred, either side
 MORE = """max_rows = 200
@@ -98,13 +100,16 @@ class Soak:
 
 
 def held(node: NodeProcess) -> dict[str, float]:
-    """Return what a node's process holds: MB of memory (RSS), descriptors, threads, kB of its database and journal."""
+    """Return what a node's process holds: MB of memory (RSS), those of them that are in use as malloc's and as Python's
+    blocks of small objects, descriptors, threads, kB of its database and journal."""
     assert node.process is not None
     process = psutil.Process(node.process.pid)
     with process.oneshot():
         memory, descriptors, threads = process.memory_info().rss, process.num_fds(), process.num_threads()
     size = sum(path.stat().st_size for path in (node.directory / "state").glob("node.sqlite*"))
-    return dict(zip(HELD, (round(memory / 1e6, 1), descriptors, threads, round(size / 1e3)), strict=True))
+    own = json.loads((node.directory / inside.FILE).read_text())
+    values = (round(memory / 1e6, 1), own["malloc"], own["blocks"], descriptors, threads, round(size / 1e3))
+    return dict(zip(HELD, values, strict=True))
 
 
 def slope(jobs: Sequence[int], values: Sequence[float]) -> tuple[float, float, int]:
@@ -215,6 +220,7 @@ def started(directory: Path) -> Nodes:
     nodes.furnish(ROWS, (directory / "schema.toml").read_text(), (more, more))
     for node in (nodes.a, nodes.b):
         (node.directory / "adder.txt").write_text(ADDER)
+        node.program = f"from tests.support import inside; inside.begin(); {node.program}"
     try:
         nodes.start()
     except BaseException:
@@ -229,9 +235,9 @@ def draw(document: Mapping[str, Any]) -> str:
 
     samples = document["samples"]
     with pictures.style({"font.size": 8}):
-        figure = Figure(figsize=(9, 4.5), layout="constrained")
+        figure = Figure(figsize=(9, 6.5), layout="constrained")
         for place, what in enumerate(HELD):
-            axes = figure.add_subplot(2, 2, place + 1)
+            axes = figure.add_subplot(3, 2, place + 1)
             for colour, name in zip((pictures.PALETTE[6], pictures.PALETTE[1]), "ab", strict=True):
                 axes.plot(samples["jobs"], samples[f"{what} {name}"], color=colour, lw=1, label=f"node {name}")
             axes.axvline(document["round"], color=pictures.RULE, lw=0.8, ls="--")
