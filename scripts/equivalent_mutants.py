@@ -10,4 +10,11 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
         ),
     ),
+    "parties/node/records/audit.py": (
+        (
+            "self.bytes = 0 # added by this object, about",
+            "self.bytes = (0 + 1) # added by this object, about",
+            "only what it grows by is looked at",
+        ),
+    ),
 }
