@@ -16,7 +16,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,8 +134,8 @@ def slope(jobs: Sequence[int], values: Sequence[float]) -> tuple[float, float, i
 def said(what: str, jobs: Sequence[int], values: Sequence[float]) -> str:
     """Return in words whether this grows with the jobs: the slope is surely above 0, and most blocks have more.
 
-    One step, as when a pool starts one more thread, has a slope too. Of eight things that do not grow, one seems to in
-    25 runs at most.
+    One step, as when a pool starts one more thread, has a slope too. Of twelve things that do not grow, one seems to
+    in 16 runs at most.
     """
     try:
         rate, bound, higher = slope(jobs, values)
@@ -150,6 +150,12 @@ def processor(nodes: Nodes) -> float:
     """Return the seconds of a processor that both nodes and this process have taken."""
     processes = [psutil.Process()] + [psutil.Process(node.process.pid) for node in (nodes.a, nodes.b) if node.process]
     return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def pause(taken: Callable[[], float], share: float, start: float, ends: float) -> None:
+    """Wait until the seconds of a processor that were taken are this share of those since the start, or it ends."""
+    while taken() > share * (lasted := time.monotonic() - start) and lasted < ends:
+        time.sleep(0.5)
 
 
 def soak(
@@ -189,8 +195,7 @@ def soak(
         if ended.state != "done":
             found.why[name] = str(ended.why)
         sample(number + 1, True)
-        while processor(nodes) - before > share * (lasted := time.monotonic() - start) and lasted < ends:
-            time.sleep(0.5)
+        pause(lambda: processor(nodes) - before, share, start, ends)
     raise AssertionError("there are always more jobs")
 
 
