@@ -75,12 +75,14 @@ class Reached:
     modules: list[str] = field(default_factory=list)
 
     def of(self, function: Function, mirror: str, most: float) -> list[str]:
-        """Return the tests of a function, those of the module's own file first, and quick ones first, up to `most`
-        seconds of them: at least one, if there is any."""
+        """Return the tests of a function, up to `most` seconds of them: at least one, if there is any.
+
+        Those of the module's own file first, and quick ones first; outside of functions all of that file.
+        """
+        own = set() if function[1] else {test for test in self.seconds if mirror in test}
+        found = own | self.tests.get(function, set())
         chosen, total = [], 0.0
-        for test in sorted(
-            self.tests.get(function, ()), key=lambda test: (mirror not in test, self.seconds[test], test)
-        ):
+        for test in sorted(found, key=lambda test: (mirror not in test, self.seconds[test], test)):
             total += self.seconds[test]
             if chosen and total > most:
                 break

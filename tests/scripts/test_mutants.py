@@ -105,6 +105,10 @@ def test_the_modules_own_tests_come_first_and_then_quick_ones() -> None:
     ]
     assert found.of(("a/b.py", 3), "b.py::", 6) == ["t/test_b.py::quick"]
     assert found.of(("a/b.py", 3), "b.py::", 1) == ["t/test_b.py::quick"], "one at least"
+    assert found.of(("a/b.py", 0), "b.py::", 10) == ["t/test_b.py::quick", "t/test_b.py::slow"], (
+        "they may use a constant"
+    )
+    assert found.of(("a/b.py", 7), "b.py::", 10) == []
 
 
 def _spin() -> None:
@@ -155,7 +159,7 @@ TEST = "tests/orders/test_more.py::test_4_is_more_than_3"
 def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: Path) -> None:
     near = forked(partial(reached, tree, ["tests/orders"]), 60)
     assert not near.failed
-    assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "", 60) == [TEST]
+    assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "less.py::", 60) == [TEST]
     assert near.of(("orders/less.py", 6), "", 60) == []
 
     def loaded() -> list[str]:
