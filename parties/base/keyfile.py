@@ -62,18 +62,6 @@ def is_in_token(path: Path) -> bool:
     return str(path).startswith(IN_TOKEN)
 
 
-def secret(path: Path) -> bytes:
-    """Return what only who has the private key knows, and what follows from it: the file's key, or what a token gives.
-
-    `InputError` in one line.
-    """
-    if is_in_token(path):
-        from parties.base import token_key  # with the library for it
-
-        return token_key.opened(path).secret
-    return read(path)
-
-
 def passphrase(path: Path) -> str:
     """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
     return _read(path).passphrase
