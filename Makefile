@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants
+	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -46,9 +46,17 @@ campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
 	SMC_CAMPAIGN=1 $(PYTEST) -m "hypothesis and not campaign"
 
+# Every kernel followed instruction by instruction with two sets of secrets, into docs/traces.md: two minutes.
+traces: $(STAMP)
+	$(BIN)/python -m scripts.traces --out docs/traces.md
+
 # Every kind of job with every fault of some frames, into docs/faults.md: ten minutes; MOST=3 takes more of them.
 faults: $(STAMP)
 	$(BIN)/python -m tests.support.fault_table $(if $(MOST),--most $(MOST))
+
+# Two nodes over slow, lossy, forgetful and dead lines, into docs/lines.md: three minutes.
+lines: $(STAMP)
+	$(BIN)/python -m tests.support.line_table
 
 # Ten million inputs to what parses what a peer, a file or a browser says, guided by coverage: half an hour.
 fuzz: $(STAMP)

@@ -13,6 +13,7 @@ from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
+from parties.commands.publish_log import check_outputs
 from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
 from parties.party_file import load
@@ -96,7 +97,9 @@ def succeed_command(certificate: Path, until: datetime, config_file: Path | None
     """
     from parties.node.records.succession import succession
 
-    link = load(find_party_file(config_file)).link
+    path = find_party_file(config_file)
+    check_outputs({"--out": out}, [certificate], path)
+    link = load(path).link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     successor = load_certificate(certificate)
     if successor == identity.certificate:

@@ -16,7 +16,7 @@ from parties.jobs import profiles
 from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
-from parties.jobs.running import profile_for
+from parties.jobs.running import cost_report, profile_for
 from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
@@ -186,8 +186,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 with sharded(link, engine, chosen):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
-    total = session.meter.total
-    return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
+    return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from parties.base.address import parse_address
+from parties.base.exchange import exchange
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.operator.interface import OPEN, Operator
 from smc.errors import InputError
@@ -128,12 +129,12 @@ class Notifier:
                 way.tell(waiting, self._settings.every)
 
     def _post(self, jobs: Sequence[str]) -> None:
-        import httpx
-
         content = {"text": self._text(jobs), "jobs": [job[:8] for job in jobs], "page": self._page}
-        assert self._settings.webhook is not None
-        with httpx.stream("POST", self._settings.webhook, json=content, timeout=self._settings.seconds) as answer:
-            answer.raise_for_status()  # what it says is not read
+        url, trusted = self._settings.webhook, ssl.create_default_context()
+        assert url is not None
+        status, _ = exchange("POST", url, trusted, self._settings.seconds, 0, proxies=True, json=content)
+        if status // 100 != 2:  # what it says is not read
+            raise InputError(f"the server answers {status}")
 
     def _mail(self, jobs: Sequence[str]) -> None:
         settings = self._settings
@@ -225,8 +226,7 @@ def why_failed(failure: BaseException) -> str:
             return "no answer in time"
         case OSError() as error if error.strerror:
             return error.strerror
-    status = getattr(getattr(failure, "response", None), "status_code", None)
-    return type(failure).__name__ if status is None else f"the server answers {status}"
+    return type(failure).__name__
 
 
 def _password(path: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol
 from cryptography import x509
 
 from parties.base import files
-from parties.base.address import Address, parse_address
+from parties.base.address import Address, parse_address, require_free
 from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
@@ -176,6 +176,9 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
+        for key, text in self._file.ports().items():
+            with at_key(key):
+                require_free(text)
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
@@ -291,6 +294,8 @@ class Node:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if certificate != self._contacts[name].who.peer:
+            if self._is_revoked(self._contacts[name]):  # whoever has copied its key has named a successor, too
+                raise RefusedError("the certificate that yours is to follow is revoked here")
             self._succeed(name)
         contact = self._contacts[name]
         if certificate != contact.who.peer:

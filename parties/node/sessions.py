@@ -279,7 +279,7 @@ class Sessions:
                 case Leaving():
                     self._ledger.opening_leaves(identifier, event)
                 case Finished(state, total, report):
-                    self._pauses.put(identifier, longer=False)  # the signature of the peer is on its way
+                    self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
                     self._ledger.computed(identifier, state, total, report)
                     self._events.log("session finished", job=identifier, **outcome.traffic(total))
                     self._events.session_ended(time.monotonic() - session.started, total)
@@ -320,7 +320,7 @@ class Sessions:
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
-        self._pauses.put(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
+        self._pauses.put(identifier, longer=not (begun and session.got_further))
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)

@@ -4,7 +4,7 @@
 file = "/var/log/smc/audit.jsonl"
 
 [[records.ship]]
-name = "siem"                            # left out: what it ships to
+name = "siem"                            # left out: what it ships to; of a web address the host
 syslog = "logs.clinic-a.example:6514"    # RFC 5424 over TLS (RFC 5425)
 ca = "keys/logs-ca.crt"                  # whom to trust; left out: whom the system trusts
 certificate = "keys/a-logs.crt"          # ours, if the server asks for one
@@ -12,7 +12,7 @@ key = "keys/a-logs.key"
 
 [[records.ship]]
 webhook = "https://siem.example/hook"    # JSON lines by POST
-token_file = "keys/siem.token"           # sent as Authorization: Bearer
+token_file = "keys/siem.token"           # its first line is sent as Authorization: Bearer; or systemd's credential
 
 [[records.ship]]
 otlp = "https://collector.example:4318/v1/logs"    # OpenTelemetry's logs, OTLP over HTTP in JSON
@@ -21,6 +21,7 @@ otlp = "https://collector.example:4318/v1/logs"    # OpenTelemetry's logs, OTLP 
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, model_validator
 
@@ -56,8 +57,12 @@ class ShipSettings(Settings):
 
     @property
     def called(self) -> str:
-        """The target's name: how far it is is kept under it."""
-        return self.name or self.where
+        """The target's name, for the node's log, too: how far it is is kept under it.
+
+        Of a web address the host alone: what follows is the key to it, as a rule.
+        """
+        host = self.webhook and urlsplit(self.webhook).hostname
+        return self.name or host or self.where
 
     @model_validator(mode="after")
     def _one_way(self) -> ShipSettings:

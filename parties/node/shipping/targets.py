@@ -13,8 +13,7 @@ import socket
 import ssl
 import struct
 import termios
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,18 +21,19 @@ from typing import Any, Protocol
 
 from typing_extensions import override
 
-from parties.base import files
+from parties.base import keyfile
 from parties.base.address import parse_address
 from parties.base.canonical import canonical
+from parties.base.exchange import exchange
 from parties.base.trust import client_context
 from parties.node.records.chain import Row
 from parties.node.records.export import OTLP_SCOPE, line
 from parties.node.shipping.settings import ShipSettings
 from smc import __version__
+from smc.errors import InputError
 
 PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
 MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
-MOST_ANSWER = 1 << 16  # bytes of a collector's that are read
 
 
 class Target(Protocol):
@@ -109,30 +109,29 @@ class ToSyslog:
 class ToWebhook:
     """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
 
-    content_type = "application/x-ndjson"
+    content_type, most = "application/x-ndjson", 0  # bytes of an answer that are read
 
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
 
     def send(self, rows: Sequence[Row]) -> None:
         """Send all in one request."""
-        import httpx
-
         settings, headers = self._settings, {"Content-Type": self.content_type}
         assert settings.web is not None
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
-        with (
-            httpx.Client(verify=self._context, timeout=settings.seconds, trust_env=False) as client,
-            client.stream("POST", settings.web, content=self._content(rows).encode(), headers=headers) as answer,
-        ):
-            answer.raise_for_status()
-            self._check(answer.iter_bytes())
+            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
+        content = self._content(rows).encode()
+        status, answer = exchange(
+            "POST", settings.web, self._context, settings.seconds, self.most, content=content, headers=headers
+        )
+        if status // 100 != 2:
+            raise InputError(f"the server answers {status}")
+        self._check(answer)
 
     def _content(self, rows: Sequence[Row]) -> str:
         return "".join(f"{line(row)}\n" for row in rows)
 
-    def _check(self, answer: Iterator[bytes]) -> None:
+    def _check(self, answer: bytes) -> None:
         """Raise an error if the server has not all, by what it says; what a webhook says is not read."""
 
 
@@ -143,7 +142,7 @@ class ToCollector(ToWebhook):
     some of them only (`partialSuccess`) has none, or what is missing would stay so: all are sent again.
     """
 
-    content_type = "application/json"
+    content_type, most = "application/json", 1 << 16
 
     @override
     def _content(self, rows: Sequence[Row]) -> str:
@@ -153,17 +152,14 @@ class ToCollector(ToWebhook):
         return canonical({"resourceLogs": [{"resource": about, "scopeLogs": [logs]}]})
 
     @override
-    def _check(self, answer: Iterator[bytes]) -> None:
-        text = b""
-        end = time.monotonic() + self._settings.seconds
-        for piece in answer:
-            if len(text := text + piece) > MOST_ANSWER or time.monotonic() > end:
-                break
+    def _check(self, answer: bytes) -> None:
+        if len(answer) > self.most:
+            raise InputError("the collector's answer is too long")
         rejected = 0
         with suppress(ValueError, LookupError, TypeError, RecursionError):  # 2xx and nothing else is a success, too
-            rejected = int(json.loads(text)["partialSuccess"]["rejectedLogRecords"])
+            rejected = int(json.loads(answer)["partialSuccess"]["rejectedLogRecords"])
         if rejected > 0:
-            raise ConnectionError(errno.EREMOTEIO, f"the collector rejects {rejected} entries")
+            raise InputError(f"the collector rejects {rejected} entries")
 
 
 def _log_record(row: Row) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.base.console import MEASURING
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
@@ -169,6 +170,7 @@ def test_events_of_a_session(coins: Orders) -> None:
         assert second.state == finished.state[:1]
         assert len(finished.state) == 2
         assert finished.report["total"]["bytes_sent"] == finished.total.bytes_sent > 0
+        assert finished.report[MEASURING]["bytes_sent"] == 1000
         assert finished.total is linked.total, "it goes on counting"
 
 
