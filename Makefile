@@ -65,12 +65,12 @@ fuzz: $(STAMP)
 
 # Two nodes and jobs of every kind for so long: what they hold, and whether it grows with the jobs.
 soak: $(STAMP)
-	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --out benchmarks/results/soak.json \
-		--picture docs/pictures/soak.svg
+	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --share $(or $(SHARE),9) \
+		--out benchmarks/results/soak.json --picture docs/pictures/soak.svg
 
-# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: many hours.
+# Mutants of what secrecy and privacy rest on, some of each file, that the tests live with. It goes on where it was.
 mutants: $(STAMP)
-	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) $(MODULES)
+	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) --minutes $(or $(MINUTES),600) $(MODULES)
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results

@@ -62,7 +62,7 @@ def is_in_token(path: Path) -> bool:
     return str(path).startswith(IN_TOKEN)
 
 
-def material(path: Path) -> bytes:
+def secret(path: Path) -> bytes:
     """Return what only who has the private key knows, and what follows from it: the file's key, or what a token gives.
 
     `InputError` in one line.
@@ -149,19 +149,19 @@ def first_line(path: Path) -> tuple[str, str] | None:
     return (_line(files.read_private(path)), f"in {path}") if path.exists() else None
 
 
+def secret_line(path: Path, key: str) -> str:
+    """Return what `first_line` finds for a setting of this name. `InputError` if nothing is there, too."""
+    if (line := first_line(path)) is None:
+        raise InputError(f"{key}: there is neither {path} nor a systemd credential {path.name}")
+    return line[0]
+
+
 def credential(name: str) -> tuple[str, str] | None:
     """Return the first line of systemd's credential of this name, and in words where it is; None if there is none."""
     folder = os.environ.get(CREDENTIALS)
     if folder is None or not (path := Path(folder) / Path(name).name).is_file():
         return None
     return _line(files.read_bytes(path)), f"in systemd's credential {path.name}"
-
-
-def secret(path: Path, key: str) -> str:
-    """Return what `first_line` finds for a setting of this name. `InputError` if nothing is there, too."""
-    if (line := first_line(path)) is None:
-        raise InputError(f"{key}: there is neither {path} nor a systemd credential {path.name}")
-    return line[0]
 
 
 def _line(content: bytes) -> str:

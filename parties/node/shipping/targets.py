@@ -109,7 +109,8 @@ class ToSyslog:
 class ToWebhook:
     """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
 
-    content_type, most = "application/x-ndjson", 0  # bytes of an answer that are read
+    content_type = "application/x-ndjson"
+    most_answer = 0  # bytes of the answer that are read
 
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
@@ -119,10 +120,10 @@ class ToWebhook:
         settings, headers = self._settings, {"Content-Type": self.content_type}
         assert settings.web is not None
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
+            headers["Authorization"] = f"Bearer {keyfile.secret_line(settings.token_file, 'token_file')}"
         content = self._content(rows).encode()
         status, answer = exchange(
-            "POST", settings.web, self._context, settings.seconds, self.most, content=content, headers=headers
+            "POST", settings.web, self._context, settings.seconds, self.most_answer, content=content, headers=headers
         )
         if status // 100 != 2:
             raise InputError(f"the server answers {status}")
@@ -142,7 +143,8 @@ class ToCollector(ToWebhook):
     some of them only (`partialSuccess`) has none, or what is missing would stay so: all are sent again.
     """
 
-    content_type, most = "application/json", 1 << 16
+    content_type = "application/json"
+    most_answer = 1 << 16
 
     @override
     def _content(self, rows: Sequence[Row]) -> str:
@@ -153,13 +155,13 @@ class ToCollector(ToWebhook):
 
     @override
     def _check(self, answer: bytes) -> None:
-        if len(answer) > self.most:
+        if len(answer) > self.most_answer:
             raise InputError("the collector's answer is too long")
         rejected = 0
         with suppress(ValueError, LookupError, TypeError, RecursionError):  # 2xx and nothing else is a success, too
             rejected = int(json.loads(answer)["partialSuccess"]["rejectedLogRecords"])
         if rejected > 0:
-            raise InputError(f"the collector rejects {rejected} entries")
+            raise ConnectionError(errno.EREMOTEIO, f"the collector rejects {rejected} entries")
 
 
 def _log_record(row: Row) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def log_records(text: str) -> list[Any]:
 def test_a_collector_that_says_nothing_of_rejections_has_all(says: bytes) -> None:
     target = targets.ToCollector(ShipSettings(otlp="http://127.0.0.1:1/v1/logs"))
     target._check(says)
-    with pytest.raises(InputError, match="rejects 1 entries"):
+    with pytest.raises(ConnectionError, match="rejects 1 entries"):
         target._check(b'{"partialSuccess":{"rejectedLogRecords":1}}')
     with pytest.raises(InputError, match="answer is too long"):
         target._check(b" " * (1 << 17))
