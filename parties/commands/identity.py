@@ -13,7 +13,16 @@ from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
 from parties.link import tls
-from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
+from parties.link.identity import (
+    create,
+    describe,
+    fingerprint,
+    load_certificate,
+    load_identity,
+    load_key,
+    protect,
+    refuse_present,
+)
 from parties.party_file import load
 from smc.errors import InputError
 
@@ -41,6 +50,7 @@ def group() -> None:
 def create_command(name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
     is_encrypted = encrypted or passphrase_file is not None
+    refuse_present(name, out)
     identity = create(name, hosts, out, passphrase=new_secret("passphrase", passphrase_file) if is_encrypted else None)
     console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")

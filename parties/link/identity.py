@@ -56,6 +56,13 @@ class Identity:
         return common_name(self.certificate)
 
 
+def refuse_present(name: str, directory: Path) -> None:
+    """Raise the `InputError` of `create` if one of its files is there: before a passphrase is asked for."""
+    for path in (directory / f"{name}.key", directory / f"{name}.crt"):
+        if os.path.lexists(path):
+            raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+
+
 def create(
     name: str, hosts: Sequence[str], directory: Path, days: int = VALID_DAYS, passphrase: str | None = None
 ) -> Identity:
@@ -73,9 +80,7 @@ def create(
         raise InputError(f"a certificate can be valid for 1 to 36500 days, not {days}")
     alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))
     key_path, certificate_path = directory / f"{name}.key", directory / f"{name}.crt"
-    for path in (key_path, certificate_path):
-        if os.path.lexists(path):
-            raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+    refuse_present(name, directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
