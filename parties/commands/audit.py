@@ -12,7 +12,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files
 from parties.base.settings import required
-from parties.base.text import printable, quoted
+from parties.base.text import printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -23,6 +23,7 @@ from parties.commands.options import (
     be_sure,
     find_party_file,
     json_option,
+    new_secret,
     node_config,
     out_option,
 )
@@ -155,7 +156,7 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, identity):
+    with _writing(config_file) as (log, identity), files.lock(_database(config_file, None).parent / "lock"):
         renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
@@ -267,6 +268,30 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
 
 
+@group.command("seal", epilog="Example:  smc audit seal --config party.toml")
+@node_config
+@click.option("--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input.")
+@click.option("--remove", is_flag=True, help="Let it be encrypted no more.")
+def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
+    """Encrypt the node's database with a passphrase.
+
+    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's
+    credential node.passphrase, in the file node.passphrase beside the database, and ask at the terminal. The node must
+    not be running.
+    """
+    from parties.node.records import sealed
+
+    place = _database(config_file, None)
+    word = "" if remove else new_secret("passphrase", passphrase_file)
+    if not word and not remove:
+        raise InputError("the passphrase is empty")
+    with database.usable(place):
+        database.connect(place).close()  # with the passphrase that it has; made if there is none yet
+        with files.lock(place.parent / "lock"):
+            sealed.seal(place, word)
+    console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
+
+
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
 @node_config
 @click.option("--peer", help="Only with this peer  [all]")
@@ -370,4 +395,4 @@ def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
-    return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return visible(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()

@@ -14,11 +14,11 @@ import click
 from parties.base import console, files
 from parties.base.text import quoted
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import FILE, Command, json_option, known_table, node_config
+from parties.commands.options import FILE, Command, find_party_file, json_option, known_table, node_config
+from parties.commands.publish_log import check_outputs
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
-from parties.party_file import files_of
-from parties.sources.settings import TableSettings
+from parties.sources.settings import ObjectionsSettings, TableSettings
 from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
@@ -67,7 +67,8 @@ def access_command(
 
     file = file_of(config_file)
     settings = file.tables[known_table(table, file.tables)]
-    files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
+    check_outputs({"--out": out}, (), find_party_file(config_file))
+    files.ensure_absent(out)
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
     recipients, unknown = _recipients(file, table)
@@ -75,7 +76,7 @@ def access_command(
     text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
-        files.write_bytes(out, text.encode(), private=True)
+        files.create_private(out, text.encode())
     console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
     if archived := sum(recipient["purpose"] is None for recipient in recipients):
         console.err.print(f"{archived} jobs on the table are archived: their purposes are in the archives alone")
@@ -102,24 +103,13 @@ def object_command(table: str, case: str, config_file: Path | None, person: str,
             'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
         )
     who = _read_person(person)
-    is_first = not objections.file.exists()
-    people = () if is_first else objections.people()
-    if (who in people) != withdraw:
-        there = "is not on" if withdraw else "is already on"
-        raise InputError(f"the person {there} the list {objections.file}")
-    text = "" if is_first else files.read_text(objections.file)
-    if withdraw:
-        lines = [line for line in re.findall(r"[^\n]*\n|[^\n]+", text) if line.strip() != who]
-    else:
-        lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
     what = "objection withdrawn" if withdraw else "objection"
     with appending(file) as append:
-        append("rights", {"what": what, "table": table, "case": case})
-        files.write_bytes(objections.file, "".join(lines).encode(), private=True)
+        append("rights", {"what": what, "table": table, "case": case})  # from here on no other command writes
+        _put(objections, who, withdraw)
     rows, about_rows = _rows_of(file.tables[table], objections.column, who)
     if as_json:
-        people_now = len(people) + (-1 if withdraw else 1)
-        console.print_json({"table": table, "what": what, "people": people_now, "rows": rows})
+        console.print_json({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
     else:
         console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
         console.err.print(about_rows)
@@ -183,6 +173,20 @@ def _read_person(person: str) -> str:
     if not who or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
         raise InputError("--person: one line is needed, as the table's column has it")
     return who
+
+
+def _put(objections: ObjectionsSettings, who: str, withdraw: bool) -> None:
+    """Put a person on the list, or take it off. `InputError` if it is there already, or is not."""
+    is_first = not objections.file.exists()
+    if (who in (() if is_first else objections.people())) != withdraw:
+        there = "is not on" if withdraw else "is already on"
+        raise InputError(f"the person {there} the list {objections.file}")
+    text = "" if is_first else files.read_text(objections.file)
+    if withdraw:
+        lines = [line for line in re.findall(r"[^\n]*\n|[^\n]+", text) if line.strip() != who]
+    else:
+        lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
+    files.write_bytes(objections.file, "".join(lines).encode(), private=True)
 
 
 def _column(settings: TableSettings) -> str:

@@ -152,10 +152,10 @@ def test_show_says_how_many_it_hides(config: Path) -> None:
 
 
 def test_what_the_peer_wrote_cannot_play_with_the_terminal(config: Path, nodes: tuple[Any, Any]) -> None:
-    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext")
+    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext\u202e")
     shown = run("show", "--config", config, "--last", "1").stdout
     assert "\x1b" not in shown
-    assert r"\x1b[2Jgone [red]x[/red]\nnext" in shown
+    assert r"\x1b[2Jgone [red]x[/red]\nnext\u202e" in shown  # nor with the direction of what stands behind
 
 
 def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
@@ -197,6 +197,17 @@ def test_records_that_are_not_there_are_one_clear_line(command: str, tmp_path: P
 def test_a_file_that_is_no_certificate(config: Path) -> None:
     with pytest.raises(InputError, match="holds no readable certificate"):
         run("verify", "--config", config, "--certificate", config)
+
+
+def test_a_node_that_runs_keeps_its_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    """It could write nothing any more under a head that its key has not signed."""
+    alice, new = nodes[0], create("alice-anew", ["localhost"], tmp_path)
+    former = alice.own.certificate_path
+    text = config.read_text().replace(str(former), str(new.certificate_path))
+    config.write_text(text.replace(str(alice.own.key_path), str(new.key_path)))
+    with lock(alice.path.parent / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
+        run("renew", "--config", config, "--former", former)
+    alice.add("cancelled", by="peer", why="")
 
 
 def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, Any]) -> None:
