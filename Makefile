@@ -65,12 +65,12 @@ fuzz: $(STAMP)
 
 # Two nodes and jobs of every kind for so long: what they hold, and whether it grows with the jobs.
 soak: $(STAMP)
-	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --out benchmarks/results/soak.json \
-		--picture docs/pictures/soak.svg
+	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --share $(or $(SHARE),9) \
+		--out benchmarks/results/soak.json --picture docs/pictures/soak.svg
 
-# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: many hours.
+# Mutants of what secrecy and privacy rest on, some of each file, that the tests live with. It goes on where it was.
 mutants: $(STAMP)
-	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) $(MODULES)
+	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) --minutes $(or $(MINUTES),600) $(MODULES)
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results
@@ -200,8 +200,9 @@ lock: $(SUPPLY)/.installed
 
 LICENCES := MIT;BSD;Apache;Python Software Foundation;PSF-2.0;Mozilla Public License 2.0;MPL-2.0;LGPL-3.0;Public Domain
 # Known flaws of the locked versions (asks an index of flaws; fails if it cannot), and licences nobody has looked at.
+# Two say theirs in a file only: atheris (Apache), sqlcipher3 (zlib).
 check-supply: $(STAMP) $(SUPPLY)/.installed
-	$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --partial-match --ignore-packages smc-two-party atheris \
+	$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --partial-match --ignore-packages smc-two-party atheris sqlcipher3 \
 		--summary --allow-only "$(LICENCES)"
 	$(SUPPLY)/bin/pip-audit --strict --disable-pip --requirement requirements/dev.txt
 

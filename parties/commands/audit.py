@@ -23,6 +23,7 @@ from parties.commands.options import (
     be_sure,
     find_party_file,
     json_option,
+    new_secret,
     node_config,
     out_option,
 )
@@ -265,6 +266,30 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
     if not register.overwritten:
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
+
+
+@group.command("seal", epilog="Example:  smc audit seal --config party.toml")
+@node_config
+@click.option("--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input.")
+@click.option("--remove", is_flag=True, help="Let it be encrypted no more.")
+def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
+    """Encrypt the node's database with a passphrase.
+
+    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's
+    credential node.passphrase, in the file node.passphrase beside the database, and ask at the terminal. The node must
+    not be running.
+    """
+    from parties.node.records import sealed
+
+    place = _database(config_file, None)
+    word = "" if remove else new_secret("passphrase", passphrase_file)
+    if not word and not remove:
+        raise InputError("the passphrase is empty")
+    with database.usable(place):
+        database.connect(place).close()  # with the passphrase that it has; made if there is none yet
+        with files.lock(place.parent / "lock"):
+            sealed.seal(place, word)
+    console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")

@@ -86,6 +86,8 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     identity: Identity | None = None
     try:
         identity = _identity(file)
+        if any(link.connect is None for link, _, _ in entries(file)):
+            identity.require_file()
         yield Finding(True, "identity", _of(identity.certificate, "make a new one soon: smc identity create"))
     except InputError as error:
         yield Finding(False, "identity", str(error))
@@ -255,7 +257,7 @@ def _peer(
 def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, wait: float, classical: bool) -> Finding:
     from parties.link.options import KEEPALIVE_SECONDS
     from parties.link.outbox import Outbox
-    from parties.link.preflight import await_peer
+    from parties.link.preflight import await_peer, unreached
     from parties.link.transport import dial
 
     try:
@@ -265,7 +267,8 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
         return Finding(False, what, str(error))
     # Whoever listens refuses a stream of this label, and tells the key exchange first.
     with dial(address, identity, peer, KEEPALIVE_SECONDS, Outbox(1), wait, "check") as stream:
-        stream.reached(max(wait, ANSWER_SECONDS))
+        if not stream.reached(max(wait, ANSWER_SECONDS)) and identity.token is not None:
+            return Finding(False, what, str(unreached(address, identity)))
         return _group(what, f"{common_name(peer)} answers at {address} and trusts us", stream.group, classical)
 
 

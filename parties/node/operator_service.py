@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from parties.node.ledger import Ledger
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
 from parties.node.records.register import registered
+from parties.node.records.sealed import errors
 from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
@@ -252,7 +252,7 @@ def recorded() -> Iterator[None]:
     """Raise what the database complains of while something is written down as an error for the operator."""
     try:
         yield
-    except sqlite3.Error as error:
+    except errors() as error:
         raise NotRecordedError(
             f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
         ) from None

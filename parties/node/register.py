@@ -25,6 +25,7 @@ from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records import Head, database, shipped
 from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
+from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
 from parties.node.statement import End, state
@@ -314,7 +315,7 @@ class Register:
     def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         what, peer = key
         why = str(repeats.fields.get("why") or "")
-        with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
+        with suppress(*errors(ClosedError)):  # the node ends, or cannot write now
             self.note(
                 "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
             )

@@ -7,7 +7,6 @@ the job.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from parties.node.pauses import Pauses
 from parties.node.peers import Who
 from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
+from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
 from parties.node.store import Record
 from parties.node.under_way import Running
@@ -183,7 +183,7 @@ class Sessions:
             else:
                 self._events.log("table there again", job=record.id)
                 self._ledger.table_there(record.id)
-        except (ClosedError, sqlite3.Error):
+        except errors(ClosedError):
             pass  # the node ends, or cannot write now
         finally:
             self._opening.discard(record.id)
@@ -294,6 +294,9 @@ class Sessions:
         match error:
             case ClosedError():
                 pass
+            case _ if isinstance(error, errors()):  # a full disk, or a token that is away: the job goes on later
+                self._events.log("records cannot be written", job=identifier, why=str(error))
+                self._pauses.put(identifier)
             case AwayError():
                 self._events.log("table away", job=identifier)
                 self._broke(identifier, session, str(error), begun=False)
@@ -309,9 +312,6 @@ class Sessions:
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
-            case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
-                self._events.log("records cannot be written", job=identifier, why=str(error))
-                self._pauses.put(identifier)
             case _:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 self._ledger.failed(identifier, error, "internal error", session.linked)

@@ -208,7 +208,7 @@ class Provider:
 
     def _secret(self) -> str | None:
         path = self._settings.client_secret_file
-        return None if path is None else keyfile.secret(path, "client_secret_file")
+        return None if path is None else keyfile.secret_line(path, "client_secret_file")
 
     def _asked(
         self, method: str, url: str, fields: Mapping[str, str] | None = None, pair: tuple[str, str] | None = None

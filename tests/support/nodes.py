@@ -63,12 +63,13 @@ class NodeProcess:
         self.directory = directory
         self.client = NodeClient(directory / "state")
         self.environment = ENVIRONMENT
+        self.program = DIALLING_SOON
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         with (self.directory / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", DIALLING_SOON, "node", "--config", "party.toml"],
+                [sys.executable, "-c", self.program, "node", "--config", "party.toml"],
                 cwd=self.directory,
                 env=self.environment | {"PYTHONFAULTHANDLER": "1"},
                 stdin=subprocess.DEVNULL,

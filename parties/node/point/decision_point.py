@@ -72,7 +72,7 @@ class DecisionPoint:
         settings = self._settings
         headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE}
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {keyfile.secret(settings.token_file, 'token_file')}"
+            headers["Authorization"] = f"Bearer {keyfile.secret_line(settings.token_file, 'token_file')}"
         status, content = exchange(
             "POST", settings.url, self._context, settings.seconds, xacml.MOST_BYTES, content=body, headers=headers
         )

@@ -13,6 +13,9 @@ key = "keys/a-logs.key"
 [[records.ship]]
 webhook = "https://siem.example/hook"    # JSON lines by POST
 token_file = "keys/siem.token"           # its first line is sent as Authorization: Bearer; or systemd's credential
+
+[[records.ship]]
+otlp = "https://collector.example:4318/v1/logs"    # OpenTelemetry's logs, OTLP over HTTP in JSON
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ class ShipSettings(Settings):
     file: LocalPath | None = None
     syslog: ServerAddress | None = None
     webhook: WebAddress | None = None
+    otlp: WebAddress | None = None
     ca: LocalPath | None = None
     certificate: LocalPath | None = None
     key: LocalPath | None = None
@@ -44,7 +48,12 @@ class ShipSettings(Settings):
     @property
     def where(self) -> str:
         """The place to which entries go."""
-        return str(self.file or self.syslog or self.webhook)
+        return str(self.file or self.syslog or self.web)
+
+    @property
+    def web(self) -> str | None:
+        """The web address to which entries go by POST."""
+        return self.webhook or self.otlp
 
     @property
     def called(self) -> str:
@@ -57,14 +66,14 @@ class ShipSettings(Settings):
 
     @model_validator(mode="after")
     def _one_way(self) -> ShipSettings:
-        if sum(way is not None for way in (self.file, self.syslog, self.webhook)) != 1:
-            raise ValueError("give one of file, syslog and webhook")
+        if sum(way is not None for way in (self.file, self.syslog, self.webhook, self.otlp)) != 1:
+            raise ValueError("give one of file, syslog, webhook and otlp")
         if self.file is not None and (self.ca or self.certificate or self.key):
-            raise ValueError("ca, certificate and key are for syslog and webhook")
+            raise ValueError("ca, certificate and key are for a server, not for a file")
         if (self.certificate is None) != (self.key is None):
             raise ValueError("certificate and key go together")
-        if self.token_file is not None and self.webhook is None:
-            raise ValueError("token_file is for a webhook")
+        if self.token_file is not None and self.web is None:
+            raise ValueError("token_file is for webhook and otlp")
         return self
 
 

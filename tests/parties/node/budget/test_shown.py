@@ -71,6 +71,19 @@ def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: b
     assert len(known.charges) == 4, "nothing is changed"
 
 
+def test_a_simulation_in_rho_leaves_what_is_not_asked() -> None:
+    known = Account("patients", BudgetSettings(epsilon=4, delta=1e-7), [], NOW)
+    found = shown.simulation(known, [ConcentratedLoss("discrete Gaussian", exact(0.05))], "", "", False)
+    assert (found.unit, found.spent, found.asked) == ("rho", 0, 0.05)
+    assert found.left is not None
+    assert found.after == pytest.approx(found.left - 0.05)
+
+
+def test_what_has_no_budget_has_no_delta() -> None:
+    found = shown.table_budget(account("visits", None))
+    assert (found.budget, found.delta, found.left) == (None, 0, None)
+
+
 def test_a_job_without_noise_asks_for_nothing() -> None:
     found = shown.simulation(account("visits", None), (), "", "", True)
     assert (found.asked, found.left, found.price, found.exact) == (0, None, None, True)
