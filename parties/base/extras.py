@@ -30,6 +30,8 @@ EXTRA_OF = {
     "pyspark": "spark",
     "scipy": "tables",
     "ray": "ray",
+    "pkcs11": "pkcs11",
+    "sqlcipher3": "sealed",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),
 }
 
