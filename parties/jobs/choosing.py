@@ -82,7 +82,7 @@ def choice(
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
     counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
-    if max(garbled.bytes for garbled in counted) <= TINY and (best := settled(counted, UNNOTICED)):
+    if (best := tiny(counted)) is not None:
         return Choice(best, counted)
     counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
     return Choice(settled(counted), counted)
@@ -93,6 +93,11 @@ def usual(settings: EngineSettings) -> Profile:
     fields = {name: getattr(settings, name) for name in ENGINE}
     shards = getattr(settings, "shards", None) or 1
     return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}), shards=shards)
+
+
+def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile of a job that is so small by garbled circuits that nothing else is counted; or None."""
+    return settled(garbled, UNNOTICED) if max(counted.bytes for counted in garbled) <= TINY else None
 
 
 def settled(forecasts: tuple[Forecast, ...], unnoticed: float = 0.0) -> Profile | None:

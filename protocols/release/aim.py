@@ -201,20 +201,27 @@ def compared(
     return selection.weighted(engine, distances, scales, less), law
 
 
-def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:
-    """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured.
-
-    And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
-    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone.
-    """
+def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> None:
+    """Count a run of so many rounds, each with all candidates and a marginal of so many cells, or the next larger."""
     work = plan.work
     zeros = np.zeros(sum(work.sizes), dtype=np.int64)
     tables = JointTables(engine, zeros, work.sizes, work.max_rows)
     sigma, epsilon = plan.first
     selection.measure(engine, work, tables, work.singles, sigma, Fraction(0), plan.most_counts)
     every = list(range(len(work.sets)))
-    largest = max(every, key=lambda number: work.sizes[number])
-    for _ in range(plan.rounds - len(work.singles) + 1 if len(every) > len(work.singles) else 0):
+    measured = min((table for table in every if work.sizes[table] >= cells), key=lambda table: work.sizes[table])
+    for _ in range(rounds):
         estimates = selection.told_estimates(engine, work, zeros)
         choice(engine, plan, tables, every, estimates, sigma, epsilon)
-        selection.measure(engine, work, tables, [largest], sigma, epsilon, plan.most_counts)
+        selection.measure(engine, work, tables, [measured], sigma, epsilon, plan.most_counts)
+
+
+def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:
+    """Count a run of all rounds that there can be, each with the largest marginal.
+
+    And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
+    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone.
+    """
+    work = plan.work
+    more = len(work.sets) > len(work.singles)
+    count(engine, plan, plan.rounds - len(work.singles) + 1 if more else 0, max(work.sizes))

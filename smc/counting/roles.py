@@ -67,7 +67,7 @@ class _Counted(Role):
         return _zeros(*shape)
 
     def _bytes(self, *shape: int) -> Octets:
-        return np.broadcast_to(np.uint8(0), shape)
+        return no_values(np.dtype(np.uint8), shape)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return values
@@ -170,7 +170,7 @@ class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
 
     def _take(self, count: int) -> tuple[Choices, Blocks]:
         self.work(count * COT_SECONDS["ferret"])
-        return np.broadcast_to(np.uint8(0), (count,)), _zeros(count, 2)
+        return no_values(np.dtype(np.uint8), (count,)), _zeros(count, 2)
 
     def _flip(self, *_: Any) -> None: ...
 
