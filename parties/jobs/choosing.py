@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # of every kind
 USUAL_LINK = LinkShape(100e6, 5e-3)  # on which time is weighed against bytes
 BYTE_SECONDS = 8 / 10e6  # that a byte is worth there: it may be paid for, and others wait behind it
-UNNOTICED = 0.05  # seconds more that a tiny job may take: a tenth of a command's start
+UNNOTICED = (
+    0.015  # seconds more, besides what measuring takes, that a job may lose: a command takes half of one to start
+)
 TINY = 1 << 21  # bytes by garbled circuits, of few rounds: no shared bits, of many, could save what their rounds cost
 SMALL = 1 << 27  # bytes both ways by every profile: beyond, what is lost is never so little
 MOST_KEPT = 4  # choices: their events take up to some MB each
@@ -97,20 +99,18 @@ def usual(settings: EngineSettings) -> Profile:
 
 def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
     """Return the profile of a job that is so small by garbled circuits that nothing else is counted; or None."""
-    return settled(garbled, UNNOTICED) if max(counted.bytes for counted in garbled) <= TINY else None
+    return settled(garbled) if max(counted.bytes for counted in garbled) <= TINY else None
 
 
-def settled(forecasts: tuple[Forecast, ...], unnoticed: float = 0.0) -> Profile | None:
-    """Return the profile that weighs least of those that lose little enough on links of every kind; None if none does.
-
-    Little enough: less than measuring takes, and so many seconds.
-    """
+def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile that weighs least of those that lose little more than measuring takes on links of every kind;
+    None if none does."""
     if max(counted.bytes for counted in forecasts) > SMALL:
         return None
     enough = list(forecasts)
     for shape in LINKS:
         seconds = {counted.profile: counted.seconds(shape) for counted in forecasts}
-        most = min(seconds.values()) + measuring_seconds(shape) + unnoticed
+        most = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
         enough = [counted for counted in enough if seconds[counted.profile] <= most]
     return min(enough, key=lambda counted: (weight(counted), str(counted.profile))).profile if enough else None
 

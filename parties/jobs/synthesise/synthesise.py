@@ -180,7 +180,7 @@ class Synthesise(Release):
             return None
 
         def program(engine: Any) -> None:
-            aim.count_at_most(engine, self.plan)
+            aim.count_at_most(engine, self.plan, profile.ot == "ferret")
             rows.count_at_most(engine, self.settings, self.names)
 
         return forecast(program, profile).bytes

@@ -105,9 +105,9 @@ def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.Ca
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 1_000_000, "--plain")
     document = json.loads(run(capsys, *arguments, "--json")[1])
     for row in document["estimates"]:
-        assert set(row["work"]) == {"computing", "building circuits"}
-        assert 0 < max(row["work"].values()) <= sum(row["work"].values())
-        assert row["seconds"] > max(row["work"].values())
+        assert set(row["work"]) == {"computing", "building circuits", "messages"}
+        assert min(row["work"].values()) > 0
+        assert row["seconds"] > max(row["work"]["computing"], row["work"]["messages"])
     besides = document["besides"]
     assert list(besides) == ["start", "counting what suits", "opening the table", "counting rows"]
     assert besides["opening the table"] == pytest.approx(1_000_000 * 5 * CELL_SECONDS)
@@ -172,3 +172,14 @@ def test_a_column_of_many_values_makes_it_too_large() -> None:
     assert ExactTree(Id3Settings(max_rows=2_000_000, plain=True), few, "class").is_countable, "in parts"
     small = ExactTree(Id3Settings(max_rows=2000), few, "class")
     assert small.most(Profile("mixed")) is not None
+
+
+def test_a_synthesis_says_what_fitting_models_takes_and_what_bounds_it(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--schema", DEMO.schema, "--max-rows", 100, "--epsilon", 1, "--delta", 1e-9, "--columns", "wind,play"]
+    for select, word in (("aim", "typical"), ("mst", "at most")):
+        document = json.loads(run(capsys, "estimate", "synthesise", *flags, "--select", select, "--json")[1])
+        assert document["estimate"] == word
+        assert document["besides"]["fitting models"] > 0
+        for row in document["estimates"]:
+            counted = row["party0_sends"] + row["party1_sends"]
+            assert row["at_most"] is None if select == "mst" else row["at_most"] > counted

@@ -128,10 +128,9 @@ def test_a_small_job_is_settled_without_a_measurement_and_a_large_one_is_not() -
     many=st.integers(1, 30_000),
     bits=st.integers(1, 40),
     order=st.permutations(profiles.contenders(False)),
-    unnoticed=st.sampled_from([0.0, UNNOTICED]),
 )
 def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
-    many: int, bits: int, order: list[Profile], unnoticed: float
+    many: int, bits: int, order: list[Profile]
 ) -> None:
     """And it is the same for both parties, in whatever order they count."""
     numbers = np.zeros(many, dtype=np.uint64)
@@ -140,11 +139,11 @@ def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
     for shape in choosing.LINKS:
         least = min(one.seconds(shape) for one in counted)
         for one in counted:
-            over = one.seconds(shape) - least - measuring_seconds(shape) - unnoticed
+            over = one.seconds(shape) - least - measuring_seconds(shape) - UNNOTICED
             lost[one.profile] = max(lost[one.profile], over)
     enough = [one for one in counted if lost[one.profile] <= 0]
-    chosen = settled(counted, unnoticed)
-    assert chosen == settled(counted[::-1], unnoticed)
+    chosen = settled(counted)
+    assert chosen == settled(counted[::-1])
     assert (chosen is None) == (not enough)
     for best in (one for one in enough if one.profile == chosen):
         usual = choosing.USUAL_LINK
