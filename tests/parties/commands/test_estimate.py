@@ -17,7 +17,7 @@ from parties.tables.example import demo
 from parties.tables.rows import load
 from protocols.counts import RowCounts
 from protocols.id3 import id3
-from smc.counting.rates import CELL_SECONDS
+from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
@@ -115,6 +115,18 @@ def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.Ca
     assert code == 0
     assert "of the first: " in out
     assert "besides, at most: start 0.55 s, counting what suits" in out
+
+
+@pytest.mark.parametrize("source", ["rows.csv", "rows/*.csv", "postgresql://localhost/rows"])
+def test_where_the_rows_are_says_what_opening_them_takes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, source: str
+) -> None:
+    config = tmp_path / "party.toml"
+    table = 'table = "rows"\n' if "//" in source else ""
+    config.write_text(f'[tables.a]\nsource = "{source}"\nschema = "{DEMO.schema}"\nmax_rows = 1000\n{table}')
+    document = json.loads(run(capsys, "estimate", "release", "count", "--epsilon", 1, "--config", config, "--json")[1])
+    opening = document["besides"]["opening the table"]
+    assert opening < 0.01 if source == "rows.csv" else opening >= ENGINE_SECONDS
 
 
 def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
