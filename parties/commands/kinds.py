@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.address import require_free
 from parties.base.settings import merge
 from parties.commands.options import FILE, TABLE, Command, file_and_link, json_option, link_options, typed_line
 from parties.commands.outputs import FORCE, Outputs
@@ -19,6 +20,7 @@ from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import KindSettings, Parameter, parameters
 from parties.link.settings import LinkSettings
+from protocols.release.promise import much
 from smc.errors import InputError
 
 _ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
@@ -61,15 +63,18 @@ def command_of(name: str) -> click.Command:
             check_file(settings.data, file.tables)
         if alone:
             _check_alone(flags, settings)
+        elif link.listen is not None:
+            require_free(link.listen)
+        outputs = Outputs.of(kind, settings)
+        inputs = [option.of(settings) for option in options if option.role == "file"]
+        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
         with missing_by_flag(options), telling, console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
-        outputs = Outputs.of(kind, settings)
-        inputs = [option.of(settings) for option in options if option.role == "file"]
-        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         connection = None if alone else Connection(link)
-        for remark in [*remarks, *task.people]:
+        weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        for remark in [*remarks, *task.people, *weak]:
             console.err.print(remark)
         report = None
         if connection is None:

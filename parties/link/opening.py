@@ -21,7 +21,7 @@ from parties.link.measurement import MeteredChannel, measure
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.pace import agreed_pace, own_pace
-from parties.link.preflight import await_peer
+from parties.link.preflight import await_peer, unreached
 from parties.link.transport import Stream, dial
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
 from smc.link_shape import LinkShape
@@ -205,6 +205,8 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
     with call() as stream:
         if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
             _accept_group(stream, options)
+        elif options.identity.token is not None:
+            raise unreached(address, options.identity)
         yield stream
 
 

@@ -9,12 +9,15 @@ import logging
 import os
 import queue
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.base.address import Address
@@ -145,17 +148,13 @@ def dial(
     `label` tells a node what the stream is for. `Stream.reached` tells how that ended. What the outbox holds already
     leaves with the first packets. An attempt to connect takes `wait` seconds at most.
     """
-    credentials = grpc.ssl_channel_credentials(
-        root_certificates=peer.public_bytes(Encoding.PEM),
-        private_key=identity.key_pem,
-        certificate_chain=identity.certificate.public_bytes(Encoding.PEM),
-    )
     own_options = [
         ("grpc.ssl_target_name_override", tls_name(peer)),
         ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
         ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
     ]
-    with grpc.secure_channel(f"dns:///{address}", credentials, [*own_options, *options(keepalive, window)]) as channel:
+    everything = [*own_options, *options(keepalive, window)]
+    with grpc.secure_channel(f"dns:///{address}", _credentials(identity, peer), everything) as channel:
         try:
             open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             call = open_stream(outbox, metadata=((LABEL, label),) if label else None)
@@ -166,3 +165,21 @@ def dial(
             yield stream
         finally:
             outbox.close(discard=True)
+
+
+def _credentials(identity: Identity, peer: x509.Certificate) -> grpc.ChannelCredentials:
+    """Return who we are and whom we trust. A key in a token signs there, asked by gRPC's threads."""
+    roots, chain = peer.public_bytes(Encoding.PEM), identity.certificate.public_bytes(Encoding.PEM)
+    if (token := identity.token) is None:
+        return grpc.ssl_channel_credentials(roots, identity.key_pem, chain)
+    from grpc import experimental
+
+    def sign(data: bytes, algorithm: object, _: object) -> bytes:
+        if algorithm != experimental.PrivateKeySignatureAlgorithm.ECDSA_SECP256R1_SHA256:
+            raise ValueError("no algorithm of this key's")
+        return token.sign(data, ec.ECDSA(SHA256()))
+
+    warnings.filterwarnings("ignore", category=experimental.ExperimentalApiWarning)
+    return experimental.ssl_channel_credentials_with_custom_signer(
+        private_key_sign_fn=sign, root_certificates=roots, certificate_chain=chain
+    )

@@ -6,6 +6,7 @@ here, or a process. What the node does about an event is `sessions`' business.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -16,7 +17,7 @@ from parties.jobs import profiles
 from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
-from parties.jobs.running import profile_for
+from parties.jobs.running import cost_report, profile_for
 from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
@@ -130,7 +131,7 @@ class Worker:
         cut: Callable[[str], object] | None = None,
     ) -> None:
         self._order, self._dial, self._tell, self._over, self._cut = order, dial, tell, over, cut
-        self._thread = threading.Thread(target=self._work, name=f"smc-job-{order.job.id[:8]}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"smc-job-{order.job.id[:8]}", daemon=True)
 
     def start(self) -> None:
         """Begin."""
@@ -145,6 +146,11 @@ class Worker:
     def can_be_cut(self) -> bool:
         """True if there is anything to cut."""
         return self._cut is not None
+
+    def _run(self) -> None:
+        self._work()
+        # What a session has made goes in circles, megabytes of it: left for later, it grows in among what stays.
+        gc.collect()
 
     def _work(self) -> None:
         try:
@@ -186,8 +192,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 with sharded(link, engine, chosen):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
-    total = session.meter.total
-    return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
+    return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parties.base.canonical import canonical
+from parties.base.recent import Recent
 from parties.jobs.choosing import choice_for
 from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
@@ -35,8 +35,7 @@ class Prediction:
     assumed: str  # for what it was counted, if that depends on rows
 
 
-_counting = threading.Lock()  # the same job is not counted by two threads at once
-_known: dict[tuple[str, Profile, str, bool], Prediction] = {}
+_recent = Recent[tuple[str, Profile, str, bool], Prediction](MOST_KEPT)
 
 
 def predicted(task: Kind, inputs: Inputs, link: str, any_profile: bool = True) -> Prediction | None:
@@ -50,13 +49,8 @@ def predicted(task: Kind, inputs: Inputs, link: str, any_profile: bool = True) -
     choice = choice_for(task, inputs)
     profile = choice.quickest(LinkShape.parse(link))
     key = canonical(task.specification()), profile, link, any_profile
-    with _counting:
-        if key not in _known:
-            while len(_known) >= MOST_KEPT:
-                _known.pop(next(iter(_known)))
-            bounded = choice.possible if any_profile else (profile,)
-            _known[key] = _counted(task, inputs, profile, choice.profile is not None, bounded, link)
-        return _known[key]
+    bounded = choice.possible if any_profile else (profile,)
+    return _recent.get(key, lambda: _counted(task, inputs, profile, choice.profile is not None, bounded, link))
 
 
 def _counted(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
 
+from parties.base.console import MEASURING
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
@@ -38,6 +42,28 @@ def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
 def test_the_last_common_level(left: int, right: int) -> None:
     expected = cut(TREE, min(left, right))
     assert met((cut(TREE, left), cut(TREE, right))) == (expected, expected)
+
+
+def test_what_a_session_leaves_in_circles_is_gone_with_it() -> None:
+    class Circle:
+        def __init__(self) -> None:
+            self.itself = self
+
+    made = []
+
+    def dial() -> Any:
+        made.append(ref(Circle()))
+        raise LinkError("nobody is there")
+
+    order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
+    worker = executor.Worker(order, dial, lambda event: None, lambda: None)
+    gc.disable()
+    try:
+        worker.start()
+        worker._thread.join()
+        assert made[0]() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -169,6 +195,7 @@ def test_events_of_a_session(coins: Orders) -> None:
         assert second.state == finished.state[:1]
         assert len(finished.state) == 2
         assert finished.report["total"]["bytes_sent"] == finished.total.bytes_sent > 0
+        assert finished.report[MEASURING]["bytes_sent"] == 1000
         assert finished.total is linked.total, "it goes on counting"
 
 
