@@ -80,13 +80,20 @@ class BySchema(Kind):
     def own_seconds(self) -> dict[str, float]:
         """See `Kind.own_seconds`: a file is read, or an engine is asked: for many rows, or typed ones."""
         from parties.sources.opening import LARGE, is_plain
-        from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, QUERIED_CELL_SECONDS
+        from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
         cells, table = self.settings.max_rows * len(self.columns), self.settings.own_table
         is_queried = cells * CELL_BYTES >= LARGE or any(map(type_of, self.schema.attributes.values()))
         if self.is_grouped or (is_queried if table is None else not is_plain(table, self.schema)):
-            return {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
-        return {"opening the table": cells * CELL_SECONDS}
+            seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
+        else:
+            seconds = {"opening the table": cells * CELL_SECONDS}
+        return seconds | ({"passing over rows": self.passes * cells * PASS_SECONDS} if self.passes else {})
+
+    @property
+    def passes(self) -> int:
+        """How often rows that are streamed are gone through, once they are there."""
+        return 0
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

@@ -28,5 +28,6 @@ START_SECONDS: Final = 0.55  # a command's process, until it has reached the pee
 CELL_SECONDS: Final = 0.3e-6  # to read a cell of a file
 ENGINE_SECONDS: Final = 0.6  # to load what reads large files and databases
 QUERIED_CELL_SECONDS: Final = 60e-9  # and to read and check a cell there
+PASS_SECONDS: Final = 15e-9  # to go through a cell of rows that are streamed
 TALLY_SECONDS: Final = 20e-9  # to count a cell of a table for a level of a tree
 FRAME_BYTES: Final = 64  # of headers, a message

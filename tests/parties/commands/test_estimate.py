@@ -129,6 +129,17 @@ def test_where_the_rows_are_says_what_opening_them_takes(
     assert opening < 0.01 if source == "rows.csv" else opening >= ENGINE_SECONDS
 
 
+def test_rows_that_are_gone_through_again_and_again_have_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    took = []
+    for steps in (2, 4):
+        flags = ["--schema", DEMO.schema, "--max-rows", 1000, "--epsilon", 1, "--delta", 1e-9, "--steps", steps]
+        flags += ["--method", "gradient", "--columns", "wind,humidity"]
+        document = json.loads(run(capsys, "estimate", "regress", "joint", *flags, "--json")[1])
+        took.append(document["besides"]["passing over rows"])
+    assert took[1] == pytest.approx(2 * took[0])
+    assert took[0] > 0
+
+
 def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "and.txt"
     file.write_text("1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n")
