@@ -136,7 +136,7 @@ class _Lazy(click.Group):
     def _kind(self, command: str) -> str | None:
         """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
         name = command if self.within is None else f"{self.within} {command}"
-        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
+        is_ours = kinds.is_built_in(name) and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:

@@ -176,7 +176,7 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
 def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox], again: bool) -> Iterator[Stream]:
     """Give the stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
 
-    Only if the first call fails, and `again` says so, is the peer examined, waited for and dialled again.
+    Only if a call fails, and `again` says so, is the peer examined, waited for and dialled again.
     """
 
     def call() -> AbstractContextManager[Stream]:
@@ -192,20 +192,21 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
         )
 
     deadline = time.monotonic() + options.wait
-    with call() as stream:
-        if options.meanwhile is not None:
-            options.meanwhile()
-        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
-            _accept_group(stream, options)
-            yield stream
-            return
-    if not again:
-        raise LinkError(f"nobody answers at {address}")
-    await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting)
-    with call() as stream:
-        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
-            _accept_group(stream, options)
-        yield stream
+    meanwhile, is_there = options.meanwhile, False
+    while True:
+        with call() as stream:
+            if meanwhile is not None:
+                meanwhile()
+                meanwhile = None
+            is_reached = stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic()))
+            if is_reached:
+                _accept_group(stream, options)
+            if is_reached or is_there:
+                yield stream
+                return
+        if not again:
+            raise LinkError(f"nobody answers at {address}")
+        is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 
 def _accept_group(stream: Stream, options: LinkOptions) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +29,13 @@ from smc.link_shape import WINDOW_BYTES
 
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+if is_first := "grpc" not in sys.modules:
+    # It would load its interface of coroutines, which nothing here uses: a quarter of its time.
+    sys.modules["grpc.aio"] = types.ModuleType("grpc.aio")
 import grpc as grpc  # for `listening` too, which must not load it before this
+
+if is_first:  # whoever wants that interface imports it: then it is loaded
+    del sys.modules["grpc.aio"], grpc.aio
 
 from parties.link.operations import Operations, of_call
 

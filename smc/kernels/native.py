@@ -23,6 +23,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -137,9 +138,9 @@ def prepare(module: str) -> _Library:
 
 def _target_machine() -> llvm.TargetMachine:
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
+    _, name, features = _processor()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+        cpu=name, features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
     )
 
 
@@ -206,14 +207,23 @@ def _fingerprint(module: str) -> str:
     """Return what the object code depends on: sources, prototypes, compiler and processor."""
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
-        spec = find_spec(f"{PACKAGE}.{part}")
-        assert spec is not None
-        assert spec.origin is not None
-        state.update(Path(spec.origin).read_bytes())
+        state.update(_source(part))
     prototypes = [(kernel.name, kernel.types) for kernel in Kernel.registry[module]]
-    processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    state.update(repr((prototypes, llvmlite.__version__, processor)).encode())
+    state.update(repr((prototypes, llvmlite.__version__, _processor())).encode())
     return state.hexdigest()[:32]
+
+
+@cache
+def _source(module: str) -> bytes:
+    spec = find_spec(f"{PACKAGE}.{module}")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_bytes()
+
+
+@cache
+def _processor() -> tuple[str, str, str]:
+    return llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def cache_directories() -> Iterator[Path]:
