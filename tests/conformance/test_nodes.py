@@ -108,7 +108,9 @@ def test_approved_in_the_browser(days: Nodes) -> None:
 
 
 def test_two_operators_ask_the_same(days: Nodes) -> None:
-    """Whoever is first, it is one job; what is wrong is told as by the command that dials."""
+    """Whoever is first, it is one job, on the standing link's connection; what is wrong is told as by the command that
+    dials."""
+    connections = days.cable.carried
     words = ["millionaires", "--node", "--purpose", "beds", "--value"]
     first = subprocess.Popen(
         [sys.executable, "-m", "parties.cli", *words, "9"], cwd=days.b.directory, env=ENVIRONMENT,
@@ -123,6 +125,9 @@ def test_two_operators_ask_the_same(days: Nodes) -> None:
     assert "answering b, who asked at 20" in answered.err
     assert "cost of the conversation" in err
     assert [job.state for job in days.a.client.jobs() if job.purpose == "beds"] == ["done"]
+    assert days.cable.carried == connections
+    days.finished(submit(days.a, purpose="research", engine="yao"))
+    assert days.cable.carried == connections + 1  # a tree by circuits alone has more to say
     for more, message in (
         (["--listen", "127.0.0.1:0"], "--node: the node has its own link: leave --listen out"),
         (["--node", "c"], "peer: there is no peer 'c'"),

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
@@ -115,6 +116,16 @@ def test_who_comes_late_is_dialled_at_once_and_looked_at_only_if_that_fails(part
         enough.set()
         assert (listening.outcome() is None) == (looks == 0)
         assert len(looked_at) == looks
+
+
+def test_a_connection_that_is_no_more_is_dialled_anew(parties):
+    closed, dead = (grpc.insecure_channel(f"127.0.0.1:{free_port()}") for _ in range(2))
+    closed.close()
+    with dead:
+        for connection in (closed, dead):
+            listening, address = parties.listen(nothing)
+            assert parties.connect(address, nothing, connection=connection).outcome() is None
+            assert listening.outcome() is None
 
 
 def test_ipv6(parties):
