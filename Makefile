@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants
+	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -46,9 +46,17 @@ campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
 	SMC_CAMPAIGN=1 $(PYTEST) -m "hypothesis and not campaign"
 
+# Every kernel followed instruction by instruction with two sets of secrets, into docs/traces.md: two minutes.
+traces: $(STAMP)
+	$(BIN)/python -m scripts.traces --out docs/traces.md
+
 # Every kind of job with every fault of some frames, into docs/faults.md: ten minutes; MOST=3 takes more of them.
 faults: $(STAMP)
 	$(BIN)/python -m tests.support.fault_table $(if $(MOST),--most $(MOST))
+
+# Two nodes over slow, lossy, forgetful and dead lines, into docs/lines.md: three minutes.
+lines: $(STAMP)
+	$(BIN)/python -m tests.support.line_table
 
 # Ten million inputs to what parses what a peer, a file or a browser says, guided by coverage: half an hour.
 fuzz: $(STAMP)
@@ -57,12 +65,12 @@ fuzz: $(STAMP)
 
 # Two nodes and jobs of every kind for so long: what they hold, and whether it grows with the jobs.
 soak: $(STAMP)
-	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --out benchmarks/results/soak.json \
-		--picture docs/pictures/soak.svg
+	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --share $(or $(SHARE),9) \
+		--out benchmarks/results/soak.json --picture docs/pictures/soak.svg
 
-# Mutants of what secrecy and privacy rest on, some of each file, that its tests live with: many hours.
+# Mutants of what secrecy and privacy rest on, some of each file, that the tests live with. It goes on where it was.
 mutants: $(STAMP)
-	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) $(MODULES)
+	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) --minutes $(or $(MINUTES),600) $(MODULES)
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results
@@ -192,8 +200,9 @@ lock: $(SUPPLY)/.installed
 
 LICENCES := MIT;BSD;Apache;Python Software Foundation;PSF-2.0;Mozilla Public License 2.0;MPL-2.0;LGPL-3.0;Public Domain
 # Known flaws of the locked versions (asks an index of flaws; fails if it cannot), and licences nobody has looked at.
+# Two say theirs in a file only: atheris (Apache), sqlcipher3 (zlib).
 check-supply: $(STAMP) $(SUPPLY)/.installed
-	$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --partial-match --ignore-packages smc-two-party atheris \
+	$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --partial-match --ignore-packages smc-two-party atheris sqlcipher3 \
 		--summary --allow-only "$(LICENCES)"
 	$(SUPPLY)/bin/pip-audit --strict --disable-pip --requirement requirements/dev.txt
 

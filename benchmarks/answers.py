@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.peers.programs import answered
 from parties.alone.preparing.writing import row_bound
 from parties.base import files
 from parties.bench import machine
@@ -115,8 +115,7 @@ def of_diffprivlib(python: str, draws: int) -> dict[str, dict[str, list[float]]]
     """diffprivlib's answers by epsilon and question."""
     asked = {"numbers": numbers().tolist(), "low": 0, "high": HIGH, "at": AT, "epsilons": EPSILONS, "draws": draws}
     program = Path(__file__).parent / "peers" / "diffprivlib_answers.py"
-    done = subprocess.run([python, program], input=json.dumps(asked), capture_output=True, text=True, check=True)
-    answer: dict[str, dict[str, list[float]]] = json.loads(done.stdout)
+    answer: dict[str, dict[str, list[float]]] = answered(python, program, asked)
     return answer
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import xgboost
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.clear import last_state
 from parties.base.arrays import Numbers
 from parties.bench.json_rows import json_rows
 from parties.jobs.boost.boost import Boost
@@ -30,9 +31,6 @@ from parties.models.boosted import BoostedModel
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
-from smc.local import run_local
-from smc.session import Session
 
 TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # and how many folds
 LEFT_OUT = ("fnlwgt", "education-num")  # a weight of the census; `education` again
@@ -103,13 +101,12 @@ def grown(task: Boost, codes: dict[str, Numbers], train: Numbers) -> Any:
     names = task.schema.features(task.target)
     domains = [len(task.schema.attributes[name]) for name in names]
 
-    def party(session: Session) -> Any:
-        rows = train[session.party :: 2]
+    def own(party: int) -> Any:
+        rows = train[party::2]
         values = np.stack([codes[name][rows] for name in names], axis=1)
-        source = RowCounts(domains, len(task.classes), values, codes[task.target][rows])
-        return task.run(engine_of(session, Profile("clear")), task.own_rows(source), (), lambda step: None)
+        return task.own_rows(RowCounts(domains, len(task.classes), values, codes[task.target][rows]))
 
-    return run_local(party)[0]
+    return last_state(task, own)
 
 
 def theirs(task: Boost, codes: dict[str, Numbers], labels: Numbers, train: Numbers, test: Numbers) -> float:

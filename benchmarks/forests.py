@@ -19,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 
+from benchmarks.clear import last_state
 from benchmarks.lines import kept
 from parties.base.settings import merge
 from parties.jobs.tree.forest import Forest
@@ -27,9 +28,6 @@ from parties.models.trees.prediction import vote
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
-from smc.local import run_local
-from smc.session import Session
 
 TABLES = ("car", "wisconsin", "house-votes-84", "tic-tac-toe")
 WAYS: dict[str, dict[str, Any]] = {"default": {}, "plain": {"plain": True}, "multiway": {"splits": "multiway"}}
@@ -72,13 +70,11 @@ def grown(task: Forest, features: Any, target: Any) -> Any:
     )
     labels = np.array([classes.index(label) for label in target])
 
-    def party(session: Session) -> Any:
-        rows = slice(session.party, None, 2)
-        source = RowCounts(task.domains, len(classes), codes[:, rows].T, labels[rows])
-        engine = engine_of(session, Profile("clear"))
-        return task.run(engine, task.own_rows(source, os.urandom(32)), task.beginning, lambda step: None)
+    def own(party: int) -> Any:
+        source = RowCounts(task.domains, len(classes), codes[:, party::2].T, labels[party::2])
+        return task.own_rows(source, os.urandom(32))
 
-    return run_local(party)[0]
+    return last_state(task, own)
 
 
 def markdown(results: list[dict[str, Any]]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import resource
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,7 +140,7 @@ def _run(session: Session, job: Callable[[Engine, Options], None], options: Opti
 def over_grpc(options: Options, arguments: list[str]) -> list[str]:
     """With a second process of this program, started with the same arguments."""
     command = ["-m", "benchmarks.gmw", *arguments, "--peer"]
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, pair.lead(Path(name), command) as session:
+    with pair.beside(command) as session:
         return measure(session, options)
 
 

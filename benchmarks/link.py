@@ -15,7 +15,6 @@ import argparse
 import json
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -88,7 +87,7 @@ def main() -> None:
             play(session, arguments.megabytes, arguments.runs)
         return
     words = ["-m", "benchmarks.link", "--megabytes", str(arguments.megabytes), "--runs", str(arguments.runs), "--join"]
-    with tempfile.TemporaryDirectory() as directory, pair.lead(Path(directory), words) as session:
+    with pair.beside(words) as session:
         figures = play(session, arguments.megabytes, arguments.runs)
     if arguments.json:
         json.dump(figures, sys.stdout, indent=2)

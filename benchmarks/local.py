@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.peers.programs import answered
 from parties.alone.local.answers import AT_ONCE
 from parties.alone.local.categories import DirectResponse
 from parties.alone.local.coins import Coins
@@ -141,8 +141,7 @@ def _others(values: list[int], seeds: int, epsilon: float, rappor: Any) -> dict[
     asked = {"values": values, "size": SIZE, "epsilon": epsilon, "seeds": seeds, "f": rappor.f}
     asked |= {"bits": rappor.bits, "hashes": rappor.hashes, "cohorts": rappor.cohorts}
     script = Path(__file__).parent / "peers" / "local_answers.py"
-    done = subprocess.run([python, script], input=json.dumps(asked), capture_output=True, text=True, check=True)
-    answer: dict[str, list[list[float]]] = json.loads(done.stdout)
+    answer: dict[str, list[list[float]]] = answered(python, script, asked)
     return answer
 
 

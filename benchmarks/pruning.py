@@ -22,6 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.clear import last_state
 from benchmarks.lines import kept
 from parties.base.settings import merge
 from parties.jobs.tree.id3 import Id3
@@ -30,9 +31,6 @@ from parties.models.trees.prediction import predict
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
-from smc.local import run_local
-from smc.session import Session
 
 ROWS, OTHERS, COLUMNS, NOISE, TABLES = 1500, 6000, 8, 0.2, 4
 WAYS = ("off", "mdl", "chi2", "pessimistic", "holdout")
@@ -65,14 +63,12 @@ def tree(name: str, rows: Any, key: bytes, **settings: Any) -> Any:
     chosen = merge(Id3Settings(max_rows=ROWS, target="y", plain=True, max_depth=COLUMNS), settings)
     task = Id3.canonical(chosen, schema)
 
-    def party(session: Session) -> Any:
-        own = rows[session.party :: 2]
-        source = RowCounts(task.domains, classes, own[:, :-1], own[:, -1])
-        secret = hashlib.sha256(key + bytes([session.party])).digest()
-        data = task.own_rows(source, secret)
-        return task.run(engine_of(session, Profile("clear")), data, task.beginning, lambda step: None)
+    def own(party: int) -> Any:
+        mine = rows[party::2]
+        source = RowCounts(task.domains, classes, mine[:, :-1], mine[:, -1])
+        return task.own_rows(source, hashlib.sha256(key + bytes([party])).digest())
 
-    return task.tree_file(run_local(party)[0]).tree
+    return task.tree_file(last_state(task, own)).tree
 
 
 def right(made: Any, rows: Any) -> float:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import resource
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -103,11 +102,11 @@ def _measured(session: Session, case: Case, runs: int) -> Row:
     seconds = []
     for turn in range(runs + 1 if warms else 1):
         here = session.branch(f"{case.label} {turn}")
-        _meet(session)
+        pair.meet(session)
         start = time.perf_counter()
         with here.phase("run"):
             case.run(engine_of(here, case.profile))
-        _meet(session)
+        pair.meet(session)
         seconds.append(time.perf_counter() - start)
     cost = here.meter.phases["run"]
     mine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -125,12 +124,6 @@ def _measured(session: Session, case: Case, runs: int) -> Row:
     }
 
 
-def _meet(session: Session) -> None:
-    """Wait for each other."""
-    session.send("meet", np.empty(0, dtype=np.uint8))
-    session.receive("meet", np.uint8, (0,))
-
-
 def circuits() -> Row:
     """AND gates of a sample, by law, which need no run."""
     sizes: Row = {}
@@ -145,14 +138,6 @@ def circuits() -> Row:
     return sizes
 
 
-def two_processes(only: str, runs: int) -> list[Row]:
-    """With a second process of this program."""
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
-        arguments = ["-m", "benchmarks.release", "--only", only, "--runs", str(runs), "--peer"]
-        with pair.lead(Path(name), arguments) as session:
-            return measure(session, only, runs)
-
-
 @click.command(help=__doc__)
 @click.option("--only", default="", help="Only cases whose name and profile contain this.")
 @click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="The median is shown.")
@@ -163,7 +148,8 @@ def main(only: str, runs: int, out: Path | None, peer: tuple[str, str] | None) -
         with pair.join(Path(peer[0]), peer[1]) as session:
             measure(session, only, runs)
         return
-    rows = two_processes(only, runs)
+    with pair.beside(["-m", "benchmarks.release", "--only", only, "--runs", str(runs), "--peer"]) as session:
+        rows = measure(session, only, runs)
     click.echo(f"{'':44}{'':22}{'seconds':>9}{'B each':>11}{'ANDs':>7}{'rounds':>8}{'MB':>6}")
     for row in rows:
         click.echo(

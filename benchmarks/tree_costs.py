@@ -28,6 +28,7 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.clear import CLEAR, last_state
 from parties.alone.preparing.writing import row_bound
 from parties.base import files
 from parties.bench.json_rows import json_rows
@@ -47,12 +48,9 @@ from protocols.openings import levels as of_levels
 from protocols.rules import x_log_x
 from protocols.tree import Leaf, Split, Tree, walk
 from smc.counting import CountingEngine, forecast
-from smc.engines import Profile, engine_of
-from smc.local import run_local
-from smc.session import Session
+from smc.engines import Profile
 
 TARGET = Path(__file__).parent / "results" / "tree_costs.json"
-CLEAR = Profile("clear")
 PROFILES = (Profile("mixed"), Profile("lean", "ferret", form="depth"))
 Row = dict[str, Any]
 HOSPITAL_ROWS = 20_000
@@ -140,13 +138,12 @@ def grown(task: ExactTree, distinct: Indices, ours: Indices) -> Tree:
 def by_the_protocol(task: ExactTree, distinct: Indices, ours: Indices, profile: Profile = CLEAR) -> Tree:
     """Return the tree by the protocol itself, both parties in this process: by default with sums in the clear."""
 
-    def party(session: Session) -> Tree:
-        numbers = ours if session.party == 0 else distinct[:, -1] - ours
-        source = RowCounts(task.domains, task.classes, distinct[:, :-2], distinct[:, -2], numbers)
-        tree: Tree = task.run(engine_of(session, profile), task.own_rows(source), task.beginning, lambda step: None)
-        return tree
+    def own(party: int) -> Any:
+        numbers = distinct[:, -1] - ours if party else ours
+        return task.own_rows(RowCounts(task.domains, task.classes, distinct[:, :-2], distinct[:, -2], numbers))
 
-    return run_local(party)[0]
+    tree: Tree = last_state(task, own, profile)
+    return tree
 
 
 def grown_with_noise(task: PrivateTree, distinct: Indices, chance: np.random.Generator) -> Tree:

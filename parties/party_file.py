@@ -65,6 +65,7 @@ class PartyFile(CommandTables):
     peer: Any = None
     notify: Any = None
     records: Any = None
+    decision: Any = None
     peers: Any = None
     policy: Any = None
 

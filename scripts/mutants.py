@@ -1,15 +1,17 @@
-"""Change single places of modules, one at a time in a copy of the tree, and list what their own tests live with.
+"""Change single places of modules, one at a time in a copy of the tree, and list what the tests live with.
 
     python -m scripts.mutants parties/node/policy/decisions.py --sample 30
     python -m scripts.mutants smc/ot protocols --sample 5 --seed 2     # five mutants of each file
+    python -m scripts.mutants protocols --minutes 60                   # what an hour is enough for; the rest next time
 
 Mutants: a comparison flipped (< and <=, == and !=, in, is), an arithmetic operator changed for another, `and` for `or`,
 a condition or a sign turned, a number one more, True for False, a statement left out (DeMillo, Lipton, Sayward 1978).
 Texts, annotations and decorators stay. A mutant is killed if a test fails, nothing can be imported, or the tests hang.
-The tests are those that mirror the module and those that `scripts.planted_bugs` names for it; what they live with is
-tried again with those of the folder.
+The tests are those of the folder that mirrors the package (`mirror_of`) that reach the function which is changed: the
+module's own first, quick ones first, up to `--seconds` of them.
 
-A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason.
+A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason. What was
+killed stays so until the module changes (build/mutants.json); docs/mutants.md has what became of all.
 
 Not cosmic-ray, which changes the tree that is worked on, knows no sample and leaves no statement out; nor mutmut, of
 which the functions that choose between mutants are none that numba compiles.
@@ -19,27 +21,29 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
+import json
+import os
 import random
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.planted import PATIENCE, ROOT, bugs, copied, outcome
+from scripts.mutant_runs import OWN, Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.planted import ROOT, copied
+from tests.support.slow import says_slow
 
-PACKAGES = (
-    "smc/ot",
-    "smc/yao",
-    "smc/gmw",
-    "smc/arithmetic",
-    "protocols",
-    "parties/node/records",
-    "parties/node/policy",
-    "parties/node/budget",
-)
+PACKAGES = ("smc/ot", "smc/yao", "smc/gmw", "smc/arithmetic", "protocols", "parties/node")
+ALSO = dict.fromkeys(("smc/yao", "smc/gmw", "smc/arithmetic"), ("tests/smc/engines",))
+KNOWN, PAGE = ROOT / "build" / "mutants.json", ROOT / "docs" / "mutants.md"
+BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\n"
+START = 10.0  # seconds of a processor until pytest has collected what it runs
+LONGEST = 3600.0  # of all tests of a folder, traced
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
@@ -71,6 +75,11 @@ class Mutant:
         last = source.find(b"\n", self.end)
         changed = source[first : self.start] + self.new + source[self.end : last]
         return " ".join(source[first:last].decode().split()), " ".join(changed.decode().split())
+
+    @property
+    def key(self) -> str:
+        """Its name among those of the source."""
+        return f"{self.start}-{self.end} {self.new.decode()}"
 
 
 def mutants(source: bytes) -> list[Mutant]:
@@ -137,41 +146,126 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _evaluated(child)
 
 
-def mirror_of(file: str) -> list[tuple[str, ...]]:
-    """Return the tests of a module, the nearest first: see above."""
-    path = Path(file)
-    folder = Path("tests") / path.parent
-    own = {str(folder / f"test_{path.stem}.py")} if (ROOT / folder / f"test_{path.stem}.py").exists() else set()
-    near = own | {test for bug in bugs() if bug.file == file for test in bug.tests}
-    return [tuple(sorted(tests)) for tests in (near, {str(folder)}) if tests]
+def mirror_of(package: str) -> list[str]:
+    """Return the files of tests of a folder of modules: of the nearest that mirrors it, of engines made of it, and
+    those beside these that import it.
+
+    Of a party's without those that start nodes and processes: what these reach is not seen."""
+    folder = top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
+    if (ROOT / "tests" / package).is_dir():
+        folder = Path("tests", package)
+    found = {path for name in (folder, *ALSO.get(package, ())) for path in (ROOT / name).glob("test_*.py")}
+    if folder != top:
+        name = package.replace("/", ".")
+        found |= {path for path in (ROOT / top).rglob("test_*.py") if f"from {name}" in path.read_text()}
+    quick = (path for path in found if not package.startswith("parties") or not says_slow(path))
+    return sorted(str(path.relative_to(ROOT)) for path in quick)
 
 
-def survivors(file: str, sample: int, seed: int) -> tuple[int, int, list[str]]:
-    """Try a sample of a module's mutants: how many, how many of them are equivalent, and those that live.
+@dataclass(frozen=True)
+class Plan:
+    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each."""
 
-    RuntimeError if the tests fail without one.
-    """
-    source = (ROOT / file).read_bytes()
-    equivalent = {(old, new) for old, new, _ in EQUIVALENT.get(file, ())}
-    every = mutants(source)
-    chosen = sorted(random.Random(seed).sample(every, min(sample, len(every))), key=lambda one: one.start)
-    living = [one for one in chosen if one.told(source) not in equivalent]
-    tried = len(living)
-    with copied() as copy:
-        for tests in mirror_of(file) if living else ():
-            (copy / file).write_bytes(source)
-            start = time.monotonic()
-            became, said = outcome(copy, tests)
-            if became != "LIVES":
-                raise RuntimeError(f"{file}: its tests fail as it is, {' '.join(tests)}: {said}")
-            patience = min(PATIENCE, 60 + 5 * (time.monotonic() - start))
-            living = [one for one in living if _lives(copy / file, one.of(source), copy, tests, patience)]
-    return tried, len(chosen) - tried, [f"{file}:{one.line}: {' -> '.join(one.told(source))}" for one in living]
+    file: str
+    source: bytes
+    mutants: list[Mutant]
+    tests: dict[Mutant, list[str]]
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(cls, file: str, near: Reached, chosen: list[Mutant], most: float) -> Plan:
+        """Plan it by what the tests reach."""
+        source, own = (ROOT / file).read_bytes(), f"{Path(file).stem}.py::"
+        tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
+        return cls(file, source, chosen, tests, near.seconds)
+
+    def enough(self, tests: Sequence[str]) -> float:
+        """Return the seconds after which tests hang."""
+        return START + 5 * sum(self.seconds[test] for test in tests)
+
+    def tried(self, copy: Path, modules: Sequence[str], ends: float) -> dict[Mutant, bool]:
+        """Return which mutants live, of those that come before the end; for a process of its own.
+
+        RuntimeError if the tests fail without one.
+        """
+        load(modules, without=self.file)
+        all_tests = sorted({test for tests in self.tests.values() for test in tests})
+        if all_tests and not self._lives(copy, self.source, all_tests):
+            raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(all_tests)}")
+        left = (one for one in self.mutants if time.monotonic() < ends)
+        return {one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left}
+
+    def _lives(self, copy: Path, source: bytes, tests: Sequence[str]) -> bool:
+        (copy / self.file).write_bytes(source)
+        try:
+            return not tests or forked(partial(lives, tests), self.enough(tests))
+        except StuckError:
+            return False
+        finally:
+            (copy / self.file).write_bytes(self.source)
 
 
-def _lives(path: Path, changed: bytes, copy: Path, tests: Sequence[str], patience: float) -> bool:
-    path.write_bytes(changed)
-    return outcome(copy, tests, patience)[0] == "LIVES"
+def sample(file: str, most: int, seed: int) -> list[Mutant]:
+    """Return so many mutants of a module at random, in its order."""
+    every = mutants((ROOT / file).read_bytes())
+    return sorted(random.Random(f"{seed} {file}").sample(every, len(every))[:most], key=lambda one: one.start)
+
+
+class Known:
+    """What became of the mutants of each module as it is now, kept in build/ between runs."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, dict[str, str]] = json.loads(path.read_text()) if path.exists() else {}
+
+    @staticmethod
+    def _name(file: str) -> str:
+        return f"{file} {hashlib.sha256((ROOT / file).read_bytes()).hexdigest()}"
+
+    def of(self, file: str) -> dict[str, str]:
+        """Return "killed", "lives" or "equivalent" by the key of a mutant."""
+        return self._known.setdefault(self._name(file), {})
+
+    def files(self) -> list[str]:
+        """Return the modules of which something is known."""
+        named = {name.partition(" ")[0] for name, became in self._known.items() if became}
+        return sorted(file for file in named if (ROOT / file).exists() and self.of(file))
+
+    def keep(self) -> None:
+        """Write it."""
+        self._path.parent.mkdir(exist_ok=True)
+        self._path.write_text(json.dumps(self._known))
+
+
+def markdown(known: Known, before: str) -> str:
+    """Return the part of docs/mutants.md, with the rows that stand there of modules of which nothing is known."""
+    rows, left = {}, {}
+    for line in before.splitlines():
+        if (row := re.match(r"\| `(.+?)` ", line)) or (row := re.match(r"- `(.+?):\d+`: ", line)):
+            (rows if line.startswith("|") else left).setdefault(row[1], []).append(line)
+    for file in known.files():
+        source, became = (ROOT / file).read_bytes(), known.of(file)
+        every = mutants(source)
+        alive = [one for one in every if became.get(one.key) == "lives"]
+        counts = [list(became.values()).count(what) for what in ("killed", "equivalent", "lives")]
+        rows[file] = [f"| `{file}` | {' | '.join(map(str, [len(every), len(became), *counts]))} |"]
+        left[file] = [f"- `{file}:{one.line}`: `{'` is `'.join(one.told(source))}`" for one in alive]
+    sums = [sum(int(row[0].split(" | ")[i].rstrip(" |")) for row in rows.values()) for i in range(1, 6)]
+    lines = ["| module | mutants | tried | killed | equivalent | live |", "|---|--:|--:|--:|--:|--:|"]
+    lines += [line for file in sorted(rows) for line in rows[file]]
+    lines += [f"| **all** | {' | '.join(map(str, sums))} |", "", "Those that live:", ""]
+    lines += [line for file in sorted(left) for line in left[file]] or ["- none"]
+    lines += ["", "Those that are equivalent:", ""]
+    for file, changes in sorted(EQUIVALENT.items()):
+        lines += [f"- `{file}`: `{old}` is `{new}`: {reason}" for old, new, reason in changes]
+    return "\n".join(lines) + "\n"
+
+
+def write(known: Known) -> None:
+    """Write docs/mutants.md."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    old, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{markdown(known, old)}\n{END}{after}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -180,17 +274,58 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("modules", nargs="*", default=PACKAGES, help="files and folders of them")
     parser.add_argument("--sample", type=int, default=10, help="the most of each file  [10]")
     parser.add_argument("--seed", type=int, default=1, help="[1]")
+    parser.add_argument("--seconds", type=float, default=20, help="of tests, for one mutant  [20]")
+    parser.add_argument("--minutes", type=float, default=10**6, help="the most of all  [no end]")
     options = parser.parse_args(arguments)
-    named = [path for name in options.modules for path in sorted((ROOT / name).rglob("*.py")) or [ROOT / name]]
-    total, killed = 0, 0
-    for path in named:
+    ends, known = time.monotonic() + 60 * options.minutes, Known(KNOWN)
+    paths = [path for name in options.modules for path in sorted((ROOT / name).rglob("*.py")) or [ROOT / name]]
+    packages: dict[str, list[str]] = {}
+    for path in paths:
         file = str(path.relative_to(ROOT))
-        tried, equivalent, living = survivors(file, options.sample, options.seed)
-        total, killed = total + tried, killed + tried - len(living)
-        print("".join(f"LIVES       {line}\n" for line in living), end="")
-        print(f"{file}: {tried} tried, {tried - len(living)} killed, {equivalent} equivalent", flush=True)
-    print(f"{killed} of {total} killed")
-    return 0 if killed == total else 1
+        packages.setdefault(str(Path(file).parent), []).append(file)
+    alive = 0
+    with copied() as copy:
+        sys.path[0], os.environ["PYTHONPATH"], sys.dont_write_bytecode = str(copy), str(copy), True
+        os.chdir(copy)
+        for package, named in packages.items():
+            if not [file for file in named if left(file, known, options)] or time.monotonic() > ends:
+                continue
+            near = forked(partial(reached, copy, mirror_of(package)), LONGEST)
+            if near.failed:
+                raise RuntimeError(f"tests fail as it is: {' '.join(near.failed)}")
+            load([name for name in near.modules if name.partition(".")[0] not in OWN])
+            for file in named:
+                alive += tried(file, near, copy, known, options, ends)
+                known.keep()
+    write(known)
+    return 0 if not alive else 1
+
+
+def left(file: str, known: Known, options: argparse.Namespace) -> list[Mutant]:
+    """Return those of a module's sample that are not known to be killed or equivalent."""
+    source, became = (ROOT / file).read_bytes(), known.of(file)
+    chosen = sample(file, options.sample, options.seed)
+    equivalent = {(old, new) for old, new, _ in EQUIVALENT.get(file, ())}
+    became |= {one.key: "equivalent" for one in chosen if one.told(source) in equivalent}
+    return [one for one in chosen if became.get(one.key) not in ("killed", "equivalent")]
+
+
+def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.Namespace, ends: float) -> int:
+    """Try the mutants of a module that are left, and say what became of them; return how many live."""
+    source, became, rest = (ROOT / file).read_bytes(), known.of(file), left(file, known, options)
+    if not rest or time.monotonic() > ends:
+        return 0
+    plan = Plan.of(file, near, rest, options.seconds)
+    modules = [name for name in near.modules if name.partition(".")[0] in OWN]
+    found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+    for one, lived in found.items():
+        became[one.key] = "lives" if lived else "killed"
+        if lived:
+            why = "" if plan.tests[one] else "  (no test reaches it)"
+            print(f"LIVES  {file}:{one.line}: {' -> '.join(one.told(source))}{why}", flush=True)
+    alive = sum(found.values())
+    print(f"{file}: {len(found)} tried, {len(found) - alive} killed", flush=True)
+    return alive
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what some tests need beside Python packages: PostgreSQL, MariaDB and what its client is compiled with, Java (for
-# Spark), Chromium with a font, openssl, ip and tc (two machines with a slow link between them), and rsyslog with TLS. For
-# Debian, as root.
+# Spark), Chromium with a font, openssl, ip and tc (two machines with a slow link between them), rsyslog with TLS, and
+# SoftHSM. For Debian, as root.
 # Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
 
 declare -A proof=(  # what is there once the package is
@@ -18,6 +18,7 @@ declare -A proof=(  # what is there once the package is
     [iproute2]='tc'
     [rsyslog]='rsyslogd'
     [rsyslog-gnutls]='/usr/lib/*/rsyslog/lmnsd_gtls.so'
+    [softhsm2]='softhsm2-util'
 )
 
 is_there() {  # package
@@ -40,7 +41,7 @@ apt() {  # as apt-get, but waits for the lock of the package manager; prints wha
 }
 
 updated=
-for package in postgresql mariadb-server libmariadb-dev gcc pkg-config python3-dev default-jre-headless chromium fonts-dejavu-core openssl iproute2 rsyslog rsyslog-gnutls; do
+for package in postgresql mariadb-server libmariadb-dev gcc pkg-config python3-dev default-jre-headless chromium fonts-dejavu-core openssl iproute2 rsyslog rsyslog-gnutls softhsm2; do
     if is_there "$package"; then
         echo "$package: there"
         continue

@@ -9,9 +9,13 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.samples import Sample, Tree
@@ -19,6 +23,8 @@ from parties.link import identity
 from parties.tables import schema
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 MPYC = ("mpyc==0.11", "numpy", "gmpy2")
 MPYC_PARTIES = 3
 SPLIT_SEED = 1  # whose row is whose: the same in every benchmark
@@ -120,6 +126,22 @@ def install(directory: Path, requirements: Sequence[str]) -> Path:
                 raise RunError(f"cannot install {wanted}: {''.join(last)}")
         marker.write_text(wanted, encoding="utf-8")
     return python
+
+
+def answered(python: Path | str, program: Path, asked: Any) -> Any:
+    """What a program prints as JSON in an environment of its own, asked by a JSON document."""
+    command = [str(python), str(program)]
+    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def found(python: Path, program: Path, arrays: Mapping[str, Any], *words: str) -> Any:
+    """The same of a program that is given a file of arrays, and words."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npz"
+        np.savez(path, **arrays)
+        command = [str(python), str(program), str(path), *words]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def installed(python: Path) -> dict[str, str]:

@@ -4,12 +4,17 @@
 
 Nothing is fetched. Of a peer that is there its own benchmark runs, in turn with ours; of another the line says so:
 
-- EMP (emp-tool at 1eef346, emp-ot at 3fd4d80, both of github.com/emp-toolkit), folder in SMC_EMP; in it:
+- EMP (emp-tool at 1eef346, emp-ot at 3fd4d80, emp-sh2pc at 1ef2048, of github.com/emp-toolkit), folder in SMC_EMP; in
+  it:
       cmake -S emp-tool -B emp-tool/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$PWD/install
       make -C emp-tool/build emp-tool test_garble && cmake --install emp-tool/build
       cmake -S emp-ot -B emp-ot/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$PWD/install
-      make -C emp-ot/build bench_base_ot bench_iknp_rcot bench_softspoken_rcot bench_ferret_rcot
-- MP-SPDZ (github.com/data61/MP-SPDZ), folder in SMC_MPSPDZ, after `echo ARCH = -march=native > CONFIG.mine`,
+      make -C emp-ot/build emp-ot bench_base_ot bench_iknp_rcot bench_softspoken_rcot bench_ferret_rcot
+      cmake --install emp-ot/build
+      cmake -S emp-sh2pc -B emp-sh2pc/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$PWD/install
+      make -C emp-sh2pc/build test_example
+- MP-SPDZ (3a0a7b1 of github.com/data61/MP-SPDZ, with its submodule SimplestOT_C), folder in SMC_MPSPDZ, after
+  `printf 'ARCH = -march=native\nUSE_KOS = 1\nAVX_OT = 0\nCXX = g++\n' > CONFIG.mine` (no libOTe),
   `make -j2 yao-party.x semi-bin-party.x` and `Scripts/setup-ssl.sh 2`
 - MPyC: as `python -m benchmarks.peers.id3` has installed it
 
@@ -42,9 +47,11 @@ from parties.bench.json_rows import json_rows
 from parties.link import identity
 
 DEADLINE = 1800.0  # seconds for one program
-MILLION = """
-a, b = (sint.get_input_from(party, size={count}) for party in (0, 1))
-print_ln('%s', (a < b)[0].reveal())
+COMPARISONS = """
+@for_range({times})
+def _(_):
+    a, b = (sint.get_input_from(party, size={at_once}) for party in (0, 1))
+    (a < b).v[0].reveal().store_in_mem(0)
 """  # a program of MP-SPDZ
 
 
@@ -207,23 +214,51 @@ def _emp(program: str, pattern: str, per: float = 1) -> Measure:
     return measure
 
 
-def _mpspdz(machine_name: str, size: Size) -> str:
-    """Compile and run the comparisons of MP-SPDZ."""
+def _mpspdz(machine_name: str, count: int, size: Size) -> tuple[float, list[str]]:
+    """Compile and run comparisons of MP-SPDZ; return the median of seconds, and what the last run has printed."""
     party = _built("SMC_MPSPDZ", f"{machine_name}-party.x")
-    folder, name = party.parent, f"comparisons{size.comparisons}"
-    (folder / "Programs" / "Source" / f"{name}.mpc").write_text(
-        MILLION.format(count=size.comparisons), encoding="utf-8"
-    )
+    folder, name = party.parent, f"comparisons{count}"
+    at_once = min(count, 1000)  # larger vectors are beyond its compiler
+    source = COMPARISONS.format(times=count // at_once, at_once=at_once)
+    (folder / "Programs" / "Source" / f"{name}.mpc").write_text(source, encoding="utf-8")
     for number in (0, 1):
-        inputs = " ".join(str((i * 7919 + number) % (1 << 31)) for i in range(size.comparisons))
+        inputs = " ".join(str((i * 7919 + number) % (1 << 31)) for i in range(count))
         (folder / "Player-Data" / f"Input-P{number}-0").write_text(inputs + "\n", encoding="utf-8")
-    run_together([[sys.executable, "compile.py", "-B", "32", name]], folder, DEADLINE)
-    (port,) = free_ports(1)
-    commands = [
-        [str(party), "-p", str(number), "-N", "2", "-h", "localhost", "-pn", str(port), name] for number in (0, 1)
-    ]
-    seconds = [run_together(commands, folder, DEADLINE)[0] for _ in range(size.runs)]
-    return f"{statistics.median(seconds):.3g} s"
+    garbled = ["--garbled"] if machine_name == "yao" else []
+    run_together([[sys.executable, "compile.py", "-B", "32", *garbled, name]], folder, DEADLINE)
+    parties = [] if garbled else ["-N", "2"]
+    shell = ["sh", "-c", 'exec "$0" "$@" 2>&1']  # it counts bytes on standard error
+    seconds = []
+    for _ in range(size.runs):
+        (port,) = free_ports(1)
+        commands = [
+            [*shell, str(party), "-p", str(number), *parties, "-h", "localhost", "-pn", str(port), name]
+            for number in (0, 1)
+        ]
+        took, prints = run_together(commands, folder, DEADLINE)
+        seconds.append(took)
+    return statistics.median(seconds), prints
+
+
+def _mpspdz_comparisons(machine_name: str, size: Size) -> str:
+    """Return the whole run's seconds, and bytes as the program counts them."""
+    seconds, prints = _mpspdz(machine_name, size.comparisons, size)
+    found = re.search(r"Global data sent = ([\d.e+]+) MB", prints[0])
+    if found is None:
+        raise RunError("MP-SPDZ printed no bytes")
+    return f"{seconds:.3g} s, {float(found[1]):,.4g} MB"
+
+
+def _peers_start(size: Size) -> str:
+    """Return the seconds of one comparison by MP-SPDZ and EMP, processes and all."""
+    program = _built("SMC_EMP", "emp-sh2pc/build/test_example")
+    seconds = []
+    for _ in range(size.runs):
+        (port,) = free_ports(1)
+        commands = [[str(program), party, str(port), "20"] for party in ("1", "2")]
+        with tempfile.TemporaryDirectory() as place:
+            seconds.append(run_together(commands, Path(place), DEADLINE)[0])
+    return f"{_mpspdz('yao', 1, size)[0]:.3f}, {statistics.median(seconds):.3f} s"
 
 
 def _rcot(kind: str) -> str:
@@ -245,10 +280,10 @@ LINES = [
     Line("the same, three-halves", _gates("multiplication 64", "three-halves", 1024, "pipeline"), "none", OWN),
     Line("AES-128, batch of one, two processes, M AND/s", HALF(1, "pipeline"), "EMP", OWN),
     Line("comparisons of 32 bits, garbled", partial(_comparisons, "yao extension half"),
-         "MP-SPDZ", partial(_mpspdz, "yao")),
+         "MP-SPDZ", partial(_mpspdz_comparisons, "yao")),
     Line("the same, shared bits", partial(_comparisons, "gmw extension size"),
-         "MP-SPDZ", partial(_mpspdz, "semi-bin")),
-    Line("the same, silent OT", partial(_comparisons, "gmw ferret size"), "MP-SPDZ", partial(_mpspdz, "semi-bin")),
+         "MP-SPDZ", partial(_mpspdz_comparisons, "semi-bin")),
+    Line("the same, silent OT", partial(_comparisons, "gmw ferret size"), "MP-SPDZ", OWN),
     Line("correlated OT, M/s: IKNP", _ots("iknp"), "EMP", _cot("bench_iknp_rcot", "IKNP")),
     *(
         Line(f"SoftSpoken-{k}", _ots(f"softspoken{k}"), "EMP", _cot("bench_softspoken_rcot", f"SoftSpoken<{k}>"))
@@ -258,7 +293,7 @@ LINES = [
     Line("128 base OTs both ways, ms", _ots("softspoken4", "setup_seconds", 1000), "EMP, one way",
          _emp("emp-ot/build/bench_base_ot", r"CSW\s+([\d.e+]+) us", 1000)),
     Line("link", _link, "Python's ssl", OWN),
-    Line("millionaires, start to result", _start, "MP-SPDZ, EMP", OWN),
+    Line("millionaires, start to result", _start, "MP-SPDZ, EMP", _peers_start),
     *(
         Line(f"joint tree, {data}", partial(_tree, data, "smc"), "MPyC", partial(_tree, data, ""))
         for data in ("tennis", "car", "tic-tac-toe")

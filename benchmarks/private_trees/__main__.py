@@ -13,9 +13,6 @@ mushroom.csv and breast-w.csv.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -23,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from benchmarks.peers.programs import ROOT, RunError, install
+from benchmarks.peers import programs
+from benchmarks.peers.programs import DATA, DIFFPRIVLIB, ROOT, RunError, install
 from benchmarks.private_trees import cells
 from benchmarks.private_trees.cells import Accuracy, Cell
 from benchmarks.private_trees.picture import render
@@ -34,8 +31,6 @@ from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 
-DATA = ROOT.parent / "shared" / "data"
-DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 COMPARED = ("car", "house-votes-84", "adult")  # with diffprivlib
 PUBLISHED = {  # PrivaTree's accuracy by epsilon
     "adult-complete": {"0.01": 0.751, "1": 0.822},
@@ -141,19 +136,10 @@ def _with_depth(cell: Cell, depth: int) -> Cell:
 
 def peer(python: Path, table: Table, epsilons: Sequence[str]) -> list[list[Any]]:
     """diffprivlib's [epsilon, depth, trees, accuracy] on a table."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.npz"
-        fold = folds(table.labels, cells.FOLDS, cells.SEED)
-        np.savez(
-            path,
-            values=table.values,
-            labels=table.labels,
-            fold=fold,
-            domains=np.array(table.domains),
-            classes=np.array(table.classes),
-        )
-        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *epsilons]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    arrays = {name: getattr(table, name) for name in ("values", "labels", "domains", "classes")}
+    arrays["fold"] = folds(table.labels, cells.FOLDS, cells.SEED)
+    rows: list[list[Any]] = programs.found(python, Path(__file__).with_name("peer.py"), arrays, *epsilons)
+    return rows
 
 
 @click.command()

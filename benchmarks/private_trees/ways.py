@@ -31,9 +31,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peers.programs import ROOT, install
+from benchmarks.peers.programs import DATA, DIFFPRIVLIB, ROOT, install
 from benchmarks.private_trees import cells
-from benchmarks.private_trees.__main__ import DATA, DIFFPRIVLIB, peer
+from benchmarks.private_trees.__main__ import peer
 from benchmarks.private_trees.cells import Cell
 from benchmarks.private_trees.simulation import Ints
 from benchmarks.private_trees.tables import Table, folds, load, read_columns

@@ -12,8 +12,6 @@ regularisation.
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,7 +20,8 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.peers.programs import ROOT, RunError, install
+from benchmarks.peers import programs
+from benchmarks.peers.programs import DATA, DIFFPRIVLIB, ROOT, RunError, install
 from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.regression.simulation import (
     FOLDS,
@@ -44,8 +43,6 @@ from parties.bench.plots import STYLE
 from smc.engines import Profile, engine_of
 from smc.session import Session
 
-DATA = ROOT.parent / "shared" / "data"
-DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 FEW_EPSILONS, DRAWS = ("0.1", "0.5", "1", "2"), 5  # of other tables
 EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2")
 PROFILES = (Profile("yao"), Profile("gmw", form="size"), Profile("gmw", "ferret", form="size"))
@@ -73,11 +70,11 @@ def peer(
         codes = table.values[:, place]
         rows[np.arange(len(rows)), start + (codes if column.numbers is None else 0)] = amounts[codes] / 2**14
     rows[:, -1] = features.unit / 2**14
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "table.npz"
-        np.savez(path, rows=rows, labels=table.labels, fold=folds(table.labels, FOLDS, SEED))
-        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), str(repeats), *epsilons]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    arrays = {"rows": rows, "labels": table.labels, "fold": folds(table.labels, FOLDS, SEED)}
+    answer: list[list[Any]] = programs.found(
+        python, Path(__file__).with_name("peer.py"), arrays, str(repeats), *epsilons
+    )
+    return answer
 
 
 def by_table(directory: Path) -> Results:
@@ -108,11 +105,11 @@ def run(session: Session, directory: Path, only: str) -> list[Results]:
             if only not in f"{method}, {profile}":
                 continue
             here = session.branch(f"{method} {profile}")
-            _meet(session)
+            pair.meet(session)
             start = time.perf_counter()
             with here.phase("run"):
                 state = made.run(engine_of(here, profile), data, (), lambda step: None)
-            _meet(session)
+            pair.meet(session)
             seconds, cost = time.perf_counter() - start, here.meter.phases["run"]
             found.append(
                 {
@@ -127,20 +124,6 @@ def run(session: Session, directory: Path, only: str) -> list[Results]:
                 }
             )
     return found
-
-
-def _meet(session: Session) -> None:
-    """Wait for each other."""
-    session.send("meet", np.empty(0, dtype=np.uint8))
-    session.receive("meet", np.uint8, (0,))
-
-
-def two_processes(directory: Path, only: str) -> list[Results]:
-    """With a second process of this program."""
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
-        arguments = ["-m", "benchmarks.regression", "--data", str(directory), "--only", only, "--peer"]
-        with pair.lead(Path(name), arguments) as session:
-            return run(session, directory, only)
 
 
 def render(document: Results) -> str:
@@ -230,7 +213,8 @@ def main(data: Path, only: str, out: Path | None, only_part: str | None, peer_: 
             known = json.loads((out / "regression.json").read_text())
             write_text(out / "regression.json", json_rows(known | part) + "\n")
         return
-    runs = two_processes(data, only)
+    with pair.beside(["-m", "benchmarks.regression", "--data", str(data), "--only", only, "--peer"]) as session:
+        runs = run(session, data, only)
     try:
         python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
         with ThreadPoolExecutor(1) as pool:

@@ -27,7 +27,7 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.peers.programs import ROOT, install
+from benchmarks.peers.programs import DATA, ROOT, install
 from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.synthesis.picture import draw
 from parties.alone.comparing.fidelity import marginal_errors
@@ -46,7 +46,6 @@ from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
-DATA = ROOT.parent / "shared" / "data"
 KEPT = ROOT / ".bench" / "synthesis"
 OPENDP = ("opendp[mbi]==0.16.0", "pandas")
 RHO = Fraction("0.01179")  # of the runs that the docs show; epsilon 1 at delta 1e-9 allows 0.01497

@@ -20,8 +20,10 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.clear import last_state
+from benchmarks.peers.programs import DATA
 from benchmarks.private_trees.tables import load
-from benchmarks.synthesis.__main__ import DATA, error
+from benchmarks.synthesis.__main__ import error
 from parties.alone.preparing.writing import row_bound
 from parties.base.arrays import Codes
 from parties.base.files import write_text
@@ -31,9 +33,6 @@ from parties.bench.machine import facts
 from parties.jobs.synthesise.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
-from smc.local import run_local
-from smc.session import Session
 
 TABLES, EPSILONS, DELTA = ("adult", "car"), ("0.1", "0.5", "1", "2"), 1e-9
 WAYS: dict[str, dict[str, str]] = {"AIM": {}, "MST": {"select": "mst"}}  # by settings besides epsilon and delta
@@ -52,12 +51,11 @@ def task_of(domains: Sequence[int], rows: int, epsilon: str, way: str) -> Synthe
 def made(task: Synthesise, rows: Codes) -> tuple[Codes, int]:
     """The synthetic rows that both parties get, and how many marginals were measured."""
 
-    def party(session: Session) -> Any:
-        own = rows[session.party :: 2]
-        source = RowCounts(task.work.domains[1:], task.work.domains[0], own[:, 1:], own[:, 0])  # the target comes last
-        return task.run(engine_of(session, Profile("clear")), task.own_rows(source), task.beginning, lambda step: None)
+    def own(party: int) -> Any:
+        mine = rows[party::2]
+        return task.own_rows(RowCounts(task.work.domains[1:], task.work.domains[0], mine[:, 1:], mine[:, 0]))
 
-    state, _ = run_local(party, timeout=7200.0)
+    state = last_state(task, own)  # the target comes last in the work
     return state.rows.astype(np.int64), len(state.measured)
 
 

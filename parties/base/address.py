@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from typing import NamedTuple
 
 from parties.base.text import quoted
@@ -50,3 +51,21 @@ def parse_address(text: str, lowest_port: int = 1) -> Address:
     if not (port.isascii() and port.isdigit() and lowest_port <= int(port[:6]) <= 65535):
         raise InputError(f"the port in the address {quoted(text)} must be a number from {lowest_port} to 65535")
     return Address(host, int(port))
+
+
+def taken(address: Address) -> str:
+    """Return why this machine cannot listen at an address, in the system's words; empty if it can."""
+    with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who listens does; it does not listen itself
+        try:
+            probe.bind(address)
+        except OSError as error:
+            return error.strerror or "the system refused"
+    return ""
+
+
+def require_free(text: str) -> None:
+    """Raise `InputError` if this machine cannot listen at an address: rather before the work than after it."""
+    address = parse_address(text, lowest_port=0)
+    if why := taken(address):
+        raise InputError(f"cannot listen on {address}: {why}; end what uses it, or name another port")

@@ -65,6 +65,8 @@ def __getattr__(name: str) -> Any:
 
 
 BAR = 24  # letters of a full bar
+NARROW = 16  # letters of a column that is wrapped, at least
+MEASURING = "measuring the link"  # of a cost report: what it took before the run
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -189,22 +191,34 @@ def tell(as_json: bool, document: object, text: str) -> None:
 
 
 def show(table: Table, screen: Console | None = None) -> None:
-    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal."""
+    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
+
+    On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line.
+    """
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
+    wrapped = [column for column in table.columns if not column.no_wrap] if screen.is_terminal else []
+    for column in wrapped:
+        column.max_width = NARROW
     needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum
+    for column in wrapped:
+        column.max_width = None
     screen.width = max(screen.width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
 
 
-def columns(words: Iterable[str], numbers: Iterable[str], title: str | None = None) -> Table:
-    """Return an empty table with columns of words, and after them of numbers."""
+def columns(
+    words: Iterable[str], numbers: Iterable[str], title: str | None = None, wrapped: Iterable[str] = ()
+) -> Table:
+    """Return an empty table with columns of words, of sentences that may be `wrapped`, and of numbers."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     for name in words:
         table.add_column(name, no_wrap=True)
+    for name in wrapped:
+        table.add_column(name, overflow="fold")
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
@@ -219,13 +233,36 @@ def size(count: float) -> str:
     return f"{count:.0f} {STEPS[step]}" if step == 0 else f"{count:.1f} {STEPS[step]}"
 
 
-def cost_table(report: Mapping[str, Any], depth: int = 2) -> str:
-    """Return the cost report as a table, phases to the given depth."""
+def outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
+    """Return the costs of the phases that are in no other one, and of what is in none of them as `rest`.
+
+    They add up to the total of the report, but for what rounding to hundredths of a second takes away.
+    """
+    phases = {path: cost for path, cost in report["phases"].items() if "/" not in path}
+    keys = [key for key in report["total"] if key != "bits_opened"]
+    rest = {key: max(0, report["total"][key] - sum(cost[key] for cost in phases.values())) for key in keys}
+    return {**phases, "rest": rest} if any(round(value, 2) for value in rest.values()) else phases
+
+
+def cost_lines(report: Mapping[str, Any], depth: int = 2) -> list[tuple[int, str, Mapping[str, float]]]:
+    """Return the lines of a cost report, each with its level and name: phases to the given depth, the rest, the total.
+
+    What measuring the link took came before all of them, and stands last.
+    """
+    paths = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]
+    lines = [(path.count("/"), path.rsplit("/", 1)[-1], cost) for path, cost in paths]
+    lines += [(0, name, cost) for name, cost in outermost(report).items() if name not in report["phases"]]
+    measuring = report.get(MEASURING)
+    lines.append((0, "total", report["total"]))
+    return lines if measuring is None else [*lines, (0, f"before: {MEASURING}", measuring)]
+
+
+def cost_table(report: Mapping[str, Any]) -> str:
+    """Return the cost report as a table, see `cost_lines`."""
     heads = ("phase", "sent", "received", "messages", "rounds", "AND gates", "seconds")
-    phases = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]
     rows = [heads] + [
         (
-            "  " * path.count("/") + path.rsplit("/", 1)[-1],
+            "  " * level + name,
             size(cost["bytes_sent"]),
             size(cost["bytes_received"]),
             f"{cost['messages']:,}",
@@ -233,7 +270,7 @@ def cost_table(report: Mapping[str, Any], depth: int = 2) -> str:
             f"{cost['and_gates']:,}",
             f"{cost['seconds']:.2f}",
         )
-        for path, cost in [*phases, ("total", report["total"])]
+        for level, name, cost in cost_lines(report)
     ]
     first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [

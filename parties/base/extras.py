@@ -29,6 +29,8 @@ EXTRA_OF = {
     "MySQLdb": "mysql",
     "pyspark": "spark",
     "scipy": "tables",
+    "pkcs11": "pkcs11",
+    "sqlcipher3": "sealed",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),
 }
 

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from smc.errors import InputError
 
+IN_TOKEN = "pkcs11:"  # how a name begins that is no file's but that of a key in a token: `token_key`
 MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
@@ -30,6 +31,11 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
             return stream.read(most)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
+
+
+def is_in_token(path: Path) -> bool:
+    """Return whether this names a key in a token and no file."""
+    return str(path).startswith(IN_TOKEN)
 
 
 def refuse_device(path: Path) -> None:
@@ -180,10 +186,36 @@ def create_private(path: Path, data: bytes) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(temporary, path)  # unlike a rename, it fails if the name is taken
+            with suppress(OSError):  # not every file system can
+                settle(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def settle(folder: Path) -> None:
+    """Have the disk know the names in a folder, so that no power cut brings the old ones back. OSError if it cannot."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder for the enclosed block, as far as the file system can: others who would hold it wait."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise InputError(f"cannot open {folder}: {_reason(error)}") from None
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def ensure_absent(path: Path) -> None:

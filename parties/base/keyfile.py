@@ -56,6 +56,18 @@ def read(path: Path) -> bytes:
     return _read(path).plain
 
 
+def secret(path: Path) -> bytes:
+    """Return what only who has the private key knows, and what follows from it: the file's key, or what a token gives.
+
+    `InputError` in one line.
+    """
+    if files.is_in_token(path):
+        from parties.base import token_key  # with the library for it
+
+        return token_key.opened(path).secret
+    return read(path)
+
+
 def passphrase(path: Path) -> str:
     """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
     return _read(path).passphrase
@@ -100,7 +112,7 @@ def encrypt(pem: bytes, word: str) -> bytes:
 
 
 def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
-    word, place = _passphrase(path)
+    word, place = sought(path)
     try:
         plain = as_written(pem, word)
     except Exception:  # the library raises many kinds, and not the same ones for a wrong passphrase
@@ -108,8 +120,8 @@ def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
     return plain, word
 
 
-def _passphrase(path: Path) -> tuple[str, str]:
-    """Return the passphrase of a key file, and from where it is, in words."""
+def sought(path: Path) -> tuple[str, str]:
+    """Return the passphrase of a file, and from where it is, in words. `InputError` if it is not to be had."""
     beside = path.with_suffix(ENDING)
     if (line := first_line(beside)) is not None:
         return line
@@ -126,11 +138,24 @@ def first_line(path: Path) -> tuple[str, str] | None:
 
     None if there is neither; `InputError` if others than its owner may read the file.
     """
-    folder = os.environ.get(CREDENTIALS)
-    credential = None if folder is None else Path(folder) / path.name
-    if credential is not None and credential.exists():
-        return _line(files.read_bytes(credential)), f"in systemd's credential {credential.name}"
+    if (line := credential(path.name)) is not None:
+        return line
     return (_line(files.read_private(path)), f"in {path}") if path.exists() else None
+
+
+def secret_line(path: Path, key: str) -> str:
+    """Return what `first_line` finds for a setting of this name. `InputError` if nothing is there, too."""
+    if (line := first_line(path)) is None:
+        raise InputError(f"{key}: there is neither {path} nor a systemd credential {path.name}")
+    return line[0]
+
+
+def credential(name: str) -> tuple[str, str] | None:
+    """Return the first line of systemd's credential of this name, and in words where it is; None if there is none."""
+    folder = os.environ.get(CREDENTIALS)
+    if folder is None or not (path := Path(folder) / Path(name).name).is_file():
+        return None
+    return _line(files.read_bytes(path)), f"in systemd's credential {path.name}"
 
 
 def _line(content: bytes) -> str:

@@ -60,7 +60,8 @@ def svg(figure: Figure, **about: str | None) -> str:
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)
-    return output.getvalue().replace(" \n", " ")  # a path is a line, however many points it has
+    # A path is a line, however many points it has.
+    return output.getvalue().replace(" \n", " ").replace('\n"', '"')
 
 
 def text_measure() -> Measure:

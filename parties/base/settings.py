@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from parties.base.files import is_in_token
 from parties.base.text import did_you_mean, printable, quoted
 from smc.errors import InputError
 
@@ -28,7 +29,7 @@ def _anchor(value: object, info: ValidationInfo) -> object:
     """Return a path as the file means it: from the home directory, or relative to the file's own directory."""
     if value == "":
         raise ValueError("must not be empty")
-    if info.context is None or not isinstance(value, str | Path):
+    if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):
         return value
     try:
         return Path(info.context["directory"]) / Path(value).expanduser()

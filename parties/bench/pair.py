@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import numpy as np
 
 from parties.link import identity
 from parties.link.opening import open_link
@@ -43,6 +46,19 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
                 child.wait(GRACE_SECONDS)  # to say what went wrong, if something did
             child.kill()
             child.wait()
+
+
+@contextmanager
+def beside(arguments: Sequence[str]) -> Iterator[Session]:
+    """Open party 0's session as `lead` does, in a directory that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
+        yield session
+
+
+def meet(session: Session) -> None:
+    """Wait for each other."""
+    session.send("meet", np.empty(0, dtype=np.uint8))
+    session.receive("meet", np.uint8, (0,))
 
 
 @contextmanager

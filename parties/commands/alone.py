@@ -17,7 +17,7 @@ from parties.commands.rows import tell_left_out
 from parties.models import linear
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
-from parties.models.load import AnyModel, columns_of, load_model, predicted, schema_for
+from parties.models.load import AnyModel, columns_of, load_model, load_trees, predicted, schema_for
 from parties.models.rules import Rules, words
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
@@ -200,7 +200,7 @@ def predict(
 def _tree(path: Path) -> TreeFile:
     """Read a tree's file. `InputError` names the flag that a model is given by, if it is one."""
     try:
-        return TreeFile.load(path)
+        return load_trees(path)
     except InputError as error:
         try:
             load_model(path)

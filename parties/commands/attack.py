@@ -20,6 +20,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.attacks.agreement import Agreement
+    from parties.alone.publish.settings import PublishPlan
     from parties.tables.delimited import Columns
 
 SHARE = Between(0, 1)
@@ -75,11 +76,13 @@ def link_command(
     published row stands out from all others. --config says how --known is spelled.
     """
     from parties.alone.attacks import linking
+    from parties.alone.publish.settings import read
 
     files.check_outputs({"--out": out}, [published, known, plan_file, config_file])
     with console.progress("reading") as status:
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan_file)
-        pairs = _agreements(release, mine, columns, plan_file, tolerance, [row_column], linking.MOST)
+        plan = None if plan_file is None else read(plan_file)
+        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        pairs = _agreements(release, mine, columns, plan, tolerance, [row_column], linking.MOST)
         links = linking.link(pairs.columns, lambda done, total: status.share("looking for rows", done, total))
     right = None
     if row_column is not None:
@@ -128,10 +131,12 @@ def infer_command(
     How much better than without them? By the rows that could be theirs, and by naive Bayes learnt from all of them.
     """
     from parties.alone.attacks import inference, linking
+    from parties.alone.publish.settings import read
 
     with console.progress("reading") as status:
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan_file)
-        pairs = _agreements(release, mine, columns, plan_file, tolerance, [sensitive], linking.MOST)
+        plan = None if plan_file is None else read(plan_file)
+        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
         status.doing("guessing")
         values, codes = np.unique(
             np.array(column_of(release, sensitive) + [column_of(mine, sensitive)[row] for row in pairs.rows]),
@@ -189,7 +194,7 @@ def _agreements(
     release: Columns,
     mine: Columns,
     listed: str | None,
-    plan_file: Path | None,
+    plan: PublishPlan | None,
     tolerances: Sequence[str],
     judged: Sequence[str | None],
     most: int,
@@ -197,9 +202,7 @@ def _agreements(
     """Return how all columns agree; of more than `most` known rows some are drawn."""
     from parties.alone.attacks.agreement import agreement
     from parties.alone.publish.reading import hierarchies
-    from parties.alone.publish.settings import read
 
-    plan = None if plan_file is None else read(plan_file)
     if listed is None and plan is None:
         raise InputError("give --columns, what is known, or --plan, whose quasi-identifiers are")
     names = names_of(listed) if listed is not None else ([] if plan is None else plan.named("quasi-identifier"))

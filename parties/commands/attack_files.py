@@ -15,6 +15,7 @@ from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.alone.publish.settings import PublishPlan
     from parties.tables.delimited import Columns
 
 SEED = 1  # of what is drawn: the same report for the same files
@@ -30,18 +31,17 @@ def names_of(text: str) -> list[str]:
     return names
 
 
-def cells_of(path: Path, config_file: Path | None, plan_file: Path | None = None) -> Columns:
+def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = None) -> Columns:
     """Read a file as its table in party.toml is spelled, or else as a plan says, its cells as publications have them:
     numbers with a point, `?` for words that mean no value."""
     from parties.sources.cells import cells, cells_at
 
-    if config_file is None and plan_file is None:
+    if config_file is None and plan is None:
         return cells(path, MOST_ROWS)
     from parties.alone.publish.reading import rows_of
-    from parties.alone.publish.settings import read
 
-    if config_file is None and plan_file is not None:
-        place = PlaceSettings(source=str(path), format=read(plan_file).format)
+    if config_file is None and plan is not None:
+        place = PlaceSettings(source=str(path), format=plan.format)
     else:
         place = chosen(str(path), None, config_file)
     return cells_at(place, MOST_ROWS, rows_of)

@@ -12,7 +12,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files
 from parties.base.settings import required
-from parties.base.text import printable, quoted
+from parties.base.text import printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -20,8 +20,10 @@ from parties.commands.options import (
     FOLDER,
     Between,
     Command,
+    be_sure,
     find_party_file,
     json_option,
+    new_secret,
     node_config,
     out_option,
 )
@@ -154,7 +156,7 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, identity):
+    with _writing(config_file) as (log, identity), files.lock(_database(config_file, None).parent / "lock"):
         renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
@@ -233,7 +235,8 @@ def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
 @node_config
 @click.option("--days", type=click.IntRange(0, 36525), help="Jobs that ended so many days ago  [as party.toml says]")
 @click.option("--out", type=FILE, help="The new file  [one in the state directory]")
-def archive_command(config_file: Path | None, days: int | None, out: Path | None) -> None:
+@click.option("--yes", is_flag=True, help="With --days 0: all jobs that have ended, without a question.")
+def archive_command(config_file: Path | None, days: int | None, out: Path | None, yes: bool) -> None:
     """Let old jobs leave the node's database for a file.
 
     Results and texts go; what was spent of budgets stays, and the log can be verified, with the file or without.
@@ -249,6 +252,9 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     file = settings.load(path)
     if out is not None:
         files.ensure_absent(out)
+    if days == 0 and not yes:
+        ends = "--days 0: all jobs that have ended leave, and no result of theirs is shown any more."
+        be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     with database.reading(place):  # it must be there
         pass
@@ -260,6 +266,30 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
     if not register.overwritten:
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
+
+
+@group.command("seal", epilog="Example:  smc audit seal --config party.toml")
+@node_config
+@click.option("--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input.")
+@click.option("--remove", is_flag=True, help="Let it be encrypted no more.")
+def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
+    """Encrypt the node's database with a passphrase.
+
+    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's
+    credential node.passphrase, in the file node.passphrase beside the database, and ask at the terminal. The node must
+    not be running.
+    """
+    from parties.node.records import sealed
+
+    place = _database(config_file, None)
+    word = "" if remove else new_secret("passphrase", passphrase_file)
+    if not word and not remove:
+        raise InputError("the passphrase is empty")
+    with database.usable(place):
+        database.connect(place).close()  # with the passphrase that it has; made if there is none yet
+        with files.lock(place.parent / "lock"):
+            sealed.seal(place, word)
+    console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
@@ -365,4 +395,4 @@ def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
-    return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return visible(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()

@@ -55,6 +55,8 @@ def _review(file: NodeFile, beginning: str, text: str) -> None:
         raise InputError(f"--job: {beginning} is the beginning of {len(matching)} jobs that ran for an emergency")
     emergency, person = matching[0], Accounts(file.node.state).on_terminal(unix_user())
     person.check("audit")
+    if not emergency.has_ended:
+        raise InputError(f"job {emergency.job[:8]} has not ended, and is reviewed afterwards; smc cancel ends it")
     if person.name and person.name in emergency.people:
         raise InputError(f"{person.name} stood behind job {emergency.job[:8]}: somebody else reviews it")
     with appending(file) as append:

@@ -11,8 +11,9 @@ import click
 
 from parties.base import console, files
 from parties.base.text import printable
-from parties.commands.log_writing import appending, entries_of, file_of, known_table
-from parties.commands.options import json_option, node_config, out_option
+from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.options import find_party_file, json_option, known_table, node_config, out_option
+from parties.commands.publish_log import check_outputs
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
@@ -44,7 +45,7 @@ def found_command(
     since = now if known is None else _moment(known)
     if since > now:
         raise InputError("--known: that is in the future")
-    names = [known_table(file, name) for name in tables]
+    names = [known_table(name, file.tables) for name in tables]
     fields = {"breach": secrets.token_hex(4), "step": "found", "text": what, "tables": names}
     with appending(file) as append:
         entry = append("breach", {**fields, "known": since.isoformat(timespec="seconds")})
@@ -116,6 +117,7 @@ def draft_command(breach: str, config_file: Path | None, out: Path | None) -> No
     It is made from party.toml and the log; what only people know stands there as TODO.
     """
     file = file_of(config_file)
+    check_outputs({"--out": out}, (), find_party_file(config_file))
     entries = entries_of(file)
     named = breaches.named(breaches.read(entries), breach)
     text = breaches.draft(named, file, activities.read(entries), datetime.now(UTC))

@@ -36,8 +36,9 @@ def group() -> None:
 def show_command(rows: int, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
-    A budget is for one row. With --group 4 the numbers are those of a family that has four: what one pays, they pay
-    four times, and of Gaussian noise, whose loss (rho) adds up by squares, sixteen times.
+    A budget is for one row, and so are what is spent and left of it. With --group 4 all other numbers are those of a
+    family that has four: what one pays, they pay four times, and of Gaussian noise, whose loss (rho) adds up by
+    squares, sixteen times.
     """
     budgets = node_of(config_file, state).budget(rows)
     if as_json:
@@ -99,21 +100,21 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
     window = "" if budget.per == "ever" else f" per {budget.per}"
     rows = ", by person" if budget.people else ""
-    if budget.group > 1:
-        rows = f", for a group of {budget.group} {'people' if budget.people else 'rows'}"
     if budget.budget is None:
         yield f"  budget      none: nothing is refused; conversions at delta {budget.fixed_delta:.3g}{rows}"
     else:
         yield f"  budget      epsilon {budget.budget:.6g}{window} at delta {budget.delta:.3g}, {budget.adjacency}{rows}"
         yield f"  spent       epsilon {_number(budget.spent)}   left {_number(budget.left)}   {_bar(budget)}"
         yield f"  enough for  {enough_for(budget.enough_for)}"
+    if budget.group > 1:
+        yield f"  the price of {budget.group} {'people' if budget.people else 'rows'} of a group:"
     yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
     yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
     if budget.bits is not None:
         yield f"  exact bits  {budget.bits.words}"
     for peer in budget.peers:
         name = f"with {job_text.shown(peer.peer, 40)}"
-        left = "" if peer.left is None else f"left {peer.left:.4g}; "
+        left = "" if peer.left is None else f"left {peer.left:.4g}{' to one' if budget.group > 1 else ''}; "
         yield f"  {name:10}  {left}{_totals(peer.totals, budget.fixed_delta)}"
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +14,7 @@ import click
 from cryptography import x509
 
 from parties.base import console
-from parties.base.address import parse_address
+from parties.base.address import parse_address, taken
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
 from parties.commands.options import Between, find_party_file, json_option, party_config
@@ -88,14 +86,20 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     identity: Identity | None = None
     try:
         identity = _identity(file)
+        if any(link.connect is None for link, _, _ in entries(file)):
+            identity.require_file()
         yield Finding(True, "identity", _of(identity.certificate, "make a new one soon: smc identity create"))
     except InputError as error:
         yield Finding(False, "identity", str(error))
     peers = []
-    for link, name, _ in entries(file):
+    for link, name, settings in entries(file):
         certificate, finding = _pinned(link, name, identity)
-        peers.append((link, name, certificate))
         yield finding
+        successor = None
+        if settings.successor is not None and certificate is not None:
+            successor, finding = _successor(settings.successor, name, certificate)
+            yield finding
+        peers.append((link, name, [known for known in (certificate, successor) if known is not None]))
     yield _clock(file)
     yield from _tables(file)
     running = _running(path)
@@ -104,8 +108,8 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield from _ports(file, running is not None)
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
-    for link, name, certificate in peers:
-        yield _peer(link, name, identity, certificate, running, wait)
+    for link, name, certificates in peers:
+        yield _peer(link, name, identity, certificates, running, wait)
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
@@ -121,6 +125,19 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
         what,
         "the peer's is our own; give the peer's" if is_ours else _of(peer, "ask its owner for a new one soon"),
     )
+
+
+def _successor(path: Path, name: str, former: x509.Certificate) -> tuple[x509.Certificate | None, Finding]:
+    """Check and return the certificate that is to follow a peer's; None if the peer's word of it cannot be used."""
+    from parties.node.records import succession
+
+    what = f"successor {name}".strip()
+    try:
+        successor = succession.load(path, former)
+    except InputError as error:
+        return None, Finding(False, what, str(error))
+    until = f"; the former one is trusted until {successor.until}"
+    return successor.certificate, Finding(True, what, f"{_of(successor.certificate, 'ask for a new one soon')}{until}")
 
 
 def _identity(file: NodeFile) -> Identity:
@@ -184,9 +201,9 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
         if key in shared:
             yield Finding(False, f"port {key}", shared[key])
             continue
-        problem = _taken(text)
-        if problem is None or running:
-            yield Finding(True, f"port {key}", f"{text} {'is free' if problem is None else 'is used by our node'}")
+        problem = taken(parse_address(text, lowest_port=0))
+        if not problem or running:
+            yield Finding(True, f"port {key}", f"{text} is {'used by our node' if problem else 'free'}")
         else:
             yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
 
@@ -202,16 +219,6 @@ def _provider(settings: OidcSettings) -> Finding:
     return Finding(True, "log-in provider", f"{settings.issuer} answers")
 
 
-def _taken(text: str) -> str | None:
-    """Return why a port cannot be opened, if it cannot."""
-    address = parse_address(text, lowest_port=0)
-    try:
-        with socket.create_server(address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET):
-            return None
-    except OSError as error:
-        return os.strerror(error.errno) if error.errno else str(error)
-
-
 def _running(path: Path) -> NodeView | None:
     """Return our running node; None if none runs. `InputError` if it does not tell this Unix user."""
     from parties.operator.client import NodeClient
@@ -225,12 +232,12 @@ def _peer(
     link: LinkSettings,
     name: str,
     identity: Identity | None,
-    peer: x509.Certificate | None,
+    certificates: Sequence[x509.Certificate],
     running: NodeView | None,
     wait: float,
 ) -> Finding:
-    """Check that a peer answers, is the pinned one and trusts us."""
-    what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
+    """Check that a peer answers, is the pinned one or its successor, and trusts us."""
+    what, name = f"peer {name}".strip(), name or next(map(common_name, certificates), "the peer")
     seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:
         return _group(what, f"{name} is connected to our node", seen.group, link.classical)
@@ -240,15 +247,17 @@ def _peer(
         if running is None:
             return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")
         return Finding(False, what, f"{name} has not come to our node: is its node running, and our port open to it?")
-    if identity is None or peer is None:
+    if identity is None or not certificates:
         return Finding(False, what, "not asked: the certificates come first")
-    return _answers(what, link.connect, identity, peer, wait, link.classical)
+    findings = (_answers(what, link.connect, identity, peer, wait, link.classical) for peer in certificates)
+    first = next(findings)
+    return first if first.ok else next((finding for finding in findings if finding.ok), first)
 
 
 def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, wait: float, classical: bool) -> Finding:
     from parties.link.options import KEEPALIVE_SECONDS
     from parties.link.outbox import Outbox
-    from parties.link.preflight import await_peer
+    from parties.link.preflight import await_peer, unreached
     from parties.link.transport import dial
 
     try:
@@ -258,7 +267,8 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
         return Finding(False, what, str(error))
     # Whoever listens refuses a stream of this label, and tells the key exchange first.
     with dial(address, identity, peer, KEEPALIVE_SECONDS, Outbox(1), wait, "check") as stream:
-        stream.reached(max(wait, ANSWER_SECONDS))
+        if not stream.reached(max(wait, ANSWER_SECONDS)) and identity.token is not None:
+            return Finding(False, what, str(unreached(address, identity)))
         return _group(what, f"{common_name(peer)} answers at {address} and trusts us", stream.group, classical)
 
 

@@ -10,9 +10,12 @@ from parties.base import console
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.operator import job_argument, tell
+from parties.commands.options import be_sure
 from parties.commands.proposed import input_options, read_inputs
+from parties.operator.accounts import Accounts, unix_user
 from parties.operator.cautions import more_than_usual, question
-from smc.errors import InputError
+from parties.operator.client import NodeClient
+from parties.operator.interface import JobView
 
 
 @click.command(epilog="Example:  smc approve 3f2a")
@@ -37,8 +40,9 @@ def approve(
         console.err.print(job_text.shown(remark))
     if view.price is not None and view.price.effect:
         console.err.print(job_text.shown(view.price.effect))
-    if not yes and (more := more_than_usual(node, view)):
-        _ask_once_more(question(view), more)
+    if not yes and _may_approve(node, view) and (more := more_than_usual(node, view)):
+        lines = map(job_text.shown, (question(view), *more))
+        be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)
 
 
@@ -60,13 +64,7 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
     tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
 
 
-def _ask_once_more(what: str, more: list[str]) -> None:
-    """Raise `InputError` unless the operator is sure."""
-    what, *sentences = map(job_text.shown, (what, *more))
-    if not console.is_asked():
-        raise InputError(f"{what} {' '.join(sentences)} Give --yes if you are sure")
-    console.err.print(what)
-    for sentence in sentences:
-        console.err.print(f"  {sentence}")
-    if not click.confirm("Approve all the same?", err=True):
-        raise InputError("it was not approved, and waits as before")
+def _may_approve(node: NodeClient, job: JobView) -> bool:
+    """Return whether whoever types this can approve a job at all; the node says why not."""
+    person = Accounts(node.state).of_unix(unix_user())
+    return job.approvals == 1 if person is None else person.has("approve") and not job.stands(person.name)

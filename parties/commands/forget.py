@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from parties.base import console
-from parties.base.text import instead, quoted
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.operator import tell
+from parties.commands.options import known_table
 from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
 from smc.errors import InputError
@@ -64,9 +64,7 @@ def forget(
 
 def _list(node: NodeClient, table: str, as_json: bool) -> None:
     """Print what was learnt from a table of ours. `InputError` if there is none of this name."""
-    tables = node.node().tables
-    if table not in tables:
-        raise InputError(f"--table: there is no table {quoted(table)}{instead(table, tables)}")
+    known_table(table, node.node().tables)
     learnt = [view for view in _done(node) if view.table == table]
     if as_json:
         console.print_json([view.model_dump() for view in learnt])

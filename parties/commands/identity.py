@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
+from parties.base.files import is_in_token
 from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
+from parties.commands.publish_log import check_outputs
 from parties.link import tls
 from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
 from parties.party_file import load
@@ -37,12 +39,22 @@ def group() -> None:
 )
 @click.option("--passphrase", "encrypted", is_flag=True, help="Encrypt NAME.key with a passphrase, asked for twice.")
 @_PASSPHRASE_FILE
+@click.option("--token", type=FILE, metavar="URI", help="The key is in a token (PKCS#11), or made there; no NAME.key.")
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the two files  [.]")
-def create_command(name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, out: Path) -> None:
-    """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
+def create_command(
+    name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, token: Path | None, out: Path
+) -> None:
+    """Make NAME.key (private, mode 0600) and NAME.crt (for the peer).
+
+    With --token 'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' that URI is the identity.
+    """
     is_encrypted = encrypted or passphrase_file is not None
-    identity = create(name, hosts, out, passphrase=new_secret("passphrase", passphrase_file) if is_encrypted else None)
-    console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
+    if token is not None and (is_encrypted or not is_in_token(token)):
+        raise InputError(f"--token: {'excludes a passphrase' if is_encrypted else 'must be a URI, pkcs11:token=...'}")
+    passphrase = new_secret("passphrase", passphrase_file) if is_encrypted else None
+    identity = create(name, hosts, out, passphrase=passphrase, token=token)
+    where = "stays in its token" if identity.token is not None else "stays on this machine"
+    console.out.print(f"private key   {identity.key_path}   ({where})")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")
     console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")
 
@@ -56,6 +68,8 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
     Commands and nodes look for it in systemd's credential NAME.passphrase, in the file NAME.passphrase beside the key,
     and ask at the terminal. Backups have the key as it was.
     """
+    if is_in_token(key):
+        raise InputError(f"{key}: a key in a token has a PIN, no passphrase")
     load_key(key)  # with the passphrase that it has, before a new one is asked for
     is_same = protect(key, new_secret("passphrase", passphrase_file))
     console.out.print(f"private key   {key}   (encrypted)")
@@ -83,7 +97,9 @@ def succeed_command(certificate: Path, until: datetime, config_file: Path | None
     """
     from parties.node.records.succession import succession
 
-    link = load(find_party_file(config_file)).link
+    path = find_party_file(config_file)
+    check_outputs({"--out": out}, [certificate], path)
+    link = load(path).link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     successor = load_certificate(certificate)
     if successor == identity.certificate:

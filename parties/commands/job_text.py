@@ -63,8 +63,8 @@ def advance(progress: Progress) -> str:
 
 
 def volume_of(cost: PredictedCost | Prediction) -> str:
-    """Return the bytes that a job will take, and the most that it can, if that is known."""
-    most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
+    """Return the bytes that a job will take, and the most that it can, by whichever engine, if that is known."""
+    most = "" if cost.most is None else f" (at most {console.size(cost.most)}, whichever engine it takes)"
     return f"{console.size(cost.bytes)} both ways{most}"
 
 

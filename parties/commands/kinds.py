@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console
+from parties.base.address import require_free
 from parties.base.settings import merge
 from parties.commands.options import (
     FILE,
@@ -29,6 +30,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from parties.party_file import files_of
+from protocols.release.promise import much
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,16 +103,19 @@ def command_of(name: str) -> click.Command:
             return
         if purpose is not None:
             raise InputError("--purpose: goes with --node")
+        if not alone and link.listen is not None:
+            require_free(link.listen)
+        inputs = [option.of(settings) for option in options if option.role == "file"]
+        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
 
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
         with missing_by_flag(options), telling, console.progress("reading"):
             task, data, remarks = kind.alone(settings, party)
-        inputs = [option.of(settings) for option in options if option.role == "file"]
-        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
         connection = None if alone else Connection(link)
-        for remark in [*remarks, *task.people]:
+        weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        for remark in [*remarks, *task.people, *weak]:
             console.err.print(remark)
         report = None
         if connection is None:

@@ -11,6 +11,7 @@ import click
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.rows import TABLE, opened, paths
+from protocols.release.promise import much
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def key_command(out: Path, total: float | None, total_delta: float | None) -> No
     if total is not None:
         account.create(out, holder)
     console.err.print(f"written: {out}" + ("" if total is None else f" and {account.place(out)}"))
+    for line in much(total):
+        console.err.print(line)
 
 
 @group.command("spent", epilog="Example:  smc local spent --key device.key")

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from parties.base.text import instead, quoted
 from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
@@ -35,13 +34,6 @@ def file_of(config_file: Path | None) -> NodeFile:
     if path is None:
         raise InputError("whose log? give --config party.toml: there is none here")
     return settings.load(path)
-
-
-def known_table(file: NodeFile, name: str) -> str:
-    """Return the name of a table of ours. `InputError` if it is none."""
-    if name not in file.tables:
-        raise InputError(f"--table: there is no table {quoted(name)}{instead(name, file.tables)}")
-    return name
 
 
 def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:

@@ -135,7 +135,8 @@ def result(
     outputs.tell(kind.text(brought.document, brought.party), brought.cost)
     for line in brought.withdrawn:
         console.err.print(f"this result is withdrawn, and not to be used: {job_text.shown(line)}")
-    opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in brought.opened.items())
+    times = {kind: "once" if count == 1 else f"{count:,} times" for kind, count in brought.opened.items()}
+    opened = ", ".join(f"{job_text.shown(kind)} {often}" for kind, often in times.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 
 

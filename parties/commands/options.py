@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.settings import merge
+from parties.base.text import instead, quoted
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, load
 from smc.errors import InputError
@@ -114,6 +115,23 @@ def new_secret(what: str, path: Path | None) -> str:
         raise InputError(f"there is no terminal to ask for the {what}: give --{what}-file, - for standard input")
     answer: str = click.prompt(what.capitalize(), hide_input=True, confirmation_prompt=True, err=True)
     return answer
+
+
+def known_table(name: str, tables: Collection[str]) -> str:
+    """Return the table that --table names, one of these. `InputError` if it is none."""
+    if name not in tables:
+        raise InputError(f"--table: there is no table {quoted(name)}{instead(name, tables)}")
+    return name
+
+
+def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
+    """Raise `InputError` unless whoever types the command is sure: asked at a terminal; elsewhere --yes is needed."""
+    if not console.is_asked():
+        raise InputError(f"{' '.join(lines)} Give --yes if you are sure")
+    for number, line in enumerate(lines):
+        console.err.print(f"  {line}" if number else line)
+    if not click.confirm(question, err=True):
+        raise InputError(undone)
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from parties.base.text import instead, listed, quoted
+from parties.base.text import listed
+from parties.commands.options import known_table
 from parties.jobs.tabular_settings import TabularSettings
 from parties.sources.settings import PlaceSettings, TableSettings, same_place
 from smc.errors import InputError
@@ -60,10 +61,10 @@ def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
 
 def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> str:
     """Return the table that a flag names, or the only one, by name. `InputError` if it is not clear which is meant."""
-    if named is not None and named not in tables:
-        raise InputError(f"--table: there is no table {quoted(named)} in --config{instead(named, tables)}")
-    if named is None and not tables:
+    if named is not None:
+        return known_table(named, tables)
+    if not tables:
         raise InputError("--config has no table")
-    if named is None and len(tables) > 1:
+    if len(tables) > 1:
         raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
-    return next(iter(tables)) if named is None else named
+    return next(iter(tables))

@@ -98,7 +98,7 @@ def prepare(
     if as_json:
         console.print_json(writing.to_json(table_profile, proposal))
         return
-    listing = console.columns(("column", "holds", "becomes", "look at"), ())
+    listing = console.columns(("column",), (), wrapped=("holds", "becomes", "look at"))
     for line in writing.lines(proposal):
         listing.add_row(*line)
     console.show(listing)

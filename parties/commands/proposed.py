@@ -38,6 +38,24 @@ input_options = click.option(
 )
 
 
+class _OfFile(click.Command):
+    """The command of a job in a file, which says itself what a kind is told by flags."""
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            flag, above = error.option_name, ctx.parent
+            key, path = flag.lstrip("-").replace("-", "_"), "" if above is None else above.command_path
+            says = f"the file says what the job is told, as {key}; or name a kind: {path} {kinds.DEFAULT} {flag}"
+            raise InputError(f"{flag}: {says}") from None
+
+    @override
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [piece for piece in super().collect_usage_pieces(ctx) if piece != OF_A_FILE]  # its name says it
+
+
 class Proposed(click.Group):
     """A command that takes JOB.toml, or a kind of job and what that may be told as flags.
 
@@ -80,7 +98,7 @@ class Proposed(click.Group):
             job |= read_inputs(job.get("protocol", kinds.DEFAULT), inputs) | _present({"peer": peer})
             self._act(job, file, **others)
 
-        command = click.command(OF_A_FILE, help=self.help, epilog=self.epilog)(
+        command = click.command(OF_A_FILE, cls=_OfFile, help=self.help, epilog=self.epilog)(
             _PEER(input_options(self._options(of_file)))
         )
         command.params.insert(0, click.Argument(["file"], metavar=OF_A_FILE, type=FILE))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import files
-from parties.commands.options import FILE, Command
+from parties.commands.options import FILE, Command, known_table
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,12 +76,11 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
             raise InputError("--purpose is for the record: give --config party.toml, too")
         yield PublicationLog(lambda _: None, lambda _: "")
         return
-    from parties.base.text import instead, quoted
     from parties.node.settings import load
 
     file = load(config_file)
-    if table and table not in file.tables:
-        raise InputError(f"{config_file}: there is no table {quoted(table)}{instead(table, file.tables)}")
+    if table:
+        known_table(table, file.tables)
     with log_of(file) as (connection, log):
 
         def append(fields: dict[str, Any]) -> None:

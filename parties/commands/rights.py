@@ -12,12 +12,13 @@ from typing import Any, get_args
 import click
 
 from parties.base import console, files
-from parties.commands.log_writing import appending, entries_of, file_of, known_table
-from parties.commands.options import FILE, Command, json_option, node_config
+from parties.base.text import quoted
+from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.options import FILE, Command, find_party_file, json_option, known_table, node_config
+from parties.commands.publish_log import check_outputs
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
-from parties.party_file import files_of
-from parties.sources.settings import TableSettings
+from parties.sources.settings import ObjectionsSettings, TableSettings
 from smc.errors import InputError
 
 DONE_ELSEWHERE = [what for what in get_args(Request) if what in ("rectification", "erasure", "restriction")]
@@ -65,8 +66,9 @@ def access_command(
     from parties.node.governance.activities import ARCHIVES
 
     file = file_of(config_file)
-    settings = file.tables[known_table(file, table)]
-    files.check_outputs({"--out": out}, [] if config_file is None else files_of(config_file))
+    settings = file.tables[known_table(table, file.tables)]
+    check_outputs({"--out": out}, (), find_party_file(config_file))
+    files.ensure_absent(out)
     name = column or _column(settings)
     columns, rows = answer(settings, name, _read_person(person))
     recipients, unknown = _recipients(file, table)
@@ -74,7 +76,7 @@ def access_command(
     text = to_csv(columns, rows) if form == "csv" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     with appending(file) as append:
         append("rights", {"what": "access", "table": table, "case": case})
-        files.write_bytes(out, text.encode(), private=True)
+        files.create_private(out, text.encode())
     console.err.print(f"written: {out}, {len(rows):,} {'row' if len(rows) == 1 else 'rows'}")
     if archived := sum(recipient["purpose"] is None for recipient in recipients):
         console.err.print(f"{archived} jobs on the table are archived: their purposes are in the archives alone")
@@ -90,36 +92,27 @@ def access_command(
 def object_command(table: str, case: str, config_file: Path | None, person: str, withdraw: bool, as_json: bool) -> None:
     """Leave a person's rows out from now on (article 21).
 
-    The person becomes a line of the file that `objections` of the table names. Whether the table has such rows is not
-    looked at: who objects before the first visit is heard too.
+    The person becomes a line of the file that `objections` of the table names. How many rows of the table are this
+    person's is said: who objects before the first visit is heard too.
     """
     file = file_of(config_file)
-    objections = file.tables[known_table(file, table)].objections
+    objections = file.tables[known_table(table, file.tables)].objections
     if objections is None:
         raise InputError(
             f"tables.{table} has no list of objections: add "
             'objections = { column = "COLUMN", file = "objections.txt" } to it, and make the file'
         )
     who = _read_person(person)
-    is_first = not objections.file.exists()
-    people = () if is_first else objections.people()
-    if (who in people) != withdraw:
-        there = "is not on" if withdraw else "is already on"
-        raise InputError(f"the person {there} the list {objections.file}")
-    text = "" if is_first else files.read_text(objections.file)
-    if withdraw:
-        lines = [line for line in re.findall(r"[^\n]*\n|[^\n]+", text) if line.strip() != who]
-    else:
-        lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
     what = "objection withdrawn" if withdraw else "objection"
     with appending(file) as append:
-        append("rights", {"what": what, "table": table, "case": case})
-        files.write_bytes(objections.file, "".join(lines).encode(), private=True)
+        append("rights", {"what": what, "table": table, "case": case})  # from here on no other command writes
+        _put(objections, who, withdraw)
+    rows, about_rows = _rows_of(file.tables[table], objections.column, who)
     if as_json:
-        console.print_json({"table": table, "what": what, "people": len(people) + (-1 if withdraw else 1)})
+        console.print_json({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
     else:
         console.out.print(f"noted: {what}; it acts when the table is next opened, and the log has it")
-        console.err.print("whether the table has rows of this person was not looked at: smc rights access tells")
+        console.err.print(about_rows)
     console.err.print(AFTERWARDS.format(table=table))
 
 
@@ -134,7 +127,7 @@ def done_command(what: str, table: str, case: str, config_file: Path | None) -> 
     """
     file = file_of(config_file)
     with appending(file) as append:
-        append("rights", {"what": what, "table": known_table(file, table), "case": case})
+        append("rights", {"what": what, "table": known_table(table, file.tables), "case": case})
     console.out.print(f"{what} noted, and the log has it")
     console.err.print(AFTERWARDS.format(table=table))
 
@@ -156,6 +149,20 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
         console.err.print("no request is in the log")
 
 
+def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None, str]:
+    """Return how many rows of our table are a person's, None if it cannot be read, and what is said of that."""
+    from parties.alone.rights import answer
+
+    try:
+        number = len(answer(table, column, person)[1])
+    except InputError as error:
+        return None, f"whether the table has rows of this person could not be seen: {error}"
+    if not number:
+        return 0, f"no row of the table is of this person now: is that how its column {quoted(column)} has the name?"
+    are = "row of the table is" if number == 1 else "rows of the table are"
+    return number, f"{number:,} {are} of this person now"
+
+
 def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "blind"}
 
@@ -166,6 +173,20 @@ def _read_person(person: str) -> str:
     if not who or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
         raise InputError("--person: one line is needed, as the table's column has it")
     return who
+
+
+def _put(objections: ObjectionsSettings, who: str, withdraw: bool) -> None:
+    """Put a person on the list, or take it off. `InputError` if it is there already, or is not."""
+    is_first = not objections.file.exists()
+    if (who in (() if is_first else objections.people())) != withdraw:
+        there = "is not on" if withdraw else "is already on"
+        raise InputError(f"the person {there} the list {objections.file}")
+    text = "" if is_first else files.read_text(objections.file)
+    if withdraw:
+        lines = [line for line in re.findall(r"[^\n]*\n|[^\n]+", text) if line.strip() != who]
+    else:
+        lines = [text, "" if not text or text.endswith("\n") else "\n", who + "\n"]
+    files.write_bytes(objections.file, "".join(lines).encode(), private=True)
 
 
 def _column(settings: TableSettings) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.address import require_free
 from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import file_and_link, json_option, link_options, program_arguments
@@ -44,6 +45,8 @@ def run(
     must name the same program and have the same code: what it reveals is its own affair.
     """
     _, link = file_and_link(config_file, flags)
+    if link.listen is not None:
+        require_free(link.listen)
     read = read_flags(PROFILE, flags)
     settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
     function, inputs = load_program(program), arguments_of(arguments)

@@ -8,12 +8,12 @@ quickest there. A job too large to be counted takes its kind's usual profile. Wh
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parties.base.canonical import canonical
+from parties.base.recent import Recent
 from parties.jobs import profiles
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import ENGINE, EngineSettings
@@ -51,21 +51,18 @@ class Choice:
         return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
 
 
-_counting = threading.Lock()  # the same job is not counted by two threads at once
-_known: dict[str, Choice] = {}
+_recent = Recent[str, Choice](MOST_KEPT)
 
 
 def choice_for(task: Kind, inputs: Inputs) -> Choice:
     """Return the choice of a task; that of the last few tasks is kept."""
     specification = task.specification()
-    key = canonical(specification)
-    with _counting:
-        if key not in _known:
-            while len(_known) >= MOST_KEPT:
-                _known.pop(next(iter(_known)))
-            program = (lambda: task.program(inputs)) if task.is_countable else None
-            _known[key] = choice(specification, program, task.integers, usual(task.settings))
-        return _known[key]
+
+    def find() -> Choice:
+        program = (lambda: task.program(inputs)) if task.is_countable else None
+        return choice(specification, program, task.integers, usual(task.settings))
+
+    return _recent.get(canonical(specification), find)
 
 
 def choice(

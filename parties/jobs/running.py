@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parties.base.console import StatusLine, size
+from parties.base.console import MEASURING, StatusLine, size
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, ProtocolError, SmcError
@@ -151,9 +151,7 @@ class Run:
 
     def finish(self, digest: bytes = b"") -> Report:
         """Return the cost report, after the end of the job. `ProtocolError` if the digests of the results differ."""
-        report = {"profile": str(self.profile), **self.session.meter.report()}
-        if self.link.measuring is not None:
-            report["measuring the link"] = {"link": str(self.link.measured), **self.link.measuring.as_dict()}
+        report = cost_report(self.link, str(self.profile))
         self.link.finish(digest)
         return report
 
@@ -176,6 +174,14 @@ def _both_say_yes(session: Session, ours: bool) -> bool:
     with session.phase("going on"):
         session.send("going on", np.array([ours], dtype=np.uint8))
         return bool(session.receive("going on", np.uint8, (1,))[0]) and ours
+
+
+def cost_report(link: Link, profile: str) -> Report:
+    """Return what the session of a link has cost, and what measuring the link took before, if it was measured."""
+    report = {"profile": profile, **link.session().meter.report()}
+    if link.measuring is not None:
+        report[MEASURING] = {"link": str(link.measured), **link.measuring.as_dict()}
+    return report
 
 
 def kernels_of(profiles: Sequence[Profile]) -> list[str]:

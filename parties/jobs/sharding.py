@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -37,6 +37,9 @@ from smc.errors import LinkError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
 
+if TYPE_CHECKING:
+    from parties.base.token_key import TokenKey
+
 WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
 END_SECONDS = 10.0  # for a process to end by itself
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
@@ -47,6 +50,7 @@ class Order:
     """What a shard's process is told: plain values."""
 
     key_pem: bytes
+    token: TokenKey | None
     certificate_pem: bytes
     peer_pem: bytes
     listen: str | None
@@ -141,6 +145,7 @@ class Processes(Shards):
             shape = replace(shape, rate=shape.rate / self.count)  # all have one line
         order = Order(
             options.identity.key_pem,
+            options.identity.token,
             options.identity.certificate.public_bytes(Encoding.PEM),
             options.peer.public_bytes(Encoding.PEM),
             listen,
@@ -195,7 +200,7 @@ def _work(main: Connection, order: Order) -> None:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
     options = LinkOptions(
-        Identity(Path(), Path(), certificate, order.key_pem),
+        Identity(Path(), Path(), certificate, order.key_pem, order.token),
         x509.load_pem_x509_certificate(order.peer_pem),
         listen=order.listen,
         connect=order.connect,

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -29,9 +30,12 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from parties.base import keyfile
-from parties.base.files import create_private, ensure_private, read_bytes, write_bytes
+from parties.base.files import create_private, ensure_private, ensure_writable, is_in_token, read_bytes, write_bytes
 from parties.base.text import quoted
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.base.token_key import TokenKey
 
 VALID_DAYS = 5 * 365
 CLOCK_SKEW = timedelta(hours=1)  # the peer's clock may be behind ours
@@ -43,27 +47,55 @@ _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 @dataclass(frozen=True)
 class Identity:
-    """A party's own key and certificate, checked to belong together."""
+    """A party's own key and certificate, checked to belong together. Of a key in a `token`, `key_pem` is empty."""
 
     key_path: Path
     certificate_path: Path
     certificate: x509.Certificate
     key_pem: bytes = field(repr=False)
+    token: TokenKey | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
         """The name in the certificate."""
         return common_name(self.certificate)
 
+    @property
+    def key(self) -> ec.EllipticCurvePrivateKey:
+        """The private key, to sign with."""
+        if self.token is not None:
+            return self.token
+        key = load_pem_private_key(self.key_pem, password=None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
+        return key
+
+    @property
+    def secret(self) -> bytes:
+        """What nobody knows without the key, and what follows from it as long as this party has that."""
+        return self.key_pem if self.token is None else self.token.secret
+
+    def require_file(self) -> None:
+        """Raise `InputError` if the key is in a token: gRPC takes one from there where it dials, and not elsewhere."""
+        if self.token is not None:
+            raise InputError(
+                f"{self.token.place.name}: a party that listens needs its key in a file, for gRPC signs with a token "
+                "where it dials only: let the peer listen and connect to it, or name a key's file as identity"
+            )
+
 
 def create(
-    name: str, hosts: Sequence[str], directory: Path, days: int = VALID_DAYS, passphrase: str | None = None
+    name: str,
+    hosts: Sequence[str],
+    directory: Path,
+    days: int = VALID_DAYS,
+    passphrase: str | None = None,
+    token: Path | None = None,
 ) -> Identity:
     """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600, encrypted if so asked) and DIRECTORY/NAME.crt.
 
-    `hosts` are the IP addresses and DNS names of this party; a party that only dials may leave them out
-    and gets `localhost`. The directory is made if need be. Raises `InputError` for bad names and rather than overwrite
-    an existing file.
+    With the URI of a `token` the key is made there, or is that which the token has of this name. `hosts` are the IP
+    addresses and DNS names of this party; a party that only dials may leave them out and gets `localhost`. The
+    directory is made if need be. Raises `InputError` for bad names and rather than overwrite an existing file.
     """
     if not _NAME.fullmatch(name):
         raise InputError(
@@ -72,7 +104,7 @@ def create(
     if not 1 <= days <= 36500:
         raise InputError(f"a certificate can be valid for 1 to 36500 days, not {days}")
     alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))
-    key_path, certificate_path = directory / f"{name}.key", directory / f"{name}.crt"
+    key_path, certificate_path = token or directory / f"{name}.key", directory / f"{name}.crt"
     for path in (key_path, certificate_path):
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
@@ -80,6 +112,16 @@ def create(
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+    if token is not None:
+        from parties.base import token_key
+
+        ensure_writable(certificate_path)
+        in_token = token_key.of(token)
+        in_token.make()
+        in_token.check()
+        certificate = _self_issue(in_token, name, alternatives, days)
+        write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
+        return Identity(token, certificate_path, certificate, b"", in_token)
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_issue(key, name, alternatives, days)
     key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -99,10 +141,13 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     (`keyfile`), if the two do not belong together, or if the certificate is not valid now.
     """
     certificate = load_certificate(certificate_path)
-    key_pem = _read_key(key_path)
-    if _private_key(key_path, key_pem).public_key() != certificate.public_key():
+    token = _in_token(key_path)
+    key_pem = _read_key(key_path) if token is None else b""
+    if (token or _private_key(key_path, key_pem)).public_key() != certificate.public_key():
         raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
-    return Identity(key_path, certificate_path, certificate, key_pem)
+    identity = Identity(key_path, certificate_path, certificate, key_pem, token)
+    _ = identity.secret  # which a token has to be allowed to derive: now, not in the midst of a job
+    return identity
 
 
 def protect(path: Path, passphrase: str) -> bool:
@@ -118,7 +163,7 @@ def protect(path: Path, passphrase: str) -> bool:
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     """Read a private key alone. `InputError` if it is unreadable, others may read it, or it is not EC P-256."""
-    key = _private_key(path, _read_key(path))
+    key = _in_token(path) or _private_key(path, _read_key(path))
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise InputError(f"{path}: the key is not EC P-256, as smc identity create makes it")
     return key
@@ -192,6 +237,15 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
         "valid_from": certificate.not_valid_before_utc.isoformat(),
         "valid_until": certificate.not_valid_after_utc.isoformat(),
     }
+
+
+def _in_token(path: Path) -> TokenKey | None:
+    """Return the key of a URI; None of a file."""
+    if not is_in_token(path):
+        return None
+    from parties.base import token_key  # with the library for it
+
+    return token_key.opened(path)
 
 
 def _read_key(path: Path) -> bytes:

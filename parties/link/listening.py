@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.base import bounds
-from parties.base.address import Address
+from parties.base.address import Address, taken
 from parties.link import tls
 from parties.link.identity import Identity
 from parties.link.operations import of_context
@@ -74,7 +74,8 @@ class Port:
         try:
             port = self._server.add_secure_port(str(numeric), credentials)
         except RuntimeError:
-            raise InputError(f"cannot listen on {address}: {_why_not(numeric)}") from None
+            why = taken(numeric) or "the address is taken or not allowed"
+            raise InputError(f"cannot listen on {address}: {why}") from None
         self.address = Address(address.host, port)
         self._server.start()
 
@@ -196,16 +197,3 @@ def _numeric(address: Address) -> Address:
     except OSError as error:
         raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
     return Address(str(addresses[0][4][0]), address.port)
-
-
-def _why_not(address: Address) -> str:
-    """Return the system's reason why the address cannot be bound, which gRPC only logs."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            probe.listen()
-        except OSError as error:
-            return error.strerror or "the system refused"
-    return "the address is taken or not allowed"

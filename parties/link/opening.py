@@ -21,7 +21,7 @@ from parties.link.measurement import MeteredChannel, measure
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.pace import agreed_pace, own_pace
-from parties.link.preflight import await_peer
+from parties.link.preflight import await_peer, unreached
 from parties.link.transport import Stream, Wire, dial
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
 from smc.link_shape import LinkShape
@@ -203,6 +203,8 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
             is_reached = stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic()))
             if is_reached:
                 _accept_group(stream, options)
+            if not is_reached and is_there and options.identity.token is not None:
+                raise unreached(address, options.identity)
             if is_reached or is_there:
                 yield stream
                 return

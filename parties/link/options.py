@@ -68,5 +68,7 @@ class LinkOptions:
         for name in ("wait", "timeout", "keepalive", "goodbye", "buffer", "window"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be more than 0, got {getattr(self, name)}")
+        if self.listen is not None:
+            self.identity.require_file()
         if self.peer == self.identity.certificate:
             raise InputError(f"the peer's certificate is our own ({self.identity.name}); give the peer's")

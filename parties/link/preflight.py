@@ -17,7 +17,7 @@ from parties.base import keyfile
 from parties.base.address import Address
 from parties.link import tls
 from parties.link.identity import Identity, common_name, short_fingerprint
-from smc.errors import LinkError
+from smc.errors import LinkError, SmcError
 
 ATTEMPT_SECONDS = 5.0
 TOLD_SECONDS = 30.0
@@ -104,7 +104,8 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
     context.set_alpn_protocols(["h2"])
-    context.load_cert_chain(identity.certificate_path, identity.key_path, keyfile.passphrase(identity.key_path))
+    if identity.token is None:
+        context.load_cert_chain(identity.certificate_path, identity.key_path, keyfile.passphrase(identity.key_path))
     with context.wrap_socket(connection) as secured:
         presented = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
         if presented != peer:
@@ -113,6 +114,8 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
                 f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
                 f"({common_name(peer)}); check --peer"
             )
+        if identity.token is not None:  # with which this TLS cannot sign: what is left shows when gRPC dials again
+            return
         # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
         # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
         try:
@@ -121,6 +124,15 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
             refused = True
         if refused:
             raise _untrusted(address, identity)
+
+
+def unreached(address: Address, identity: Identity) -> SmcError:
+    """Return why the peer, which is there, has no link with us, whose key is in a token."""
+    if identity.token is not None and identity.token.trouble:
+        from parties.base.token_key import TokenError  # as the token itself: only where there is one
+
+        return TokenError(identity.token.trouble)
+    return _untrusted(address, identity)
 
 
 def _untrusted(address: Address, identity: Identity) -> LinkError:

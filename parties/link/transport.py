@@ -11,12 +11,15 @@ import queue
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.base.address import Address
@@ -157,11 +160,6 @@ def dial(
     tells how that ended. What the outbox holds already leaves with the first packets. An attempt to connect takes
     `wait` seconds at most.
     """
-    credentials = grpc.ssl_channel_credentials(
-        root_certificates=peer.public_bytes(Encoding.PEM),
-        private_key=identity.key_pem,
-        certificate_chain=identity.certificate.public_bytes(Encoding.PEM),
-    )
     own_options = [
         ("grpc.ssl_target_name_override", tls_name(peer)),
         ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
@@ -172,6 +170,7 @@ def dial(
             call = None if connection is None else _call_on(connection, outbox, label)
             if connection is None or call is None:
                 all_options = [*own_options, *options(keepalive, window)]
+                credentials = _credentials(identity, peer)
                 connection = opened.enter_context(grpc.secure_channel(f"dns:///{address}", credentials, all_options))
                 call = _call_on(connection, outbox, label)
             assert call is not None
@@ -192,3 +191,21 @@ def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:
         return open_stream(outbox, metadata=((LABEL, label),) if label else None)
     except ValueError:
         return None
+
+
+def _credentials(identity: Identity, peer: x509.Certificate) -> grpc.ChannelCredentials:
+    """Return who we are and whom we trust. A key in a token signs there, asked by gRPC's threads."""
+    roots, chain = peer.public_bytes(Encoding.PEM), identity.certificate.public_bytes(Encoding.PEM)
+    if (token := identity.token) is None:
+        return grpc.ssl_channel_credentials(roots, identity.key_pem, chain)
+    from grpc import experimental
+
+    def sign(data: bytes, algorithm: object, _: object) -> bytes:
+        if algorithm != experimental.PrivateKeySignatureAlgorithm.ECDSA_SECP256R1_SHA256:
+            raise ValueError("no algorithm of this key's")
+        return token.sign(data, ec.ECDSA(SHA256()))
+
+    warnings.filterwarnings("ignore", category=experimental.ExperimentalApiWarning)
+    return experimental.ssl_channel_credentials_with_custom_signer(
+        private_key_sign_fn=sign, root_certificates=roots, certificate_chain=chain
+    )

@@ -11,6 +11,7 @@ from parties.base.text import listed
 from parties.models import bayes, boosted, linear
 from parties.models.rules import Rules
 from parties.models.trees import prediction
+from parties.models.trees.reading import asking
 from parties.models.trees.tree import Split, TreeFile, places
 from parties.tables import schema
 from parties.tables.delimited import Columns
@@ -42,7 +43,12 @@ def load_any(path: Path) -> AnyModel:
     """Read and check the file of a model or of trees. `InputError` as of `load_model`."""
     fields = files.read_json(path)
     is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)
-    return TreeFile.load(path) if is_trees else load_model(path)
+    return load_trees(path) if is_trees else load_model(path)
+
+
+def load_trees(path: Path) -> TreeFile:
+    """Read and check the file of trees, to be asked of rows. `InputError` as of `TreeFile.load`."""
+    return asking(TreeFile.load(path))
 
 
 def predicted(model: AnyModel, rows: Columns) -> list[str]:

@@ -52,9 +52,9 @@ class Accounts:
         charged |= {charge.table for charge in self._jobs.bits()}
         return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
 
-    def account(self, table: str, group: int = 1) -> Account:
+    def account(self, table: str) -> Account:
         """Return what has been spent of a table by now."""
-        return self._account(table, self._all_charges(), group)
+        return self._account(table, self._all_charges())
 
     def share(self, table: str, peer: str) -> Account:
         """Return what one peer has spent by now of its share of a table's budget."""
@@ -198,14 +198,14 @@ class Accounts:
     def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
         who = self._peers.get(peer)
         mine = [charge for charge in charges if charge.peer == peer]
-        return self._account(table, mine, share=1.0 if who is None else who.share)
+        return self._account(table, mine, 1.0 if who is None else who.share)
 
-    def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
+    def _account(self, table: str, charges: Iterable[Charge], share: float = 1.0) -> Account:
         at, offer = self._clock.now(), self._offers.tables.get(table)
         if offer is None:
-            return Account(table, None, charges, at, group=group)
+            return Account(table, None, charges, at)
         budget, person = offer.settings.budget, offer.settings.person or ""
-        return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group, person)
+        return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, person=person)
 
     def _all_charges(self) -> list[Charge]:
         return [one.charge for one in self._jobs.released()]

@@ -39,7 +39,7 @@ def key(identity: Identity, job: Proposal, purpose: Literal["fingerprint", "choi
 
     The key of this party's commitment in a job, or of its own random choices about its rows.
     """
-    return hashlib.sha256(b"smc.node." + purpose.encode() + identity.key_pem + job.id.encode()).digest()
+    return hashlib.sha256(b"smc.node." + purpose.encode() + identity.secret + job.id.encode()).digest()
 
 
 def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -> Commitments:

@@ -6,6 +6,7 @@ here, or a process. What the node does about an event is `sessions`' business.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -16,7 +17,7 @@ from parties.jobs import profiles
 from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
-from parties.jobs.running import profile_for
+from parties.jobs.running import cost_report, profile_for
 from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
@@ -33,6 +34,9 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
+
+SESSION_BYTES = 1 << 16  # that a session leaves at least, about
+WORTH_BYTES = 1 << 20  # of what sessions leave: then it is collected
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,29 @@ Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finis
 Tell = Callable[[Event], None]
 
 
+class _Leavings:
+    """What sessions have made goes in circles, megabytes of it: left for later, it grows in among what stays.
+
+    So it is collected, once there may be enough of it: meanwhile nothing else in this process runs, for 30 ms and more.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._size = threading.Lock(), 0
+
+    def add(self, size: int) -> None:
+        """Note that a session has ended that sent and received so many bytes."""
+        with self._lock:
+            self._size += SESSION_BYTES + size
+            is_enough = self._size >= WORTH_BYTES
+            if is_enough:
+                self._size = 0
+        if is_enough:
+            gc.collect()
+
+
+_leavings = _Leavings()
+
+
 class Worker:
     """A thread that carries out an order over a link that it dials, or takes, itself. `over` is called at its end."""
 
@@ -130,7 +157,8 @@ class Worker:
         cut: Callable[[str], object] | None = None,
     ) -> None:
         self._order, self._dial, self._tell, self._over, self._cut = order, dial, tell, over, cut
-        self._thread = threading.Thread(target=self._work, name=f"smc-job-{order.job.id[:8]}", daemon=True)
+        self._total = Cost()
+        self._thread = threading.Thread(target=self._run, name=f"smc-job-{order.job.id[:8]}", daemon=True)
 
     def start(self) -> None:
         """Begin."""
@@ -146,11 +174,16 @@ class Worker:
         """True if there is anything to cut."""
         return self._cut is not None
 
+    def _run(self) -> None:
+        self._work()
+        _leavings.add(self._total.bytes_sent + self._total.bytes_received)
+
     def _work(self) -> None:
         try:
             with self._dial() as link:
                 self._cut = link.channel.abort
-                self._tell(Linked(link.session().meter.total))
+                self._total = link.session().meter.total
+                self._tell(Linked(self._total))
                 finished = run(link, self._order, self._tell)
             self._tell(finished)
         except BaseException as error:
@@ -186,8 +219,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 with sharded(link, engine, chosen):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
-    total = session.meter.total
-    return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
+    return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
 
 
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:

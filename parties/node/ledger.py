@@ -6,7 +6,6 @@ rule, never otherwise.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from parties.node.peers import Who
 from parties.node.point.xacml import Word, said
 from parties.node.proposal import JobFile, Proposal
 from parties.node.records import Signed, withdrawal
+from parties.node.records.sealed import errors
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
 from parties.node.statement import Statement, takes_back
@@ -245,7 +245,7 @@ class Ledger(Runs):
                 raise  # it says so again with the next link
             self._refusals.put(theirs, str(error))
             record, answer = None, True
-        except (SmcError, sqlite3.Error):
+        except errors(SmcError):
             raise
         except Exception:
             if self._store.get(theirs.proposal.id) is None and not theirs.settled:

@@ -7,7 +7,7 @@
     smtp = "mail.clinic-a.example:587"
     security = "starttls"                        # or "tls", or "none" for a server on this machine
     user = "smc"
-    password_file = "keys/mail.password"
+    password_file = "keys/mail.password"          # its first line, for its owner only; or systemd's credential
 
 A message says that a job waits, its number and where this node's page is; never a purpose, a table, a peer or a name.
 It is sent once a job; each sending has a deadline, runs beside the node, and is tried again later if it fails. The log
@@ -22,13 +22,14 @@ import ssl
 import threading
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from parties.base import keyfile
 from parties.base.address import parse_address
+from parties.base.exchange import exchange
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.operator.interface import OPEN, Operator
 from smc.errors import InputError
@@ -128,12 +129,12 @@ class Notifier:
                 way.tell(waiting, self._settings.every)
 
     def _post(self, jobs: Sequence[str]) -> None:
-        import httpx
-
         content = {"text": self._text(jobs), "jobs": [job[:8] for job in jobs], "page": self._page}
-        assert self._settings.webhook is not None
-        with httpx.stream("POST", self._settings.webhook, json=content, timeout=self._settings.seconds) as answer:
-            answer.raise_for_status()  # what it says is not read
+        url, trusted = self._settings.webhook, ssl.create_default_context()
+        assert url is not None
+        status, _ = exchange("POST", url, trusted, self._settings.seconds, 0, proxies=True, json=content)
+        if status // 100 != 2:  # what it says is not read
+            raise InputError(f"the server answers {status}")
 
     def _mail(self, jobs: Sequence[str]) -> None:
         settings = self._settings
@@ -153,7 +154,7 @@ class Notifier:
             if settings.security == "starttls":
                 server.starttls(context=trusted)
             if settings.user is not None and settings.password_file is not None:
-                server.login(settings.user, _password(settings.password_file))
+                server.login(settings.user, keyfile.secret_line(settings.password_file, "password_file"))
             server.send_message(message)
 
     def _text(self, jobs: Sequence[str]) -> str:
@@ -225,15 +226,7 @@ def why_failed(failure: BaseException) -> str:
             return "no answer in time"
         case OSError() as error if error.strerror:
             return error.strerror
-    status = getattr(getattr(failure, "response", None), "status_code", None)
-    return type(failure).__name__ if status is None else f"the server answers {status}"
-
-
-def _password(path: Path) -> str:
-    try:
-        return path.read_text("utf-8").strip("\r\n")
-    except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path}: the password cannot be read") from None
+    return type(failure).__name__
 
 
 def _count(jobs: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from parties.node.ledger import Ledger
 from parties.node.own_rows import OwnRows
 from parties.node.peers import Who
 from parties.node.records.register import registered
+from parties.node.records.sealed import errors
 from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
@@ -203,7 +203,7 @@ class OperatorService(Operator):
         accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
             shown.table_budget(
-                accounts.account(table, group), {name: accounts.share(table, name) for name in peers}
+                accounts.account(table), {name: accounts.share(table, name) for name in peers}, group
             ).model_copy(update={"bits": shown.table_bits(accounts.bits(table))})
             for table in accounts.tables()
         ]
@@ -228,8 +228,9 @@ class OperatorService(Operator):
             view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if state == "waiting" and view.exposure is not None:
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
-        if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
-            return view.model_copy(update={"why": why})
+        if contact is not None and state in ("queued", "interrupted"):
+            why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
+            return view.model_copy(update={"why": why}) if why else view
         return view
 
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
@@ -251,7 +252,7 @@ def recorded() -> Iterator[None]:
     """Raise what the database complains of while something is written down as an error for the operator."""
     try:
         yield
-    except sqlite3.Error as error:
+    except errors() as error:
         raise NotRecordedError(
             f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
         ) from None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 from parties.base.canonical import canonical
+from parties.base.recent import Recent
 from parties.jobs.choosing import Choice, choice_for
 from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
@@ -33,8 +33,7 @@ class Prediction:
     assumed: str  # for what it was counted, if that depends on rows
 
 
-_counting = threading.Lock()  # the same job is not counted by two threads at once
-_known: dict[tuple[str, Profile, str], Prediction] = {}
+_recent = Recent[tuple[str, Profile, str], Prediction](MOST_KEPT)
 
 
 def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
@@ -47,12 +46,7 @@ def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
     choice = choice_for(task, inputs)
     profile = choice.quickest(LinkShape.parse(link))
     key = canonical(task.specification()), profile, link
-    with _counting:
-        if key not in _known:
-            while len(_known) >= MOST_KEPT:
-                _known.pop(next(iter(_known)))
-            _known[key] = _counted(task, inputs, profile, choice, link)
-        return _known[key]
+    return _recent.get(key, lambda: _counted(task, inputs, profile, choice, link))
 
 
 def _counted(task: Kind, inputs: Inputs, profile: Profile, choice: Choice, link: str) -> Prediction:

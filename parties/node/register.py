@@ -25,6 +25,7 @@ from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records import Head, database, shipped
 from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
+from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
 from parties.node.statement import End, state
@@ -211,16 +212,19 @@ class Register:
             if not (jobs := due(self._store.all(), days, moment, {job.id for job in begun} - reviewed)):
                 self._overwrite()
                 return None
-            texts = {record.id: self._journal.archive_lines(record) for record in jobs}
-            path = out or new_file(folder, moment)
-            files.create_private(path, "".join(texts.values()).encode())
+            path, is_there = out or new_file(folder, moment), False
             try:
                 with self._writing():
+                    self._connection.execute("BEGIN IMMEDIATE")  # what a command writes of them comes before, or after
+                    texts = {record.id: self._journal.archive_lines(record) for record in jobs}
+                    files.create_private(path, "".join(texts.values()).encode())
+                    is_there = True
                     for record in jobs:
                         self._journal.archived(record, texts[record.id])
                         self._store.remove(record.id)
             except Exception:  # not when interrupted, which may be once it is written
-                path.unlink(missing_ok=True)
+                if is_there:
+                    path.unlink(missing_ok=True)
                 raise
             self._past = self._journal.past()
             self._overwrite()
@@ -316,7 +320,7 @@ class Register:
     def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         what, peer = key
         why = str(repeats.fields.get("why") or "")
-        with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
+        with suppress(*errors(ClosedError)):  # the node ends, or cannot write now
             self.note(
                 "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
             )

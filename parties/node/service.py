@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Protocol
 from cryptography import x509
 
 from parties.base import files
-from parties.base.address import Address, parse_address
+from parties.base.address import Address, parse_address, require_free
 from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
@@ -38,6 +37,7 @@ from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
+from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
 from parties.node.retention import DAY_SECONDS, FOLDER
 from parties.node.settings import NodeFile
@@ -177,6 +177,9 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
+        for key, text in self._file.ports().items():
+            with at_key(key):
+                require_free(text)
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
@@ -256,7 +259,7 @@ class Node:
                 self._ledger.remember(self._marker)
             except InputError as error:
                 self._events.log("records cannot be written", why=str(error))
-            except sqlite3.Error as error:  # it must not keep the node from stopping
+            except errors() as error:  # it must not keep the node from stopping
                 self._events.log("records cannot be written", why=str(error))
         for watch in self._watches:
             watch.stop()
@@ -280,7 +283,7 @@ class Node:
             archived = self._ledger.archive(self._offers.kept, node.state / FOLDER, emergency=node.emergency)
         except ClosedError:
             return {}
-        except (InputError, sqlite3.Error) as error:
+        except errors(InputError) as error:
             return {"": f"nothing: {error}"}
         rest = "" if self._ledger.overwritten else "the write-ahead log may still have what has left: somebody reads it"
         if archived is None:
@@ -292,6 +295,8 @@ class Node:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if certificate != self._contacts[name].who.peer:
+            if self._is_revoked(self._contacts[name]):  # whoever has copied its key has named a successor, too
+                raise RefusedError("the certificate that yours is to follow is revoked here")
             self._succeed(name)
         contact = self._contacts[name]
         if certificate != contact.who.peer:
@@ -322,11 +327,11 @@ class Node:
     def _hear(self, peer: str, data: bytes) -> None:
         try:
             self._ledger.hear(peer, data)
-        except SmcError as error:
-            self._events.log("statement refused", peer=peer, error=type(error).__name__)
-        except sqlite3.Error as error:
+        except errors() as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+        except SmcError as error:
+            self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except Exception as error:  # of one statement, and the same with each link: the link stays
             why = f"internal error: {type(error).__name__}"
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)

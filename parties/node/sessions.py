@@ -7,7 +7,6 @@ the job.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from parties.node.pauses import Pauses
 from parties.node.peers import Who
 from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
+from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
 from parties.node.store import Record
 from parties.node.under_way import Running
@@ -196,7 +196,7 @@ class Sessions:
             else:
                 self._events.log("table there again", job=record.id)
                 self._ledger.table_there(record.id)
-        except (ClosedError, sqlite3.Error):
+        except errors(ClosedError):
             pass  # the node ends, or cannot write now
         finally:
             self._opening.discard(record.id)
@@ -292,7 +292,7 @@ class Sessions:
                 case Leaving():
                     self._ledger.opening_leaves(identifier, event)
                 case Finished(state, total, report):
-                    self._pauses.put(identifier, longer=False)  # the signature of the peer is on its way
+                    self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
                     self._ledger.computed(identifier, state, total, report)
                     self._events.log("session finished", job=identifier, **outcome.traffic(total))
                     self._events.session_ended(time.monotonic() - session.started, total)
@@ -307,6 +307,9 @@ class Sessions:
         match error:
             case ClosedError():
                 pass
+            case _ if isinstance(error, errors()):  # a full disk, or a token that is away: the job goes on later
+                self._events.log("records cannot be written", job=identifier, why=str(error))
+                self._pauses.put(identifier)
             case AwayError():
                 self._events.log("table away", job=identifier)
                 self._broke(identifier, session, str(error), begun=False)
@@ -322,9 +325,6 @@ class Sessions:
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
-            case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
-                self._events.log("records cannot be written", job=identifier, why=str(error))
-                self._pauses.put(identifier)
             case _:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 self._ledger.failed(identifier, error, "internal error", session.linked)
@@ -333,7 +333,7 @@ class Sessions:
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
-        self._pauses.put(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
+        self._pauses.put(identifier, longer=not (begun and session.got_further))
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)

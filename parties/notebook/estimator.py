@@ -27,6 +27,7 @@ from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
 from parties.models.trees.compiled import compiled
+from parties.models.trees.reading import asking
 from parties.models.trees.tree import Leaf, Node, TreeFile, places
 from parties.notebook import binning, fitting
 from parties.notebook.binning import Bins
@@ -159,7 +160,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         on a row's path are looked at. `NotFittedError` before fit.
         """
         check_is_fitted(self)
-        trees = [compiled(tree) for tree in self.tree_file_.trees]
+        trees = [compiled(tree) for tree in asking(self.tree_file_).trees]
         domains = {name: values for tree in trees for name, values in tree.domains.items()}
         columns, rows = self._columns(X, self.attributes_, reset=False, wanted=domains)
         cells = {column.name: column for column in self._binned(columns)}

@@ -144,8 +144,10 @@ class ChargeView(View):
 class TableBudget(View):
     """A table: its budget, what counts now and what was ever spent.
 
-    `budget` is None for a table without one. `spent` and `left` are epsilons at `fixed_delta`; the price is that of
-    `group` rows, or of so many people. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
+    `budget` is None for a table without one. `spent` and `left`, also of a peer's share, are of this budget, which is
+    for one row or person: epsilons at `fixed_delta`. `now`, `ever`, the totals by peer and the epsilon of each job are
+    the price of `group` rows, or so many people. `history` has a point (ISO 8601, UTC; spent then) for each change of
+    `spent`.
     """
 
     table: str

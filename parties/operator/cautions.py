@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
+from protocols.release.promise import much
 
 LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
 CHUNK = 500  # jobs at once
@@ -28,7 +29,9 @@ def cautions(job: JobView) -> list[str]:
     parameters = job.parameters
     exact_tree = "plain" in parameters  # of a tree with noise, which hides rows, this is no parameter
     ruled = any((parameters.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
-    return [ONE_PERSON] if exact_tree and not ruled else []
+    epsilons = [parameters.get(name) for name in ("epsilon", "support_epsilon")]
+    weak = [sentence for epsilon in epsilons if isinstance(epsilon, float | int) for sentence in much(epsilon)]
+    return [*([ONE_PERSON] if exact_tree and not ruled else []), *weak]
 
 
 def done_before(operator: Operator, job: JobView) -> list[JobView]:

@@ -131,6 +131,10 @@ class JobView(View):
         """True if this operator has to do something for it."""
         return self.waits_for_us or self.waits_for_input
 
+    def stands(self, name: str) -> bool:
+        """Return whether this person stands behind it already, so that somebody else must approve it."""
+        return self.approvals > 1 and name in self.people
+
 
 class JobResult(View):
     """The result of a finished job, its cost, and what was opened and signed.

@@ -9,6 +9,7 @@
 The authorization code flow (OpenID Connect Core 1.0, 3.1) with PKCE (RFC 7636, S256), state and nonce. The ID token
 comes from the token endpoint and is verified all the same: signature, issuer, audience, expiry, nonce. Authlib and
 joserfc do what the standards say of URLs, claims and signatures; requests are ours: each has a deadline and a bound.
+The environment's proxies are for https:// alone, where they see nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
 from parties.base import keyfile
+from parties.base.exchange import exchange
 from parties.base.extras import require
 from parties.base.settings import LocalPath, Settings
 from parties.base.text import quoted
@@ -47,7 +49,11 @@ def _issuer(value: str) -> str:
     return value
 
 
-def _is_safe(url: object) -> bool:
+def _is_https(url: str) -> bool:
+    return urlsplit(url).scheme == "https"
+
+
+def _is_safe(url: object) -> TypeGuard[str]:
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
     except ValueError:
@@ -110,12 +116,12 @@ class Provider:
         return known
 
     def _discovered(self) -> Mapping[str, Any]:
-        issuer = self._settings.issuer
+        issuer, is_local = self._settings.issuer, not _is_https(self._settings.issuer)
         found = self._asked("GET", issuer.rstrip("/") + "/.well-known/openid-configuration")
         if found.get("issuer") != issuer:
             raise InputError(f"the log-in provider at {issuer} calls itself {quoted(str(found.get('issuer')))}")
         for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            if not _is_safe(found.get(key)):
+            if not _is_safe(url := found.get(key)) or not (is_local or _is_https(url)):  # or it would send us here
                 raise InputError(f"the log-in provider {self.name} has no {key} that is an https:// address")
         return found
 
@@ -142,7 +148,8 @@ class Provider:
         """Return who came back: the value of the claim; `answer` is the query that the browser brought."""
         if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
             raise InputError("this answer of the log-in provider is to another request than this browser's")
-        if answer.get("iss", self._settings.issuer) != self._settings.issuer:  # RFC 9207
+        says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
+        if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
             raise InputError("this answer is of another log-in provider")
         if "error" in answer or "code" not in answer:
             raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
@@ -201,11 +208,7 @@ class Provider:
 
     def _secret(self) -> str | None:
         path = self._settings.client_secret_file
-        if path is None:
-            return None
-        if (found := keyfile.first_line(path)) is None:
-            raise InputError(f"client_secret_file: there is neither {path} nor a systemd credential {path.name}")
-        return found[0]
+        return None if path is None else keyfile.secret_line(path, "client_secret_file")
 
     def _asked(
         self, method: str, url: str, fields: Mapping[str, str] | None = None, pair: tuple[str, str] | None = None
@@ -213,24 +216,21 @@ class Provider:
         """Return the JSON object that the provider answers; a redirection is none."""
         import httpx
 
-        ends, content = time.monotonic() + DEADLINE, b""
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json"}
         try:
-            with (
-                httpx.Client(verify=self._tls, timeout=DEADLINE) as client,
-                client.stream(method, url, data=fields, auth=pair, headers=headers) as answer,
-            ):
-                for part in answer.iter_raw():
-                    content += part
-                    if len(content) > MOST or time.monotonic() > ends:
-                        raise InputError(f"the log-in provider {self.name} answers too much, or too slowly")
-            found = json.loads(content) if answer.status_code == 200 else None
-        except httpx.TimeoutException:
+            status, content = exchange(
+                method, url, self._tls, DEADLINE, MOST, _is_https(url), data=fields, auth=pair, headers=headers
+            )
+        except (TimeoutError, httpx.TimeoutException):
             raise InputError(f"the log-in provider {self.name} does not answer") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # the last: a name that is none
             raise InputError(f"the log-in provider {self.name} cannot be reached: {quoted(str(error))}") from None
+        if len(content) > MOST:
+            raise InputError(f"the log-in provider {self.name} answers too much")
+        try:
+            found = json.loads(content) if status == 200 else None
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise InputError(f"the log-in provider {self.name} refuses, or answers no JSON (HTTP {answer.status_code})")
+            raise InputError(f"the log-in provider {self.name} refuses, or answers no JSON (HTTP {status})")
         return found

@@ -158,4 +158,4 @@ def _key(settings: TableSettings) -> str:
             f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "
             "it as link.identity in party.toml"
         )
-    return hashlib.sha256(b"smc rows of people 1\0" + keyfile.read(settings.identity)).hexdigest()
+    return hashlib.sha256(b"smc rows of people 1\0" + keyfile.secret(settings.identity)).hexdigest()

@@ -287,6 +287,9 @@ class ObjectionsSettings(Settings):
 
         `InputError` if it cannot be read, or has too many.
         """
+        if not self.file.exists():
+            how = f"make an empty one while nobody has objected: touch {self.file}"
+            raise InputError(f"cannot read {self.file}: there is no such file; {how}")
         lines = [line.strip() for line in files.read_text(self.file).split("\n")]  # a name may have other line ends
         if (bad := next((number for number, line in enumerate(lines, 1) if "\r" in line), None)) is not None:
             raise InputError(f"{self.file}: line {bad} has a carriage return in it: end lines with a line feed")

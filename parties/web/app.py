@@ -75,6 +75,8 @@ def make_app(
         assert sign_on is not None
         if request.method == "HEAD" or not logins.by_name:
             return renderer.stranger(request)
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return renderer.refused("Begin to sign in here: another page has sent you.")
         try:
             url, secret = sign_on.begin(f"{request.base_url}login/oidc/back")
         except InputError as error:

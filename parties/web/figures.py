@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from parties.base.console import outermost
 from parties.operator.budget import TableBudget
 
 WIDTH, HEIGHT = 1000.0, 100.0  # units of a chart over time; it is stretched to the room there is
@@ -41,8 +42,8 @@ class Steps:
 
 
 def costs(report: Mapping[str, Any]) -> list[Bar]:
-    """Return a bar for each outermost phase of a cost report; what is in none of them is `other`."""
-    phases = _outermost(report)
+    """Return a bar for each outermost phase of a cost report, and for the rest."""
+    phases = outermost(report)
     moved = max((phase["bytes_sent"] + phase["bytes_received"] for phase in phases.values()), default=0) or 1
     slowest = max((phase["seconds"] for phase in phases.values()), default=0) or 1
     return [
@@ -82,11 +83,3 @@ def budget(state: TableBudget, now: datetime) -> Steps | None:
         until=now.isoformat(timespec="seconds"),
         most=max(spent),
     )
-
-
-def _outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Return the phases that are in no other one, and what is in none of them as `other`."""
-    phases = {path: cost for path, cost in report["phases"].items() if "/" not in path}
-    keys = ("bytes_sent", "bytes_received", "seconds")
-    rest = {key: max(0.0, report["total"][key] - sum(cost[key] for cost in phases.values())) for key in keys}
-    return {**phases, "other": rest} if any(rest.values()) else phases

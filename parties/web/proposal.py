@@ -58,6 +58,7 @@ class Proposals:
 
     def submit(self, visit: Visit) -> Response:
         """Propose the job and go to its page; if it will not do, the form says why and still has all of it."""
+        visit.session.person.check("propose")  # the form tells of our rows
         typed = _typed(visit.form)
         try:
             visit.check()

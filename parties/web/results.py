@@ -11,13 +11,13 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from parties.base.console import cost_lines
 from parties.jobs import kinds
 from parties.jobs.kind import File
 from parties.operator.interface import JobResult
 from parties.web import figures, tree_view
 from parties.web.words import lines
 
-PHASE_LEVELS = 2  # of the cost table
 VIEWERS = {"tree": "result_tree.html", "plain": "result_plain.html"}  # by `Kind.page`
 WHOLE = "result.json"  # the file that has all of a result
 _drawing = threading.Lock()  # matplotlib is for one thread at a time
@@ -36,7 +36,7 @@ class Brought:
     files: list[str]
     afterwards: str
     profile: str
-    phases: list[tuple[int, str, Mapping[str, float]]]  # level, name, cost
+    costs: list[tuple[int, str, Mapping[str, float]]]  # level, name, cost
     total: Mapping[str, float]
     opened: dict[str, int]
     summary: str
@@ -48,7 +48,6 @@ def brought(result: JobResult) -> Brought:
     """Return everything the job's page shows of a result. `InputError` if it cannot be read."""
     kind = kinds.find(result.protocol)
     viewer = kind.page if kind.page in VIEWERS else "plain"
-    phases = [(path.count("/"), path.rsplit("/", 1)[-1], cost) for path, cost in result.cost["phases"].items()]
     plain = viewer == "plain"
     return Brought(
         id=result.id,
@@ -60,7 +59,7 @@ def brought(result: JobResult) -> Brought:
         afterwards=kind.afterwards,
         profile=str(result.cost.get("profile", "")),
         bars=figures.costs(result.cost),
-        phases=[phase for phase in phases if phase[0] < PHASE_LEVELS],
+        costs=cost_lines(result.cost),
         total=result.cost["total"],
         opened=result.opened,
         summary=json.dumps(result.summary, ensure_ascii=False, indent=2),

@@ -9,6 +9,21 @@ from smc.errors import InputError
 LEAST_EPSILON = 2.0**-20
 MOST_EPSILON = 16.0  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
 
+MOST_USUAL = 10.0  # epsilon: more is said to be much
+
+
+def much(epsilon: float | None) -> list[str]:
+    """Return what is to be said of an epsilon that promises hardly anything, a sentence; nothing of others, or none.
+
+    Example:
+        >>> much(20)
+        ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
+    """
+    if epsilon is None or epsilon <= MOST_USUAL:
+        return []
+    factor = f"what is hidden may make a result e^{epsilon:g} times as likely"
+    return [f"epsilon {epsilon:g} promises hardly anything: {factor}; 1 is usual."]
+
 
 def check_delta(delta: float, rows: int) -> None:
     """`InputError` unless delta promises something: to give away one row in n, chosen at random, keeps (0, 1 / n)."""

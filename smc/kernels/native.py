@@ -24,7 +24,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -78,7 +78,6 @@ class Kernel:
         self._arrays = [
             (np.dtype(ITEMS[kind.partition("[")[0]]), kind.count(",") + 1) if "[" in kind else None for kind in types
         ]
-        self._function: Callable[..., None] | None = None
         self.registry.setdefault(module, []).append(self)
 
     def __call__(self, *arguments: Any) -> None:
@@ -97,11 +96,11 @@ class Kernel:
                 )
             flat.append(argument.__array_interface__["data"][0])
             flat += argument.shape
-        if self._function is None:
-            self._function = self._load()
-        self._function(*flat)
+        self.function(*flat)
 
-    def _load(self) -> Callable[..., None]:
+    @cached_property
+    def function(self) -> Callable[..., None]:
+        """The machine code, to be called with addresses and lengths; releases the interpreter lock."""
         width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
         return prototype(prepare(self.module)[self.symbol])

@@ -14,7 +14,7 @@ from pyarrow.csv import read_csv
 from pyarrow.parquet import write_table
 
 from parties.tables.example import demo
-from tests.support.nodes import Cable
+from tests.support.cable import Cable
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 

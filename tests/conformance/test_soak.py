@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.blame_cases import CASES
-from tests.support.soak import BLOCKS, Soak, said, slope, soak, started
+from tests.support.inside import inside
+from tests.support.soak import BLOCKS, Soak, pause, said, slope, soak, started
 
 # Quick ones, of different engines, of a table and typed, with noise and without.
 QUICK = ("millionaires", "majority typed", "release count", "quantile", "test chi2")
@@ -57,6 +59,26 @@ def test_a_leak_of_one_in_ten_jobs_is_told_and_a_level_or_a_step_is_not() -> Non
     assert said("threads a", range(15), [20] * 15) == "threads a: nothing can be said, 15 samples are too few"
 
 
+def test_pauses_leave_a_share_of_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that take nothing meanwhile have 1.5 s of 15% in 10 s; and it ends when it is to end."""
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: clock.append(clock.pop() + seconds))
+    pause(lambda: 1.5, 0.15, 100.0, 60)
+    assert 110 <= clock[0] <= 110.5
+    pause(lambda: 1e9, 0.15, 100.0, 60)
+    assert 160 <= clock[0] <= 160.5
+
+
+def test_what_a_process_says_of_itself() -> None:
+    before = inside()
+    more, most = [[i] for i in range(100_000)], bytearray(50_000_000)
+    after = inside()
+    assert after["blocks"] - before["blocks"] > 90
+    assert after["malloc"] - before["malloc"] > 45
+    assert len(more) + len(most) > 0
+
+
 def test_the_first_round_and_running_jobs_are_left_out() -> None:
     found = Soak(3, seconds=[1] * 7, jobs=[1, 2, 3, 4, 5, 5, 6], idle=[True] * 4 + [False, True, True])
     for number, values in enumerate(found.held.values()):
@@ -64,4 +86,4 @@ def test_the_first_round_and_running_jobs_are_left_out() -> None:
     assert found.after_jobs("memory a") == ([4, 5, 6], [3, 5, 6])
     document = found.document()
     assert document["samples"]["jobs"] == [1, 2, 3, 4, 5, 6]
-    assert document["most"]["descriptors a"] == 16
+    assert document["most"]["descriptors a"] == 36

@@ -13,6 +13,7 @@ from parties.link.listening import Listener
 from parties.link.transport import Stream
 from smc.kernels import warm
 from tests.support.links import Parties
+from tests.support.tokens import SoftHsm, soft_hsm
 
 if TYPE_CHECKING:
     from tests.support.fake_node import FakeNode
@@ -24,6 +25,15 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
     directory: Path = tmp_path_factory.mktemp("identities")
     hosts = {"alice": ["alice.example", "192.0.2.1"], "bob": ["2001:db8::2"], "mallory": []}
     return {name: create(name, hosts[name], directory) for name in hosts}
+
+
+@pytest.fixture(scope="session")
+def hsm(tmp_path_factory: pytest.TempPathFactory) -> SoftHsm:
+    """SoftHSM with tokens: `smc`, one that is never opened, and one to be taken out."""
+    hsm = soft_hsm(tmp_path_factory.mktemp("hsm"))
+    for label in ("smc", "other", "away"):
+        hsm.add(label)
+    return hsm
 
 
 @pytest.fixture

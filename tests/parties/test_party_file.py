@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from parties.link.settings import LinkSettings
+from parties.node.settings import NodeFile
 from parties.node.settings import load as load_node
-from parties.party_file import load, state_directory
+from parties.party_file import PartyFile, load, state_directory
 from smc.errors import InputError
 from tests.support.party_files import FULL, write
 
@@ -96,3 +97,8 @@ def test_syntax_errors_and_absent_files_are_one_line(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
     with pytest.raises(InputError, match="nested too deeply"):
         load(write(tmp_path, "x = " + "[" * 5000))
+
+
+def test_commands_read_every_table_of_a_node_s_file() -> None:
+    """Or all but the node would refuse the file."""
+    assert set(NodeFile.model_fields) <= set(PartyFile.model_fields)

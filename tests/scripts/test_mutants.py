@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from scripts import mutant_runs
 from scripts import mutants as made_by
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutants import PACKAGES, main, mirror_of, mutants, survivors
+from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, main, markdown, mirror_of, mutants, sample
 from tests.support.places import ROOT
 
 SOURCE = '''"""A docstring, é."""
@@ -64,48 +71,142 @@ def test_a_mutant_is_another_program(file: str) -> None:
     assert all((old, new) in told and reason for old, new, reason in EQUIVALENT.get(file, ()))
 
 
-def test_a_module_has_its_mirror_and_what_the_planted_bugs_name_and_then_its_folder() -> None:
-    folder = "tests/parties/node/policy"
-    assert mirror_of("parties/node/policy/decisions.py") == [(f"{folder}/test_decisions.py",), (folder,)]
-    assert "tests/protocols/release/test_tails.py" in mirror_of("protocols/release/tails.py")[0]
-    assert mirror_of("parties/node/records/marker.py") == [("tests/parties/node/records",)]
-    assert all((ROOT / package).is_dir() for package in PACKAGES)
+def test_the_tests_are_those_of_the_folder_that_mirrors_the_package() -> None:
+    assert all((ROOT / package).is_dir() and mirror_of(package) for package in PACKAGES)
+    assert "tests/smc/engines/test_gmw.py" in mirror_of("smc/arithmetic")
+    assert "tests/parties/node/records/test_chain.py" in mirror_of("parties/node/records")
+    near = mirror_of("parties/node")
+    assert "tests/parties/node/test_ledger.py" in near
+    assert "tests/parties/node/test_node_process.py" not in near, "it is slow"
+    assert "tests/parties/node/records/test_chain.py" not in near
+
+
+def test_a_larger_sample_has_the_smaller_one() -> None:
+    file = "protocols/release/tails.py"
+    few, more = (set(sample(file, most, seed=1)) for most in (5, 12))
+    assert few < more
+    assert (len(few), len(more)) == (5, 12)
+    assert few != set(sample(file, 5, seed=2))
+
+
+def test_a_function_is_found_by_its_lines() -> None:
+    """Decorators belong to it, as its code object has it; defaults to what is around."""
+    source = b"a = 1\n\n@b\ndef f(\n    c=1\n):\n    def g(): return 2\n    return 3\n"
+    assert [function_of(source, line) for line in range(1, 9)] == [0, 0, 0, 0, 0, 0, 7, 3]
+
+
+def test_the_modules_own_tests_come_first_and_then_quick_ones() -> None:
+    tests = {("a/b.py", 3): {"t/test_b.py::slow", "t/test_b.py::quick", "t/test_c.py::quickest"}}
+    found = Reached(tests, {"t/test_b.py::slow": 5.0, "t/test_b.py::quick": 2.0, "t/test_c.py::quickest": 1.0})
+    assert found.of(("a/b.py", 3), "b.py::", 10) == [
+        "t/test_b.py::quick",
+        "t/test_b.py::slow",
+        "t/test_c.py::quickest",
+    ]
+    assert found.of(("a/b.py", 3), "b.py::", 6) == ["t/test_b.py::quick"]
+    assert found.of(("a/b.py", 3), "b.py::", 1) == ["t/test_b.py::quick"], "one at least"
+    assert found.of(("a/b.py", 0), "b.py::", 10) == ["t/test_b.py::quick", "t/test_b.py::slow"], (
+        "they may use a constant"
+    )
+    assert found.of(("a/b.py", 7), "b.py::", 10) == []
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_what_takes_too_long_or_dies_is_stuck() -> None:
+    assert forked(lambda: 3, 5) == 3
+    for act, seconds in ((_spin, 0.1), (partial(time.sleep, 60), 0.05), (partial(os._exit, 0), 5)):
+        with pytest.raises(StuckError):
+            forked(act, seconds)
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A tree with one module, of which the tests only see whether 3 is less than 4."""
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree with three modules, of which the tests only see whether 3 is less than 4."""
+    for name, text in {
+        "orders/less.py": "LEAST = 0\n\ndef less(a, b):\n    return a < b\n\ndef unseen(a):\n    return a + 1\n",
+        "orders/more.py": "from orders.less import less\n\ndef more(a, b):\n    return less(b, a)\n",
+        "orders/apart.py": "",
+        "tests/orders/test_more.py": "import orders.apart\nfrom orders.more import more\n\n"
+        "def test_4_is_more_than_3():\n    assert more(4, 3)\n\ndef test_nothing():\n    pass\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "page.md").write_text(f"Above\n{BEGIN}{END}Below\n")
 
     @contextmanager
     def copied() -> Iterator[Path]:
         yield tmp_path
 
-    def outcome(copy: Path, tests: Sequence[str], patience: float = 0) -> tuple[str, str]:
-        scope: dict[str, object] = {}
-        exec((copy / "less.py").read_text(), scope)
-        return ("LIVES" if scope["less"](3, 4) else "caught"), "what pytest said"  # type: ignore[operator]
-
-    (tmp_path / "less.py").write_text("def less(a, b):\n    return a < b\n")
-    for name, value in (("ROOT", tmp_path), ("copied", copied), ("outcome", outcome)):
+    for module in (made_by, mutant_runs):
+        monkeypatch.setattr(module, "OWN", ("orders",))
+    for name, value in (("ROOT", tmp_path), ("KNOWN", tmp_path / "build/known"), ("PAGE", tmp_path / "page.md")):
         monkeypatch.setattr(made_by, name, value)
-    return "less.py"
+    monkeypatch.setattr(made_by, "copied", copied)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_what_the_tests_live_with_is_listed(module: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert survivors(module, sample=5, seed=1) == (1, 0, ["less.py:2: return a < b -> return a <= b"])
-    assert main([module]) == 1
-    assert capsys.readouterr().out.splitlines()[-2:] == [
-        "less.py: 1 tried, 0 killed, 0 equivalent",
-        "0 of 1 killed",
+TEST = "tests/orders/test_more.py::test_4_is_more_than_3"
+
+
+def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: Path) -> None:
+    near = forked(partial(reached, tree, ["tests/orders"]), 60)
+    assert not near.failed
+    assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "less.py::", 60) == [TEST]
+    assert near.of(("orders/less.py", 6), "", 60) == []
+
+    def loaded() -> list[str]:
+        load([name for name in near.modules if name.startswith("orders")], without="orders/less.py")
+        return sorted(name for name in sys.modules if name.startswith("orders."))
+
+    assert forked(loaded, 60) == ["orders.apart"]
+    assert forked(partial(lives, [TEST]), 60)
+    (tree / "orders/less.py").write_text("def less(a, b):\n    return a >= b\n")
+    assert not forked(partial(lives, [TEST]), 60)
+
+
+def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["orders/less.py"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "LIVES  orders/less.py:4: return a < b -> return a <= b"
+    assert lines[2] == "LIVES  orders/less.py:7: return a + 1 -> return a - 1  (no test reaches it)"
+    assert lines[-1] == "orders/less.py: 4 tried, 0 killed"
+    monkeypatch.setitem(EQUIVALENT, "orders/less.py", (("return a < b", "return a <= b", "never equal"),))
+    assert main(["orders/less.py"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "orders/less.py: 3 tried, 0 killed"
+    page = (tree / "page.md").read_text()
+    assert page.startswith("Above\n")
+    assert page.endswith("Below\n")
+    assert "| `orders/less.py` | 4 | 4 | 0 | 1 | 3 |\n" in page
+    assert "- `orders/less.py`: `return a < b` is `return a <= b`: never equal\n" in page
+    again = page.partition(BEGIN)[2].partition(END)[0]
+    assert markdown(Known(tree / "nothing"), again) in page, "rows of modules that were not tried stay"
+
+
+def test_tests_that_fail_anyhow_say_nothing(tree: Path) -> None:
+    near = Reached({("orders/less.py", 3): {TEST}}, {TEST: 0.1})
+    plan = Plan.of("orders/less.py", near, sample("orders/less.py", 9, 1), 9)
+    (tree / "tests/orders/test_more.py").write_text("def test_4_is_more_than_3():\n    raise ValueError\n")
+    with pytest.raises(RuntimeError, match=r"orders/less\.py: its tests fail as it is"):
+        plan.tried(tree, [], time.monotonic() + 60)
+
+
+def test_the_page_adds_up_and_has_the_reasons() -> None:
+    text = PAGE.read_text()
+    rows = [
+        list(map(int, row[1].split(" | "))) for row in re.finditer(r"^\| `.+` \| ([\d |]+) \|$", text, re.MULTILINE)
     ]
-
-
-def test_one_that_is_equivalent_is_not_tried(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(EQUIVALENT, module, (("return a < b", "return a <= b", "never equal"),))
-    assert survivors(module, sample=5, seed=1) == (0, 1, [])
-
-
-def test_tests_that_fail_anyhow_say_nothing(module: str) -> None:
-    (made_by.ROOT / module).write_text("def less(a, b):\n    return a > b\n")
-    with pytest.raises(RuntimeError, match=r"less.py: its tests fail as it is, tests: what pytest said"):
-        survivors(module, sample=5, seed=1)
+    assert all(tried == killed + equivalent + alive for _, tried, killed, equivalent, alive in rows)
+    sums = " | ".join(str(sum(column)) for column in zip(*rows, strict=True))
+    assert f"| **all** | {sums} |\n" in text
+    for file, changes in EQUIVALENT.items():
+        assert all(f"- `{file}`: `{old}` is `{new}`: {reason}\n" in text for old, new, reason in changes)

@@ -20,21 +20,21 @@ USES = [
 ]
 
 
-def account(table: str = "patients", budget: BudgetSettings | None = FOUR, group: int = 1, **more: Any) -> Account:
+def account(table: str = "patients", budget: BudgetSettings | None = FOUR, **more: Any) -> Account:
     """Four jobs with the university, the first of which a year's window does not hold any more."""
     now = more.pop("now", None) or datetime.now(UTC)
     charges = [
         Charge(now - timedelta(days=days), "patients", "university", f"{number + 1:032x}", (use,))
         for number, (days, use) in enumerate(USES)
     ]
-    return Account(table, budget, charges, now, group=group)
+    return Account(table, budget, charges, now)
 
 
 class Budgets:
     """The calls of an operator that are about budgets."""
 
     def budget(self, group: int = 1) -> list[TableBudget]:
-        return [shown.table_budget(account(group=group)), shown.table_budget(account("visits", None, group))]
+        return [shown.table_budget(one, group=group) for one in (account(), account("visits", None))]
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
         uses = (PureLoss("discrete Laplace", exact(float(job.get("epsilon", 1)))),)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
-import threading
-import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +24,7 @@ from protocols.id3 import Problem, id3
 from smc.engines import make_engine
 from smc.errors import LinkError
 from smc.local import run_local
+from tests.support.cable import Cable
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, eventually
@@ -66,12 +63,13 @@ class NodeProcess:
         self.directory = directory
         self.client = NodeClient(directory / "state")
         self.environment = ENVIRONMENT
+        self.program = DIALLING_SOON
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         with (self.directory / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", DIALLING_SOON, "node", "--config", "party.toml"],
+                [sys.executable, "-c", self.program, "node", "--config", "party.toml"],
                 cwd=self.directory,
                 env=self.environment | {"PYTHONFAULTHANDLER": "1"},
                 stdin=subprocess.DEVNULL,
@@ -105,70 +103,6 @@ class NodeProcess:
 
     def log(self) -> str:
         return (self.directory / "log").read_text()
-
-
-class Cable:
-    """A TCP relay to a port on this machine, which can be cut and mended, or swallow everything for a while."""
-
-    def __init__(self, port: int) -> None:
-        self.target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._whole = True
-        self._flows = threading.Event()
-        self._flows.set()
-        self.refused = 0  # connections while nobody listened, or it was cut
-        self.carried = 0  # all others
-        self._ends: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """All connections end, and new ones too."""
-        self._whole = False
-        for end in self._ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._ends.clear()
-
-    def mend(self) -> None:
-        self._whole = True
-
-    def hold(self, seconds: float) -> None:
-        """Be a black hole for so long: nothing arrives, neither bytes nor that a connection has ended."""
-        self._flows.clear()
-        time.sleep(seconds)
-        self._flows.set()
-
-    def close(self) -> None:
-        self._listener.close()
-        self.cut()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                try:
-                    if not self._whole:
-                        raise ConnectionRefusedError
-                    far = socket.create_connection(("127.0.0.1", self.target))
-                except ConnectionRefusedError:  # as if there were no relay
-                    near.close()
-                    self.refused += 1
-                    continue
-                self._ends += [near, far]
-                self.carried += 1
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
-
-    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                self._flows.wait()
-                sink.sendall(data)
-        self._flows.wait()
-        with suppress(OSError):  # who leaves is missed at once, as without a relay
-            sink.shutdown(socket.SHUT_RDWR)
 
 
 class Nodes:

@@ -1,6 +1,7 @@
 """Soak two nodes: jobs of every kind one after the other, and what the nodes hold meanwhile: `make soak`.
 
     python -m tests.support.soak --minutes 120 --out soak.json --picture soak.svg
+    python -m tests.support.soak --minutes 120 --share 0.15 ...        # with pauses: all takes 15% of a core
 
 The nodes are processes on this machine, joined by the real link over TLS. What each of them holds is read every few
 seconds, and once more after every job, when both have ended it and nothing runs; slopes are taken of the latter. The
@@ -11,10 +12,11 @@ first round is left out, in which each kind loads its libraries; the jobs after 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,14 +32,15 @@ from parties.bench.json_rows import json_rows
 from parties.link.identity import fingerprint
 from parties.operator.interface import ENDED, JobView
 from smc.errors import InputError
+from tests.support import inside
 from tests.support.blame import Case
 from tests.support.blame_cases import CASES, ROWS, office
 from tests.support.circuits import ADDER
 from tests.support.nodes import NodeProcess, Nodes
 from tests.support.specified import SCHEMA
 
-HELD = ("memory", "descriptors", "threads", "database")
-UNITS = {"memory": "MB", "descriptors": "", "threads": "", "database": "kB"}
+HELD = ("memory", "malloc", "blocks", "descriptors", "threads", "database")
+UNITS = {"memory": "MB", "malloc": "MB", "blocks": "thousand", "descriptors": "", "threads": "", "database": "kB"}
 BLOCKS = 8
 STUDENT = 3.707  # of a slope through `BLOCKS` means, 6 degrees of freedom: outside once in a hundred, either side
 MORE = """max_rows = 200
@@ -97,13 +100,16 @@ class Soak:
 
 
 def held(node: NodeProcess) -> dict[str, float]:
-    """Return what a node's process holds: MB of memory (RSS), descriptors, threads, kB of its database and journal."""
+    """Return what a node's process holds: MB of memory (RSS), those of them that are in use as malloc's and as Python's
+    blocks of small objects, descriptors, threads, kB of its database and journal."""
     assert node.process is not None
     process = psutil.Process(node.process.pid)
     with process.oneshot():
         memory, descriptors, threads = process.memory_info().rss, process.num_fds(), process.num_threads()
     size = sum(path.stat().st_size for path in (node.directory / "state").glob("node.sqlite*"))
-    return dict(zip(HELD, (round(memory / 1e6, 1), descriptors, threads, round(size / 1e3)), strict=True))
+    own = json.loads((node.directory / inside.FILE).read_text())
+    values = (round(memory / 1e6, 1), own["malloc"], own["blocks"], descriptors, threads, round(size / 1e3))
+    return dict(zip(HELD, values, strict=True))
 
 
 def slope(jobs: Sequence[int], values: Sequence[float]) -> tuple[float, float, int]:
@@ -128,8 +134,8 @@ def slope(jobs: Sequence[int], values: Sequence[float]) -> tuple[float, float, i
 def said(what: str, jobs: Sequence[int], values: Sequence[float]) -> str:
     """Return in words whether this grows with the jobs: the slope is surely above 0, and most blocks have more.
 
-    One step, as when a pool starts one more thread, has a slope too. Of eight things that do not grow, one seems to in
-    25 runs at most.
+    One step, as when a pool starts one more thread, has a slope too. Of twelve things that do not grow, one seems to
+    in 16 runs at most.
     """
     try:
         rate, bound, higher = slope(jobs, values)
@@ -140,9 +146,26 @@ def said(what: str, jobs: Sequence[int], values: Sequence[float]) -> str:
     return f"{what}: {verdict}: {numbers}, at 99% from {rate - bound:.3g} to {rate + bound:.3g}"
 
 
-def soak(nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every: float = 5.0) -> Soak:
-    """Run jobs between two started nodes until so many seconds have gone by, or so many jobs are done."""
-    found, start = Soak(len(cases)), time.monotonic()
+def processor(nodes: Nodes) -> float:
+    """Return the seconds of a processor that both nodes and this process have taken."""
+    processes = [psutil.Process()] + [psutil.Process(node.process.pid) for node in (nodes.a, nodes.b) if node.process]
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def pause(taken: Callable[[], float], share: float, start: float, ends: float) -> None:
+    """Wait until the seconds of a processor that were taken are this share of those since the start, or it ends."""
+    while taken() > share * (lasted := time.monotonic() - start) and lasted < ends:
+        time.sleep(0.5)
+
+
+def soak(
+    nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every: float = 5.0, share: float = 1e9
+) -> Soak:
+    """Run jobs between two started nodes until so many seconds have gone by, or so many jobs are done.
+
+    After each there is a pause, until all have taken no more than this share of a core since the beginning.
+    """
+    found, start, before = Soak(len(cases)), time.monotonic(), processor(nodes)
 
     def sample(jobs: int, idle: bool) -> None:
         found.take(nodes, time.monotonic() - start, jobs, idle)
@@ -172,6 +195,7 @@ def soak(nodes: Nodes, cases: Mapping[str, Case], ends: float, most: int, every:
         if ended.state != "done":
             found.why[name] = str(ended.why)
         sample(number + 1, True)
+        pause(lambda: processor(nodes) - before, share, start, ends)
     raise AssertionError("there are always more jobs")
 
 
@@ -201,6 +225,7 @@ def started(directory: Path) -> Nodes:
     nodes.furnish(ROWS, (directory / "schema.toml").read_text(), (more, more))
     for node in (nodes.a, nodes.b):
         (node.directory / "adder.txt").write_text(ADDER)
+        node.program = f"from tests.support import inside; inside.begin(); {node.program}"
     try:
         nodes.start()
     except BaseException:
@@ -215,9 +240,9 @@ def draw(document: Mapping[str, Any]) -> str:
 
     samples = document["samples"]
     with pictures.style({"font.size": 8}):
-        figure = Figure(figsize=(9, 4.5), layout="constrained")
+        figure = Figure(figsize=(9, 6.5), layout="constrained")
         for place, what in enumerate(HELD):
-            axes = figure.add_subplot(2, 2, place + 1)
+            axes = figure.add_subplot(3, 2, place + 1)
             for colour, name in zip((pictures.PALETTE[6], pictures.PALETTE[1]), "ab", strict=True):
                 axes.plot(samples["jobs"], samples[f"{what} {name}"], color=colour, lw=1, label=f"node {name}")
             axes.axvline(document["round"], color=pictures.RULE, lw=0.8, ls="--")
@@ -231,13 +256,14 @@ def main() -> int:
     """Soak, keep what was found, say what grows; 1 if descriptors or threads do, or a job could not be run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=5, help="[5]")
+    parser.add_argument("--share", type=float, default=1e9, help="of a core that it may take, with pauses  [all]")
     parser.add_argument("--out", type=Path, required=True, help="the samples and what is said of them, as JSON")
     parser.add_argument("--picture", type=Path, required=True, help="the same as SVG")
     options = parser.parse_args()
     with TemporaryDirectory() as place:
         nodes = started(Path(place))
         try:
-            found = soak(nodes, CASES, 60 * options.minutes, most=10**9)
+            found = soak(nodes, CASES, 60 * options.minutes, most=10**9, share=options.share)
         finally:
             nodes.close()
     document = found.document()

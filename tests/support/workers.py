@@ -14,6 +14,7 @@ from parties.node.executor import Event, Order, Reached, Worker
 from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
 from smc.errors import LinkError
 from smc.link_shape import LinkShape
+from smc.meter import Cost
 from smc.session import Session
 from tests.support.waiting import PATIENCE
 
@@ -41,6 +42,7 @@ class MemoryLink:
     """As much of a link as a session needs."""
 
     measured = LinkShape.parse("lan")
+    measuring = Cost(bytes_sent=1000)
     pace = 1.0
 
     def __init__(self, session: Session) -> None:

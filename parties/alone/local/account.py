@@ -21,7 +21,6 @@ import hashlib
 import hmac
 import json
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -155,7 +154,7 @@ def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism
                     f"{_down(total - spent, digits):.15g} of {float(total):.15g} is left: nothing is told"
                 )
         files.write_bytes(place(key_file), _text(charged), private=True)
-        _settle(key_file.parent)
+        files.settle(key_file.parent)
     return charged
 
 
@@ -220,15 +219,6 @@ def _alone(key_file: Path) -> Iterator[None]:
         except OSError:
             raise InputError(f"{key_file}: another program is answering with it; try again") from None
         yield
-
-
-def _settle(folder: Path) -> None:
-    """Have the disk know the new name of a file, so that no power cut brings the old account back."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _mark(device: Device, content: str) -> str:

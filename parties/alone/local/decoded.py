@@ -14,6 +14,7 @@ from parties.alone.local.shuffled import shuffled_epsilon
 from parties.base import pictures
 from parties.base.templates import environment
 from parties.base.text import printable
+from protocols.release.promise import much
 from smc.errors import InputError
 
 MOST_DRAWN = 40  # bars of a picture; the table has all
@@ -137,7 +138,7 @@ def _privacy(report: dict[str, Any]) -> str:
         known = report["shuffled"]["epsilon"]
         bound = "nothing is known of so few reports" if known is None else f"epsilon {known:.4g}"
         text += f"\nshuffled, at a delta of {report['shuffled']['delta']:g}: {bound}, if {report['shuffled']['if']}"
-    return text
+    return "\n".join([text, *much(each if ever is None else ever)])
 
 
 def _but(delta: float | None) -> str:

@@ -18,7 +18,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.masks import MaskPlan, cell
 from parties.alone.publish.reading import require, text_of
 from parties.alone.publish.recoding.partition import Partition
-from parties.alone.publish.writing import changed, write
+from parties.alone.publish.writing import changed, labels_of, write
 from parties.sources.opened import RowQuery
 
 PIECES, LABELS = "smc_pieces", "smc_labels"
@@ -106,5 +106,5 @@ def _pieces(cells: Cells, partition: Partition) -> pa.Table:
 
 def _labels(partition: Partition, number: int) -> pa.Table:
     """Return a line a class; rows that are left out find none."""
-    columns = {f"l{i}": pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(number)}
+    columns = {f"l{i}": labels_of(partition, i) for i in range(number)}
     return pa.table({"class": np.arange(len(partition.boxes)), **columns})

@@ -17,7 +17,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,16 +74,33 @@ class History:
     salt: str
     versions: tuple[Version, ...] = ()
     person: str | None = None
+    digest: str = ""  # SHA-256 of the file as it was read; empty if there was none
 
     def name(self, value: str) -> str:
         """Return the hash that stands for whose a row is."""
         return hashlib.sha256(f"{self.salt}\n{value}".encode()).hexdigest()[:NAME_DIGITS]
 
-    def write(self, *more: Version) -> None:
-        """Write the history with these publications behind it, for its owner only."""
+    def write(self, over: str, *more: Version) -> str:
+        """Write the history with these publications behind it, for its owner only, over the file of this SHA-256.
+
+        Return the new file's; without a publication there is none. `InputError` if another file is there: a publication
+        was put down meanwhile, and neither is held against the other.
+        """
         versions = [asdict(version) for version in (*self.versions, *more)]
         content = {"smc_history": FORMAT, "salt": self.salt, "versions": versions}
-        files.write_text(self.path, json.dumps(content, ensure_ascii=False) + "\n", private=True)
+        data = f"{json.dumps(content, ensure_ascii=False)}\n".encode()
+        with files.held(self.path.parent):
+            if _digest(self.path) != over:
+                raise InputError(f"{self.path}: another one was put down there meanwhile: publish this one anew")
+            if versions:
+                files.write_bytes(self.path, data, private=True)
+            else:
+                self.path.unlink()
+        return hashlib.sha256(data).hexdigest() if versions else ""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(files.read_bytes(path)).hexdigest() if path.exists() else ""
 
 
 class _Version(BaseModel):
@@ -124,7 +141,7 @@ def load(path: Path, column: str, person: str | None = None) -> History:
     if not path.exists():
         return History(path, column, secrets.token_hex(16), person=person)
     files.ensure_private(path)
-    content = files.read_json(path)
+    digest, content = _digest(path), files.read_json(path)
     what = f"{path}: not a history that smc publish wrote"
     if not isinstance(content, dict) or content.get("smc_history") != FORMAT:
         raise InputError(what)
@@ -136,7 +153,8 @@ def load(path: Path, column: str, person: str | None = None) -> History:
         raise InputError(
             f"{path}: was begun {'without' if person else 'with'} --person, whose row each is: do so again"
         )
-    return History(path, column, file.salt, tuple(Version(**dict(version)) for version in file.versions), person)
+    versions = tuple(Version(**dict(version)) for version in file.versions)
+    return History(path, column, file.salt, versions, person, digest)
 
 
 @contextmanager
@@ -162,11 +180,12 @@ def published(
 @contextmanager
 def put_down(history: History, version: Version) -> Iterator[None]:
     """Add a publication to the history, unless what is inside, which writes the rows, fails."""
-    history.write(version)
+    written = history.write(history.digest, version)
     try:
         yield
     except BaseException:
-        history.write() if history.versions else history.path.unlink()
+        with suppress(InputError):  # another one was put down behind it, and held against it: it stays
+            history.write(written)
         raise
 
 

@@ -25,6 +25,7 @@ from parties.base import files
 from parties.base.arrays import Counts
 from parties.base.randomness import private
 from parties.sources.opened import RowQuery
+from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 PARQUET = ".parquet"
@@ -54,7 +55,7 @@ def write(
     others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(unrecoded)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(unrecoded)}
-    labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
+    labels = [labels_of(partition, i) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
     mixed = private()
@@ -73,6 +74,12 @@ def write(
             written += len(keep)
         assigned.finish(rows.engine.place)
     return written
+
+
+def labels_of(partition: Partition, place: int) -> pa.Array:
+    """Return what the rows of each class say in a quasi-identifier, nothing if they have no value."""
+    labels = [box[place].label for box in partition.boxes]
+    return pa.array([None if label == MISSING else label for label in labels], pa.string())
 
 
 class _Assigned:
@@ -176,7 +183,10 @@ def escaped_text(texts: Sequence[str]) -> list[str]:
 
 
 class CsvWriter:
-    """Tables as CSV, with a header once; see `escaped` for formulas."""
+    """Tables as CSV, with a header once; see `escaped` for formulas.
+
+    The cells of a single column are quoted: else no value would be an empty line, which readers pass over.
+    """
 
     def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
         self._escape_formulas = escape_formulas
@@ -190,7 +200,10 @@ class CsvWriter:
         """Add the rows of a table."""
         if self._escape_formulas:
             table = pa.table([escaped(column) for column in table.columns], names=table.column_names)
-        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
+        alone = table.num_columns == 1
+        if alone:
+            table = pa.table([table.column(0).cast(pa.string()).fill_null("")], names=table.column_names)
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid" if alone else "needed")
         pyarrow.csv.write_csv(table, self._stream, options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -112,16 +112,6 @@ def decision(
 
     These are from 0 up, of so many bits each; the sums come to the circuit as integers, one an argument.
     """
-    ends = list(accumulate(widths, initial=0))
-
-    @cache
-    def netlist(form: Form) -> Netlist:
-        from smc.circuit import Builder
-
-        builder = Builder(form)
-        left, right = builder.input(ends[-1]), builder.input(ends[-1])
-        builder.output(circuit(*(left[start:end].wide_add(right[start:end]) for start, end in pairwise(ends))))
-        return builder.build()
 
     def decide(engine: Engine, numbers: Numbers) -> list[int]:
         from protocols.inputs import checked
@@ -131,10 +121,22 @@ def decision(
         own_bits = np.concatenate(
             [bits.from_integers(value, width) for value, width in zip(fitting, widths, strict=True)]
         )
-        (opened,) = engine.reveal(*engine.run(netlist(engine.form), *engine.both(own_bits)))
+        netlist = _decision_netlist(circuit, tuple(widths), engine.form)
+        (opened,) = engine.reveal(*engine.run(netlist, *engine.both(own_bits)))
         return opened[0].tolist()
 
     return Question(learnt, len(widths), count, decide, show, opens="decision", bits=1, **about)
+
+
+@lru_cache(maxsize=16)  # of the last questions: a node keeps the question of every job, and a netlist has megabytes
+def _decision_netlist(circuit: Callable[..., Wire], widths: tuple[int, ...], form: Form) -> Netlist:
+    from smc.circuit import Builder
+
+    ends = list(accumulate(widths, initial=0))
+    builder = Builder(form)
+    left, right = builder.input(ends[-1]), builder.input(ends[-1])
+    builder.output(circuit(*(left[start:end].wide_add(right[start:end]) for start, end in pairwise(ends))))
+    return builder.build()
 
 
 def number(

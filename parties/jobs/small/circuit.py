@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from typing_extensions import override
 
@@ -187,11 +188,16 @@ class Circuit(Batched):
         return "".join(f"{output}\n" for output in document["outputs"])
 
 
+_loaded: WeakValueDictionary[str, Netlist] = WeakValueDictionary()
+
+
 def _load(path: Path) -> Netlist:
+    """Load a circuit: jobs of the same one share it, for a node keeps the task of every job."""
     from smc.circuit import load
 
     refuse_device(path)
-    return load(path)
+    netlist = load(path)
+    return _loaded.setdefault(netlist.digest(), netlist)
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:

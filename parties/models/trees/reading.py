@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from parties.base.text import printable
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile
@@ -17,9 +18,30 @@ class _Question:
     branches: tuple[tuple[list[str], Leaf | _Question], ...]
 
 
+def settled(tree: Node) -> Node:
+    """Return the tree without questions whose answers all agree: what its columns are needed for is all that is left.
+
+    It says the same of every row, with the same branches at the questions that stay.
+    """
+    if isinstance(tree, Leaf):
+        return tree
+    branches = {value: settled(branch) for value, branch in tree.branches.items()}
+    first, *others = branches.values()
+    if not others:
+        return first
+    if isinstance(first, Leaf) and all(isinstance(other, Leaf) and other.label == first.label for other in others):
+        return reduce(_together, (branch for branch in branches.values() if isinstance(branch, Leaf)))
+    return replace(tree, branches=branches)
+
+
+def asking(tree_file: TreeFile) -> TreeFile:
+    """Return a result as rows are asked: each of its trees `settled`."""
+    return replace(tree_file, tree=settled(tree_file.tree), others=tuple(map(settled, tree_file.others)))
+
+
 def merged(tree: Node) -> Node:
     """Return the tree that says the same of every row with fewer branches; values that share a leaf stand together."""
-    return _plain(_grouped(tree))
+    return _plain(_grouped(settled(tree)))
 
 
 def simplified(tree_file: TreeFile) -> Node:
@@ -32,11 +54,16 @@ def simplified(tree_file: TreeFile) -> Node:
 
 def to_rules(tree: Node) -> str:
     """Return the tree as sentences, one for each leaf of `merged`, in reading order; each ends with a newline."""
-    return "".join(f"{printable(line)}\n" for line in _rules(_grouped(tree), {}))
+    return "".join(f"{printable(line)}\n" for line in _rules(_grouped(settled(tree)), {}))
+
+
+def _together(leaf: Leaf, other: Leaf) -> Leaf:
+    """Return two leaves of one label as one, with the support of both if each has some."""
+    return Leaf(leaf.label, None if leaf.support is None or other.support is None else leaf.support + other.support)
 
 
 def _grouped(tree: Node) -> Leaf | _Question:
-    """Return the tree with sister leaves of one label together, where the first of them stands."""
+    """Return a settled tree with sister leaves of one label together, where the first of them stands."""
     if isinstance(tree, Leaf):
         return tree
     branches: list[tuple[list[str], Leaf | _Question]] = []
@@ -46,23 +73,18 @@ def _grouped(tree: Node) -> Leaf | _Question:
         if isinstance(below, Leaf) and below.label in sisters:
             values, first = branches[sisters[below.label]]
             assert isinstance(first, Leaf)
-            together = None if first.support is None or below.support is None else first.support + below.support
-            branches[sisters[below.label]] = [*values, value], Leaf(below.label, together)
+            branches[sisters[below.label]] = [*values, value], _together(first, below)
             continue
         branches.append(([value], below))
         if isinstance(below, Leaf):
             sisters[below.label] = len(branches) - 1
-    if len(branches) == 1 and isinstance(branches[0][1], Leaf):
-        return branches[0][1]
     return _Question(tree, tuple(branches))
 
 
 def _plain(tree: Leaf | _Question) -> Node:
-    """Return the tree with each group as one branch, without questions that have a single one."""
+    """Return the tree with each group as one branch."""
     if isinstance(tree, Leaf):
         return tree
-    if len(tree.branches) == 1:
-        return _plain(tree.branches[0][1])
     by_edge = tree.split.edge  # then a branch's words are one side: ">= 65 or ?"
     branches = {values[0] if by_edge else _joined(values): _plain(branch) for values, branch in tree.branches}
     return replace(tree.split, branches=branches)

@@ -124,6 +124,10 @@ class Account:
         charges = [*self.charges, planned]
         return Account(self.table, self.budget, charges, self.at, self.max_rows, self.group, self.person)
 
+    def of_group(self, group: int) -> Account:
+        """Return the account that tells the price of so many rows, or people."""
+        return Account(self.table, self.budget, self.charges, self.at, self.max_rows, group, self.person)
+
     def composed(self, charges: Iterable[Charge]) -> Composition:
         """Return what some charges come to."""
         return self.loss_of(use for charge in charges for use in charge.uses)

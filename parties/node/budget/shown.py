@@ -93,9 +93,9 @@ def words(use: Loss) -> str:
     return f"{use.mechanism}: {use.measure} {float(use.amount):.4g}{delta}{times}"
 
 
-def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
-    """Return all of an account; `shares` are those of the peers that have one."""
-    budget, charges = account.budget, account.charges
+def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({}), group: int = 1) -> TableBudget:
+    """Return all of an account, with the price of `group` rows; `shares` are those of the peers that have one."""
+    budget, charges, priced = account.budget, account.charges, account.of_group(group)
     peers = sorted({charge.peer for charge in account.counted} | shares.keys())
     return TableBudget(
         table=account.table,
@@ -103,15 +103,15 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         delta=0.0 if budget is None else budget.delta,
         per="ever" if budget is None else budget.per,
         adjacency="add-remove" if budget is None else budget.adjacency,
-        group=account.group,
+        group=group,
         people=bool(account.person),
         fixed_delta=account.delta,
         spent=_finite(account.spent),
         left=account.left,
-        now=_totals(account, account.loss),
-        ever=_totals(account, account.composed(charges)),
-        peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
-        jobs=[_charge_view(account, charge) for charge in reversed(charges[-MOST_JOBS:])],
+        now=_totals(priced, priced.loss),
+        ever=_totals(priced, priced.composed(charges)),
+        peers=[_peer_spent(priced, peer, shares.get(peer)) for peer in peers],
+        jobs=[_charge_view(priced, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
         enough_for=enough_for(account),
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from parties.base.text import printable
+from parties.base.text import visible
 
 NOTHING = "not said"
 CHARACTERS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
@@ -35,7 +35,7 @@ def text(value: object) -> str:
             return ", ".join(f"{text(name)} {text(inner)}" for name, inner in value.items()) or NOTHING
         case list() | tuple():
             return ", ".join(map(text, value))
-    return CHARACTERS.sub(r"\\\1", printable(str(value)))
+    return CHARACTERS.sub(r"\\\1", visible(str(value)))
 
 
 def _record(record: Mapping[str, Any]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from parties.node.governance.activities import ENDS
 from parties.operator.interface import AuditEntry
 
 
@@ -20,6 +21,7 @@ class Emergency:
     people: set[str] = field(default_factory=set)
     reviews: list[tuple[str, str, str]] = field(default_factory=list)  # when, by whom, what came out
     has_begun: bool = False
+    has_ended: bool = False
 
 
 def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, Emergency]:
@@ -37,6 +39,7 @@ def read(entries: Iterable[AuditEntry], purposes: Collection[str]) -> dict[str, 
         if entry.kind in ("proposed", "approved", "decided") and fields.get("person"):
             emergency.people.add(fields["person"])
         emergency.has_begun |= entry.kind == "started"
+        emergency.has_ended |= entry.kind in ENDS or fields.get("verdict") == "refused"
         if entry.kind == "reviewed":
             emergency.reviews.append((entry.at, fields["person"], fields["text"]))
     return {job: emergency for job, emergency in known.items() if emergency.has_begun}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from parties.node.point.decision_point import AGAIN_SECONDS
+from parties.node.records.sealed import errors
 from smc.errors import InputError
 
 LOOK_SECONDS = 60.0
@@ -65,7 +65,7 @@ class Asking:
             self._tried[job] = time.monotonic()
             try:
                 answered = self._jobs.settle(job)
-            except (InputError, sqlite3.Error):  # the node ends, cannot write now, or the job is not there any more
+            except errors(InputError):  # the node ends, cannot write now, or the job is not there any more
                 answered = False
             if answered == self._failing:
                 self._failing = not answered

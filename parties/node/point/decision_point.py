@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from parties.base import files
+from parties.base import keyfile
 from parties.base.canonical import canonical
+from parties.base.exchange import exchange
 from parties.base.trust import client_context
 from parties.node.notify import why_failed
 from parties.node.point import xacml
 from parties.node.point.settings import DecisionSettings
 from parties.node.point.xacml import UnreadableError, Word
 from parties.node.policy.request import Request
-
-if TYPE_CHECKING:
-    import httpx
 
 MEDIA_TYPE = "application/xacml+json"
 REMEMBERED_SECONDS = 10.0  # so long an answer counts for the same request at another moment
@@ -35,7 +31,6 @@ class DecisionPoint:
         self._settings = settings
         self._context = client_context(settings.ca, settings.certificate, settings.key)
         self._one = threading.Lock()
-        self._last: threading.Thread | None = None
         self._known: dict[str, tuple[float, Word]] = {}  # until when, by what was asked
 
     def ask(self, request: Request) -> Word:
@@ -64,47 +59,23 @@ class DecisionPoint:
         self._known[word.about] = time.monotonic() + lasts, word
 
     def _ask(self, about: str, body: bytes) -> Word:
-        """Ask in a thread of its own, which is left to itself, and its connection closed, at the deadline."""
-        if self._last is not None and self._last.is_alive():
-            return Word(about, None, "its answer before has not ended")
-        words: list[Word] = []
-        clients: list[httpx.Client] = []
+        try:
+            decision, said = xacml.read(self._post(body))
+        except UnreadableError as error:
+            return Word(about, None, str(error))
+        except Exception as error:  # whatever it is, there is no answer
+            return Word(about, None, why_failed(error))
+        return Word(about, decision, said)
 
-        def ask() -> None:
-            try:
-                decision, said = xacml.read(self._post(body, clients))
-                words.append(Word(about, decision, said))
-            except UnreadableError as error:
-                words.append(Word(about, None, str(error)))
-            except Exception as error:  # whatever it is, there is no answer
-                words.append(Word(about, None, why_failed(error)))
-
-        self._last = threading.Thread(target=ask, name="smc-decision-point", daemon=True)
-        self._last.start()
-        self._last.join(self._settings.seconds)
-        if words:
-            return words[0]
-        for client in clients:
-            with suppress(Exception):
-                client.close()
-        return Word(about, None, "no answer in time")
-
-    def _post(self, body: bytes, clients: list[httpx.Client]) -> bytes:
-        """Return what is answered with status 200, at most a byte more than may be."""
-        import httpx
-
+    def _post(self, body: bytes) -> bytes:
+        """Return what is answered with status 200."""
         settings = self._settings
-        headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE, "Accept-Encoding": "identity"}
+        headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE}
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
-        with httpx.Client(verify=self._context, timeout=settings.seconds, trust_env=False) as client:
-            clients.append(client)
-            with client.stream("POST", settings.url, content=body, headers=headers) as answer:
-                if answer.status_code != httpx.codes.OK:
-                    raise UnreadableError(f"the server answers {answer.status_code}")
-                content = b""
-                for part in answer.iter_raw():
-                    content += part
-                    if len(content) > xacml.MOST_BYTES:
-                        break
+            headers["Authorization"] = f"Bearer {keyfile.secret_line(settings.token_file, 'token_file')}"
+        status, content = exchange(
+            "POST", settings.url, self._context, settings.seconds, xacml.MOST_BYTES, content=body, headers=headers
+        )
+        if status != 200:
+            raise UnreadableError(f"the server answers {status}")
         return content

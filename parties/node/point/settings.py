@@ -5,7 +5,7 @@ url = "https://pdp.example/authorize"
 ca = "keys/pdp.crt"              # its own certificate, or whose signature counts; left out: whom the system trusts
 certificate = "keys/a.crt"       # ours, the node's own for instance, if the point asks for one
 key = "keys/a.key"
-token_file = "keys/pdp.token"    # sent as Authorization: Bearer
+token_file = "keys/pdp.token"    # its first line is sent as Authorization: Bearer; 0600, or systemd's credential
 seconds = 2                      # until an answer must be there
 """
 

@@ -27,6 +27,7 @@ RESOURCE, ACTION, ENVIRONMENT = (
 NOW = "urn:oasis:names:tc:xacml:1.0:environment:current-"
 
 _SCHEMA = "http://www.w3.org/2001/XMLSchema#"
+_OK = "urn:oasis:names:tc:xacml:1.0:status:ok"
 _IP = "urn:oasis:names:tc:xacml:2.0:data-type:ipAddress"
 _DECISIONS = ("Permit", "Deny", "NotApplicable", "Indeterminate")
 
@@ -146,7 +147,8 @@ def _attribute(name: str, value: Any, kind: str) -> dict[str, Any]:
 def read(answer: bytes) -> tuple[Decision, str]:
     """Return the decision in an answer and the point's words for it, of at most `MOST_SAID` characters.
 
-    A Permit with an obligation counts as Deny: this node knows none. `UnreadableError` if it is no such answer.
+    A Permit with an obligation counts as Deny: this node knows none. `UnreadableError` if it is no such answer, or a
+    Permit that says that something went wrong.
     """
     if len(answer) > MOST_BYTES:
         raise UnreadableError(f"the answer has more than {MOST_BYTES >> 10} KiB")
@@ -161,8 +163,11 @@ def read(answer: bytes) -> tuple[Decision, str]:
     if (decision := result.get("Decision")) not in _DECISIONS:
         raise UnreadableError("the answer has no Decision")
     status = result.get("Status")
-    words = status.get("StatusMessage") if isinstance(status, dict) else None
+    words, code = (status.get(name) if isinstance(status, dict) else None for name in ("StatusMessage", "StatusCode"))
     said = printable(words)[:MOST_SAID] if isinstance(words, str) else ""
+    is_ok = code is None or (isinstance(code, dict) and code.get("Value", _OK) == _OK)  # what is left out is ok
+    if decision == "Permit" and not (is_ok and isinstance(status, dict | None)):
+        raise UnreadableError("it permits, with a status that is not ok")
     if decision == "Permit" and result.get("Obligations") not in (None, []):
         return "Deny", f"it permits with obligations, of which this node knows none{said and f': {said}'}"
     return decision, said

@@ -16,6 +16,7 @@ from parties.link.identity import Identity, fingerprint
 from parties.node.records import database
 from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
 from parties.node.records.kinds import FIELDS, EntryKind, Named
+from parties.node.records.sealed import errors
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
 from smc.errors import InputError
@@ -169,7 +170,7 @@ def verify(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)
         )
-    except sqlite3.DatabaseError as error:
+    except errors(name="DatabaseError") as error:
         checked = Checked(problems=[f"the database is damaged: {error}"])
     return checked
 

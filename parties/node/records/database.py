@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from parties.node.records import sealed
 from parties.node.records.chain import EMPTY, Row, SignedHead
+from parties.node.records.sealed import errors
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
@@ -117,7 +119,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Return a copy in memory, which can be changed without harm."""
-    copy = sqlite3.connect(":memory:", isolation_level="IMMEDIATE")
+    copy = sealed.in_memory(connection, isolation_level="IMMEDIATE")
     copy.text_factory = connection.text_factory
     connection.backup(copy)
     return copy
@@ -143,9 +145,9 @@ def usable(path: Path) -> Iterator[None]:
     """Raise what SQLite complains of as an `InputError` that names the file."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except errors(name="OperationalError") as error:
         raise InputError(f"{path} cannot be used: {error}") from None
-    except sqlite3.DatabaseError as error:
+    except errors(name="DatabaseError") as error:
         raise InputError(f"{path} is damaged: {error}; put a backup in its place, and compare with the peer") from None
 
 
@@ -234,8 +236,10 @@ def _has_log(connection: sqlite3.Connection) -> bool:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level="IMMEDIATE", check_same_thread=False
-    )
+    uri, options = f"{path.absolute().as_uri()}?mode={mode}", {"check_same_thread": False}
+    if sealed.is_sealed(path):
+        connection = sealed.connect(path, uri, isolation_level="IMMEDIATE", **options)
+    else:
+        connection = sqlite3.connect(uri, uri=True, isolation_level="IMMEDIATE", **options)
     connection.text_factory = lambda text: text.decode(errors="surrogateescape")  # bytes that nobody wrote show, too
     return connection

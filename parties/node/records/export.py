@@ -21,6 +21,8 @@ from parties.node.records.chain import EMPTY, Archive, Row, SignedHead
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
+OTLP_SCOPE = "smc.audit"  # whose log records an OpenTelemetry collector has entries in
+
 
 def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
     """Return all entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""

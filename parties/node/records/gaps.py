@@ -1,12 +1,14 @@
 """What somebody has received of a log, entry by entry: is it all, in one chain, and nothing else.
 
 Lines may be those of a file or a webhook, or have what a syslog server puts before them: an entry is canonical JSON at
-the end of a line. They may be repeated, and come in any order; two entries of one number contradict each other, but for
-one that came without its content.
+the end of a line. A line may also be a request of OTLP, as OpenTelemetry's collector writes it to a file. They may be
+repeated, and come in any order; two entries of one number contradict each other, but for one that came without its
+content.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from parties.base import files
 from parties.node.records.chain import Row, links
-from parties.node.records.export import one_row
+from parties.node.records.export import OTLP_SCOPE, one_row
 from smc.errors import InputError
 
 _START = re.compile(r'\{"at":')
@@ -39,14 +41,16 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
         for number, line in enumerate(files.read_text(path).splitlines(), start=1):
             if not line.strip():
                 continue
-            row, where = _row(line), f"{path}, line {number}"
-            if row is None:
-                received.problems.append(f"{where}: no entry, or one that was cut or changed")
-                continue
-            known = copies[row.number]
-            received.repeats += bool(known)
-            if all(row != other for other, _ in known):
-                known.append((row, where))
+            where = f"{path}, line {number}"
+            for text in _texts(line):
+                row = _row(text)
+                if row is None:
+                    received.problems.append(f"{where}: no entry, or one that was cut or changed")
+                    continue
+                known = copies[row.number]
+                received.repeats += bool(known)
+                if all(row != other for other, _ in known):
+                    known.append((row, where))
     for number, known in copies.items():
         row, where = max(known, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # of equal ones the first
         received.rows[number] = row
@@ -64,6 +68,16 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
     if last is None:
         received.problems.append("there is no entry" if first == 1 else f"there is no entry from {first} on")
     return received
+
+
+def _texts(line: str) -> list[str]:
+    """Return what a line has of entries: itself, or the bodies of our log records in a request of OTLP."""
+    try:
+        groups = [group for resource in json.loads(line)["resourceLogs"] for group in resource["scopeLogs"]]
+        ours = [group for group in groups if group.get("scope", {}).get("name") == OTLP_SCOPE]
+        return [str(record["body"]["stringValue"]) for group in ours for record in group["logRecords"]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return [line]
 
 
 def _row(line: str) -> Row | None:

@@ -15,7 +15,6 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from parties.base.canonical import canonical
 from parties.link.identity import Identity
@@ -30,10 +29,8 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 
 def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job") -> bytes:
-    """Sign a JSON object as this party, 64 bytes. `InputError` if it cannot be written as JSON."""
-    key = load_pem_private_key(identity.key_pem, password=None)
-    assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
-    r, s = decode_dss_signature(key.sign(_message(summary, purpose), _ALGORITHM))
+    """Sign a JSON object as this party, 64 bytes. `InputError` if it cannot be written as JSON, or a token does not."""
+    r, s = decode_dss_signature(identity.key.sign(_message(summary, purpose), _ALGORITHM))
     return r.to_bytes(32) + min(s, ORDER - s).to_bytes(32)
 
 

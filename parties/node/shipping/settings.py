@@ -4,7 +4,7 @@
 file = "/var/log/smc/audit.jsonl"
 
 [[records.ship]]
-name = "siem"                            # left out: what it ships to
+name = "siem"                            # left out: what it ships to; of a web address the host
 syslog = "logs.clinic-a.example:6514"    # RFC 5424 over TLS (RFC 5425)
 ca = "keys/logs-ca.crt"                  # whom to trust; left out: whom the system trusts
 certificate = "keys/a-logs.crt"          # ours, if the server asks for one
@@ -12,12 +12,16 @@ key = "keys/a-logs.key"
 
 [[records.ship]]
 webhook = "https://siem.example/hook"    # JSON lines by POST
-token_file = "keys/siem.token"           # sent as Authorization: Bearer
+token_file = "keys/siem.token"           # its first line is sent as Authorization: Bearer; or systemd's credential
+
+[[records.ship]]
+otlp = "https://collector.example:4318/v1/logs"    # OpenTelemetry's logs, OTLP over HTTP in JSON
 """
 
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, model_validator
 
@@ -34,6 +38,7 @@ class ShipSettings(Settings):
     file: LocalPath | None = None
     syslog: ServerAddress | None = None
     webhook: WebAddress | None = None
+    otlp: WebAddress | None = None
     ca: LocalPath | None = None
     certificate: LocalPath | None = None
     key: LocalPath | None = None
@@ -43,23 +48,32 @@ class ShipSettings(Settings):
     @property
     def where(self) -> str:
         """The place to which entries go."""
-        return str(self.file or self.syslog or self.webhook)
+        return str(self.file or self.syslog or self.web)
+
+    @property
+    def web(self) -> str | None:
+        """The web address to which entries go by POST."""
+        return self.webhook or self.otlp
 
     @property
     def called(self) -> str:
-        """The target's name: how far it is is kept under it."""
-        return self.name or self.where
+        """The target's name, for the node's log, too: how far it is is kept under it.
+
+        Of a web address the host alone: what follows is the key to it, as a rule.
+        """
+        host = self.webhook and urlsplit(self.webhook).hostname
+        return self.name or host or self.where
 
     @model_validator(mode="after")
     def _one_way(self) -> ShipSettings:
-        if sum(way is not None for way in (self.file, self.syslog, self.webhook)) != 1:
-            raise ValueError("give one of file, syslog and webhook")
+        if sum(way is not None for way in (self.file, self.syslog, self.webhook, self.otlp)) != 1:
+            raise ValueError("give one of file, syslog, webhook and otlp")
         if self.file is not None and (self.ca or self.certificate or self.key):
-            raise ValueError("ca, certificate and key are for syslog and webhook")
+            raise ValueError("ca, certificate and key are for a server, not for a file")
         if (self.certificate is None) != (self.key is None):
             raise ValueError("certificate and key go together")
-        if self.token_file is not None and self.webhook is None:
-            raise ValueError("token_file is for a webhook")
+        if self.token_file is not None and self.web is None:
+            raise ValueError("token_file is for webhook and otlp")
         return self
 
 

@@ -7,7 +7,6 @@ repeats and gaps by their numbers and hashes (`smc audit gaps`).
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import Protocol
 
 from parties.node.notify import why_failed
 from parties.node.records.chain import Row
+from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.shipping.settings import ShipSettings
 from parties.node.shipping.targets import target
@@ -99,7 +99,7 @@ class Shipper:
             self._log("records not shipped", target=self._name, why=why)
         try:
             self._source.note_shipped(self._name, at)
-        except (InputError, sqlite3.Error) as error:  # the disk is full, or the node ends
+        except errors(InputError) as error:  # the disk is full, or the node ends
             log.debug("cannot note it", exc_info=error)
         return at, min(2 * pause, LONGEST_PAUSE) if pause else SHORTEST_PAUSE
 

@@ -1,4 +1,4 @@
-"""The ways to hand entries on: a file, syslog over TLS, a webhook. A sending either returns, or raises what went wrong.
+"""The ways to hand entries on: a file, syslog, a webhook, OpenTelemetry. A sending returns, or raises what went wrong.
 
 An entry is a line of canonical JSON, as in an export (`records.export.line`), with its number and hash.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import socket
 import ssl
@@ -14,15 +15,22 @@ import struct
 import termios
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from parties.base import files
+from typing_extensions import override
+
+from parties.base import keyfile
 from parties.base.address import parse_address
+from parties.base.canonical import canonical
+from parties.base.exchange import exchange
 from parties.base.trust import client_context
 from parties.node.records.chain import Row
-from parties.node.records.export import line
+from parties.node.records.export import OTLP_SCOPE, line
 from parties.node.shipping.settings import ShipSettings
+from smc import __version__
+from smc.errors import InputError
 
 PRIORITY = 13 * 8 + 6  # RFC 5424: facility "log audit", severity "informational"
 MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
@@ -39,7 +47,9 @@ def target(settings: ShipSettings) -> Target:
     """Return the target of these settings."""
     if settings.file is not None:
         return ToFile(settings.file)
-    return ToSyslog(settings) if settings.syslog is not None else ToWebhook(settings)
+    if settings.syslog is not None:
+        return ToSyslog(settings)
+    return ToWebhook(settings) if settings.webhook is not None else ToCollector(settings)
 
 
 class ToFile:
@@ -99,23 +109,82 @@ class ToSyslog:
 class ToWebhook:
     """A web address that takes lines of JSON by POST, and says by 2xx that it has them."""
 
+    content_type = "application/x-ndjson"
+    most_answer = 0  # bytes of the answer that are read
+
     def __init__(self, settings: ShipSettings) -> None:
         self._settings, self._context = settings, client_context(settings.ca, settings.certificate, settings.key)
 
     def send(self, rows: Sequence[Row]) -> None:
         """Send all in one request."""
-        import httpx
-
-        settings, headers = self._settings, {"Content-Type": "application/x-ndjson"}
-        assert settings.webhook is not None
+        settings, headers = self._settings, {"Content-Type": self.content_type}
+        assert settings.web is not None
         if settings.token_file is not None:
-            headers["Authorization"] = f"Bearer {files.read_text(settings.token_file).strip()}"
-        text = "".join(f"{line(row)}\n" for row in rows)
-        with (
-            httpx.Client(verify=self._context, timeout=settings.seconds, trust_env=False) as client,
-            client.stream("POST", settings.webhook, content=text.encode(), headers=headers) as answer,
-        ):
-            answer.raise_for_status()  # what it says is not read
+            headers["Authorization"] = f"Bearer {keyfile.secret_line(settings.token_file, 'token_file')}"
+        content = self._content(rows).encode()
+        status, answer = exchange(
+            "POST", settings.web, self._context, settings.seconds, self.most_answer, content=content, headers=headers
+        )
+        if status // 100 != 2:
+            raise InputError(f"the server answers {status}")
+        self._check(answer)
+
+    def _content(self, rows: Sequence[Row]) -> str:
+        return "".join(f"{line(row)}\n" for row in rows)
+
+    def _check(self, answer: bytes) -> None:
+        """Raise an error if the server has not all, by what it says; what a webhook says is not read."""
+
+
+class ToCollector(ToWebhook):
+    """A collector of OpenTelemetry's that takes logs: OTLP/HTTP in its JSON encoding, one request for each `send`.
+
+    An entry is a log record: its kind is the event's name, its line the body. A collector that answers that it took
+    some of them only (`partialSuccess`) has none, or what is missing would stay so: all are sent again.
+    """
+
+    content_type = "application/json"
+    most_answer = 1 << 16
+
+    @override
+    def _content(self, rows: Sequence[Row]) -> str:
+        scope = {"name": OTLP_SCOPE, "version": __version__}
+        about = {"attributes": [_attribute("service.name", "smc"), _attribute("host.name", socket.gethostname())]}
+        logs = {"scope": scope, "logRecords": list(map(_log_record, rows))}
+        return canonical({"resourceLogs": [{"resource": about, "scopeLogs": [logs]}]})
+
+    @override
+    def _check(self, answer: bytes) -> None:
+        rejected = 0
+        with suppress(ValueError, LookupError, TypeError, RecursionError):  # 2xx and nothing else is a success, too
+            rejected = int(json.loads(answer)["partialSuccess"]["rejectedLogRecords"])
+        if rejected > 0:
+            raise ConnectionError(errno.EREMOTEIO, f"the collector rejects {rejected} entries")
+
+
+def _log_record(row: Row) -> dict[str, Any]:
+    """Return an entry as a LogRecord of OTLP 1, in which numbers of 64 bits are texts; a time that is none is left
+    out."""
+    record = {
+        "severityNumber": 9,
+        "severityText": "INFO",
+        "eventName": row.kind,
+        "body": {"stringValue": line(row)},
+        "attributes": [
+            {"key": "smc.entry.number", "value": {"intValue": str(row.number)}},
+            _attribute("smc.entry.hash", row.hash),
+            *([] if row.job is None else [_attribute("smc.job", row.job)]),
+        ],
+    }
+    with suppress(ValueError, TypeError):
+        since = datetime.fromisoformat(row.at) - datetime(1970, 1, 1, tzinfo=UTC)
+        nanoseconds = str(since // timedelta(microseconds=1) * 1000)
+        record |= {"timeUnixNano": nanoseconds, "observedTimeUnixNano": nanoseconds}
+    return record
+
+
+def _attribute(name: str, value: str) -> dict[str, Any]:
+    return {"key": name, "value": {"stringValue": value}}
 
 
 def _end(connection: ssl.SSLSocket) -> None:

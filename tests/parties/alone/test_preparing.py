@@ -449,6 +449,14 @@ def test_odd_files_are_read_as_the_table_is_or_refused_in_a_line(
         assert source.check() > 0
 
 
+def test_names_on_the_page_break_where_their_words_end(tmp_path: Path) -> None:
+    (tmp_path / "raw.csv").write_text("air_bag/<i>,y\n" + "not_<b>,1\nyes,2\n" * 20)
+    page = tmp_path / "page.html"
+    assert run(["prepare", str(tmp_path / "raw.csv"), "--out", str(tmp_path / "out"), "--page", str(page)]) == 0
+    assert '<th scope="row">air_<wbr>bag/<wbr>&lt;i&gt;</th>' in page.read_text()
+    assert "category: not_<wbr>&lt;b&gt;, yes" in page.read_text()
+
+
 def test_nothing_of_a_file_steers_the_terminal_or_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = '"a\nb","\x1b[31mred",<script>alert(1)</script>,seen\u202e\n'
     rows = "1,\x1b]0;x\x07,<img src=x onerror=alert(1)>,y\u202ez\n2,q,{{7*7}},=1+1\n" * 30

@@ -266,6 +266,20 @@ def test_a_key_names_the_directory_that_is_not_there(tmp_path: Path) -> None:
         files.create_private(tmp_path / "none" / "a.key", b"")
 
 
+def test_a_new_private_file_has_its_name_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a crash may leave a file that was written, under no name."""
+    synced, sync = list[str](), os.fsync
+
+    def noted(handle: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        assert (synced[-1] == str(tmp_path)) == (tmp_path / "a.key").exists()
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    files.create_private(tmp_path / "a.key", b"x")
+    assert (len(synced), synced[-1]) == (2, str(tmp_path))
+
+
 @pytest.mark.parametrize("what", [files.ensure_writable, lambda path: files.write_text(path, "x")])
 def test_a_signal_just_when_the_file_is_there_leaves_none(
     what: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

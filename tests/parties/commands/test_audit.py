@@ -152,10 +152,10 @@ def test_show_says_how_many_it_hides(config: Path) -> None:
 
 
 def test_what_the_peer_wrote_cannot_play_with_the_terminal(config: Path, nodes: tuple[Any, Any]) -> None:
-    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext")
+    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext\u202e")
     shown = run("show", "--config", config, "--last", "1").stdout
     assert "\x1b" not in shown
-    assert r"\x1b[2Jgone [red]x[/red]\nnext" in shown
+    assert r"\x1b[2Jgone [red]x[/red]\nnext\u202e" in shown  # nor with the direction of what stands behind
 
 
 def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
@@ -199,6 +199,17 @@ def test_a_file_that_is_no_certificate(config: Path) -> None:
         run("verify", "--config", config, "--certificate", config)
 
 
+def test_a_node_that_runs_keeps_its_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    """It could write nothing any more under a head that its key has not signed."""
+    alice, new = nodes[0], create("alice-anew", ["localhost"], tmp_path)
+    former = alice.own.certificate_path
+    text = config.read_text().replace(str(former), str(new.certificate_path))
+    config.write_text(text.replace(str(alice.own.key_path), str(new.key_path)))
+    with lock(alice.path.parent / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
+        run("renew", "--config", config, "--former", former)
+    alice.add("cancelled", by="peer", why="")
+
+
 def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, Any]) -> None:
     """And there is nothing to archive where no job is kept; the log's jobs without rows are named."""
     place = nodes[0].path.parent
@@ -208,7 +219,7 @@ def test_archive_needs_a_node_that_does_not_run(config: Path, nodes: tuple[Any, 
     with lock(place / "lock"), pytest.raises(InputError, match="in use by another node: stop it first"):
         run("archive", "--config", config)
     with pytest.raises(InputError, match="the audit log knows it, and its row is gone"):
-        run("archive", "--config", config, "--days", 0)
+        run("archive", "--config", config, "--days", 0, "--yes")
     config.write_text(config.read_text().replace("= 30", "= 0"))
     with pytest.raises(InputError, match="retention_days: must be >= 1, not 0"):
         run("archive", "--config", config)
@@ -229,7 +240,9 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
             f'peer = "{peer.certificate_path}"\n[node]\nstate = "."\n'
         )
     assert "no job is that old" in run("archive", "--config", config).stdout
-    assert "archived: 1 job in" in run("archive", "--config", config, "--days", 0, "--out", out).stdout
+    with pytest.raises(InputError, match=r"all jobs that have ended leave.* Give --yes if you are sure"):
+        run("archive", "--config", config, "--days", 0)
+    assert "archived: 1 job in" in run("archive", "--config", config, "--days", 0, "--yes", "--out", out).stdout
     assert json.loads(out.read_text().split("\n")[0])["archived"] == job
     lines = run("verify", "--config", config, "--archive", out).stdout.splitlines()
     assert lines[1] == "archived: 4 of the entries; the content of 4 was there to check"
@@ -241,7 +254,7 @@ def test_archive_by_hand(tmp_path: Path, identities: dict[str, Identity]) -> Non
     assert "whole" in run(*words).stdout
     assert "the content of 4" in run(*words, "--archive", out).stdout
     with pytest.raises(InputError, match="File exists"):
-        run("archive", "--config", config, "--days", 0, "--out", out)
+        run("archive", "--config", config, "--days", 0, "--yes", "--out", out)
 
 
 def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:

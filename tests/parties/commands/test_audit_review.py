@@ -11,14 +11,14 @@ import pytest
 from parties.cli import run
 from parties.link.identity import Identity
 from parties.operator.accounts import Account, Accounts, protected, unix_user
-from tests.support.logs import DIGEST, Node, proposed
+from tests.support.logs import COST, DIGEST, Node, proposed
 
-JOBS = {"emergency": "e0" * 16, "research": "e1" * 16, "not begun": "e2" * 16}
+JOBS = {"emergency": "e0" * 16, "research": "e1" * 16, "not begun": "e2" * 16, "under way": "e3" * 16}
 
 
 @pytest.fixture
 def party(tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A party whose log has a job for an emergency, one for research, and one for an emergency that never began."""
+    """A party whose log has a job for an emergency, one for research, and two for an emergency without an end."""
     monkeypatch.chdir(tmp_path)
     own, peer = identities["alice"], identities["bob"]
     node = Node(tmp_path, own, peer)
@@ -28,6 +28,8 @@ def party(tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.M
         node.add("decided", job, party="us", verdict="approved", by="operator", person="anna")
         if what != "not begun":
             node.add("started", job, digest=DIGEST)
+        if what in ("emergency", "research"):
+            node.add("finished", job, outcome=DIGEST, opened={}, rounds=1, **COST)
     node.connection.close()
     file = tmp_path / "party.toml"
     keys = f'identity = "{own.key_path}"\ncertificate = "{own.certificate_path}"'
@@ -49,12 +51,17 @@ def account(file: Path, name: str, *roles: Any) -> None:
 def test_what_ran_for_an_emergency_is_listed_until_it_is_reviewed(
     party: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys).count("TO BE REVIEWED") == 1
+    assert said(capsys).count("TO BE REVIEWED") == 2
     said(capsys, "--job", JOBS["emergency"][:4], "the ward had asked")
-    (only,) = json.loads(said(capsys, "--json"))
-    assert (only["job"], [words for _, _, words in only["reviews"]]) == (JOBS["emergency"], ["the ward had asked"])
-    assert "TO BE REVIEWED" not in said(capsys)
+    first, second = json.loads(said(capsys, "--json"))
+    assert (first["job"], [words for _, _, words in first["reviews"]]) == (JOBS["emergency"], ["the ward had asked"])
+    assert (second["job"], second["reviews"]) == (JOBS["under way"], [])
+    assert said(capsys).count("TO BE REVIEWED") == 1
     assert run(["audit", "verify"]) == 0
+
+
+def test_what_goes_on_is_reviewed_afterwards(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "has not ended" in said(capsys, "--job", JOBS["under way"], "x", code=2)
 
 
 @pytest.mark.parametrize("what", ["research", "not begun"])
@@ -70,6 +77,6 @@ def test_who_stood_behind_it_does_not_review_it(party: Path, capsys: pytest.Capt
     assert "bert may not do this: it needs the role audit" in said(capsys, *words, code=2)
     account(party, "carla", "audit")
     said(capsys, *words)
-    (only,) = json.loads(said(capsys, "--json"))
-    assert [person for _, person, _ in only["reviews"]] == ["carla"]
+    first, _ = json.loads(said(capsys, "--json"))
+    assert [person for _, person, _ in first["reviews"]] == ["carla"]
     assert run(["audit", "review", "--job", "e0"]) == 2

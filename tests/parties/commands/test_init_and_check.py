@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,10 +14,11 @@ import pytest
 from parties.base import console
 from parties.base.address import parse_address
 from parties.cli import run
-from parties.link.identity import Identity, load_identity
+from parties.link.identity import Identity, create, load_identity, short_fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.node import settings
 from parties.node.peers import reached
+from parties.node.records.succession import succession
 from parties.operator.interface import NodeView, PeerView
 from parties.operator.oidc import Provider
 from parties.tables.schema import Schema
@@ -240,12 +242,13 @@ def party_file(own: Identity, peer: Identity, link: str, ports: tuple[int, int, 
     Path("party.toml").write_text("\n".join(["[link]", *lines, link, "[node]", *node, table]))
 
 
+def refuse(label: str) -> NoReturn:
+    raise RefusedError("a check sends nothing")
+
+
 def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
     alice, bob = identities["alice"], identities["bob"]
     Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
-
-    def refuse(label: str) -> NoReturn:
-        raise RefusedError("a check sends nothing")
 
     port = Port(parse_address("127.0.0.1:0", 0), bob, {alice.certificate: refuse}, 10.0, streams=2)
     try:
@@ -262,6 +265,31 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
     assert not found["peer"][0]
     assert "is the peer running, and its port open?" in found["peer"][1]
     assert [name for name, (ok, _) in found.items() if not ok] == ["peer"]
+
+
+def test_a_peer_may_come_with_the_certificate_that_follows(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    alice, bob = identities["alice"], identities["bob"]
+    (tmp_path / "new").mkdir()
+    new = create("bob", ["127.0.0.1"], tmp_path / "new")
+    Path("bob.next").write_text(succession(bob, new.certificate, datetime.now(UTC).date()).model_dump_json())
+    port = Port(parse_address("127.0.0.1:0", 0), new, {alice.certificate: refuse}, 10.0, streams=2)
+    try:
+        party_file(alice, bob, f'connect = "{port.address}"')
+        assert not checked(capsys, LONG)[1]["peer"][0]
+        with Path("party.toml").open("a") as file:
+            file.write('\n[peer]\nsuccessor = "bob.next"\n')
+        found = checked(capsys, LONG)[1]
+    finally:
+        port.close()
+    assert found["successor"][0]
+    assert found["successor"][1].startswith(f"bob, {short_fingerprint(new.certificate)}, valid until ")
+    assert found["peer"][0], found["peer"][1]
+    Path("bob.next").write_text(Path("bob.next").read_text()[:-1])
+    found = checked(capsys)[1]
+    assert not found["successor"][0]
+    assert "bob.next is no" in found["successor"][1]
 
 
 def test_each_thing_that_is_wrong_has_its_line(

@@ -19,6 +19,7 @@ from parties.commands import job_text
 from parties.models.trees.text import to_dot
 from parties.models.trees.tree import Leaf, Split, TreeFile
 from parties.operator import client
+from parties.operator.accounts import Account, Accounts, unix_user
 from parties.operator.interface import Asked, Verdict
 from tests.support.api_server import LINK, application, serving, write_access
 from tests.support.fake_node import APPROVED, NOON, REVEALS, WAITING, FakeNode, job_view, progress
@@ -128,7 +129,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "parameters  tolerance 0.001, min_rows 20, max_depth 4, max_rows 65535, engine mixed",
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
-        "cost  9.4 MB both ways (at most 61.0 MB), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
+        "cost  9.4 MB both ways (at most 61.0 MB, whichever engine it takes), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
         "typical, for a tree of 1, 2, 3 splits, level by level, "
         "by shared numbers and encrypted circuits (mixed extension half)",
         "ours  waiting",
@@ -184,7 +185,8 @@ def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> N
     assert "[red]:boom: ." in party("show", A)[1]  # no markup, no pictures, no gap to push things out of sight
 
 
-COSTS = "it will cost about 9.4 MB both ways (at most 61.0 MB), for a tree of 1, 2, 3 splits, level by level\n"
+MOST = "61.0 MB, whichever engine it takes"
+COSTS = f"it will cost about 9.4 MB both ways (at most {MOST}), for a tree of 1, 2, 3 splits, level by level\n"
 
 
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
@@ -234,6 +236,17 @@ def test_a_job_that_is_neither_a_file_nor_a_kind(party: Party, command: list[str
     assert party(*command, "release")[2].startswith(
         "smc: 'release' is a group of kinds of jobs: name one of 'release co"
     )
+
+
+@pytest.mark.parametrize("command", ["submit", "budget simulate"])
+def test_a_job_in_a_file_takes_no_flags_of_a_kind(party: Party, command: str) -> None:
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\n')
+    problem = (
+        f"--max-depth: the file says what the job is told, as max_depth; or name a kind: smc {command} id3 --max-depth"
+    )
+    assert party(*command.split(), job, "--max-depth", "3") == (2, "", f"smc: {problem}\n")
+    assert f"Usage: smc {command} JOB.toml [OPTIONS]\n" in party(*command.split(), job, "--help", config=False)[1]
 
 
 def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
@@ -351,6 +364,15 @@ def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
     assert party("approve", "a1b2", "--yes") == (0, "job a1b20000: queued\n", "")
 
 
+def test_who_cannot_approve_is_not_asked_whether_to(party: Party) -> None:
+    """The node says why: one who has proposed it, or may not approve. Who can is asked as ever."""
+    accounts = Accounts(party.directory / "var")
+    for roles, people, asked in ((["approve"], ["anna"], False), (["see"], [], False), (["approve"], ["bert"], True)):
+        party.node.add(A, exact=True, approvals=2, people=people)
+        accounts.write({"anna": Account(roles=roles, unix=unix_user(), salt="0" * 32, hash="")})
+        assert ("Give --yes" in party("approve", "a1b2")[2]) == asked
+
+
 @pytest.mark.parametrize(("answer", "state"), [("y\n", "queued"), ("n\n", "waiting"), ("\n", "waiting")])
 def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch, answer: str, state: str) -> None:
     hostile = "It reveals \x1b[2J all."
@@ -388,7 +410,9 @@ def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
     assert code == 0
     assert out == "├── outlook = sunny: no\n└── outlook = overcast or rain: yes\n"
     assert "5.1 MB" in err
-    assert err.endswith("opened to both parties: 12 leaf or split, 9 class of a leaf, 5 chosen attribute\n")
+    assert err.endswith(
+        "opened to both parties: leaf or split 12 times, class of a leaf 9 times, chosen attribute 5 times\n"
+    )
     printed, found = party.json("result", "a1c3"), party.node.result(B)
     assert printed == {**found.model_dump(exclude={"noun", "document", "party"}), "tree": found.document}
     assert party("result", A) == (2, "", "smc: the job a1b20000 is not done: it is waiting\n")

@@ -89,7 +89,7 @@ def test_later_rows(algorithm: str, capsys: Any) -> None:
 
 @pytest.mark.parametrize("source", ["patients.csv", "patients.parquet"])
 def test_space_around_cells_and_missing_ones(source: str) -> None:
-    """A cell is its text without space around it, and no text is `?`, in numbers too."""
+    """A cell is its text without space around it, and no text is no value, in numbers too: published as such."""
     cells = [("53710", 20), (" 53710", 21), ("53710 ", None), ("", None), (None, 22), ("  ", 23)] * 8
     columns = {
         "zip": [cell[0] for cell in cells],
@@ -103,8 +103,23 @@ def test_space_around_cells_and_missing_ones(source: str) -> None:
         writer.writerows([columns, *zip(*columns.values(), strict=True)])
     Path("publish.toml").write_text(Path("publish.toml").read_text().replace("patients.csv", source))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
-    expected = [("53710", "20"), ("53710", "21"), ("53710", "?"), ("?", "?"), ("?", "22"), ("?", "23")]
+    expected = [("53710", "20"), ("53710", "21"), ("53710", ""), ("", ""), ("", "22"), ("", "23")]
     assert Counter((row["zip"], row["age"]) for row in written(Path("out.csv"))) == Counter(expected * 8)
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.parquet") == 0
+    found = pyarrow.parquet.read_table("out.parquet").select(["zip", "age"]).to_pylist()
+    nothing = [(zip_ or None, age or None) for zip_, age in expected]
+    assert Counter(tuple(row.values()) for row in found) == Counter(nothing * 8)
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+
+
+def test_no_value_is_a_row_of_a_single_column_too() -> None:
+    """An empty line is none to those who read it."""
+    Path("patients.csv").write_text("zip\n" + "53710\n" * 5 + '""\n' * 5)
+    Path("one.toml").write_text(
+        'source = "patients.csv"\n[columns.zip]\nrole = "quasi-identifier"\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
+    )
+    assert smc("anonymise", "--plan", "one.toml", "--out", "out.csv") == 0
+    assert Counter(Path("out.csv").read_text().splitlines()) == {"zip": 1, '"53710"': 5, '""': 5}
 
 
 def test_the_order_of_rows_is_not_kept(table: list[dict[str, str]]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from typing import Any
 import pytest
 
 from parties.cli import run
+from parties.commands import rights
+from parties.commands.log_writing import Append
 from parties.link.identity import create
 from parties.node import settings
 from parties.node.governance import breaches
@@ -98,6 +102,57 @@ def test_an_objection_leaves_rows_out_from_then_on(party: Path, capsys: pytest.C
     assert [entry.fields["what"] for entry in entries("rights")] == ["objection", "objection withdrawn"]
 
 
+def test_an_objection_says_how_many_rows_are_the_persons_and_is_kept_all_the_same(
+    party: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(person: str, rows: str = "rows.csv") -> tuple[Any, str]:
+        party.write_text(party.read_text().replace("rows.csv", rows))
+        said(capsys, *command, person)
+        assert run([*command, person, "--withdraw", "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["rows"], Path("objections.txt").read_text()
+
+    command = ["rights", "object", "--table", "patients", "--person"]
+    assert [told(person)[0] for person in ("7", "8", "70")] == [2, 1, 0]  # also rows that `where` leaves out
+    assert run([*command, "70"]) == 0
+    assert (
+        "no row of the table is of this person now: is that how its column 'who' has the name?"
+        in capsys.readouterr().err
+    )
+    assert told("5", "gone.csv")[0] is None
+    assert Path("objections.txt").read_text() == "# by letter\n9\n70\n"
+
+
+def test_two_who_object_at_once_are_both_on_the_list(
+    party: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second command goes through while the first one is about to write."""
+    words, appending = ["rights", "object", "--table", "patients", "--person"], rights.appending
+
+    @contextmanager
+    def after_another(file: settings.NodeFile) -> Iterator[Append]:
+        monkeypatch.setattr(rights, "appending", appending)
+        said(capsys, *words, "8")
+        with appending(file) as append:
+            yield append
+
+    monkeypatch.setattr(rights, "appending", after_another)
+    said(capsys, *words, "7")
+    assert Path("objections.txt").read_text() == "# by letter\n9\n8\n7\n"
+    assert len(entries("rights")) == 2
+
+
+def test_no_answer_takes_the_place_of_a_file(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where party.toml is not named."""
+    Path("there.json").write_text("{}")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    for name in ("rows.csv", "party.toml", "objections.txt", "there.json"):
+        text = said(
+            capsys, "rights", "access", "--table", "patients", "--person", "7", "--out", name, "--format", "csv", code=2
+        )
+        assert name in text
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_what_was_done_where_rows_live_is_noted(party: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "rights", "done", "rectification", "--table", "patients", "--case", "2026-3")
     (line,) = json.loads(said(capsys, "rights", "list", "--json"))
@@ -148,6 +203,7 @@ def test_a_breach_from_the_first_hour_to_its_end(party: Path, capsys: pytest.Cap
     assert "Clinic \\*A\\*" in notice  # no markup of others
     for part in ("a laptop is lost", "patients since 2020", "the disk was encrypted", "TODO"):
         assert part in notice
+    assert "party.toml" in said(capsys, "breach", "draft", name, "--out", "party.toml", code=2)
     assert "open, the authority was told" in said(capsys, "breach", "told", name, "authority", "by its form")
     assert "closed" in said(capsys, "breach", "close", name, "found again")
     assert "is closed" in said(capsys, "breach", "note", name, "more", code=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 
@@ -69,6 +70,22 @@ def test_a_result_is_not_replaced_in_silence(
     assert Path("tree.json").read_text() == "mine"
     with pytest.raises(InputError, match="give another name"):
         check_proposal(Path("tree.json"))
+
+
+@pytest.mark.usefixtures("files")
+def test_a_result_that_is_there_or_a_taken_port_is_told_before_rows_are_read(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tree.json").write_text("mine")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        way = link(identities["alice"], identities["bob"], "listen", port, 0.1)
+        assert run(["id3", "--data", "bad.csv", *way]) == 2
+        assert f"smc: cannot listen on 127.0.0.1:{port}: Address already in use; end what" in capsys.readouterr().err
+        assert run(["run", "protocols.equality:equal", "5", *way[2:]]) == 2
+        assert "Address already in use" in capsys.readouterr().err
+    assert run(["id3", "--data", "bad.csv", *way, "--out", "tree.json"]) == 2
+    assert "--out: tree.json is there already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -94,6 +96,18 @@ def test_an_input_that_is_none(text: object, inputs: Callable[[dict[str, Any]], 
         task.open(Inputs(ours.party, circuits=ours.circuits, typed={"input": text})),
     ):
         pass
+
+
+def test_jobs_of_one_circuit_share_it(inputs: Callable[[dict[str, Any]], Inputs]) -> None:
+    """For a node keeps the task of every job. With the last of them it goes."""
+    tasks = [made(inputs, protocol="circuit", circuit="adder").task for _ in range(2)]
+    assert all(isinstance(task, Circuit) for task in tasks)
+    netlists = [task.netlist(inputs({})) for task in tasks if isinstance(task, Circuit)]
+    assert netlists[0] is netlists[1]
+    gone = ref(netlists[0])
+    del tasks, netlists
+    gc.collect()
+    assert gone() is None
 
 
 def test_what_was_typed_is_what_is_run() -> None:

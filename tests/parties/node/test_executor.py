@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
 
+from parties.base.console import MEASURING
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
@@ -38,6 +42,37 @@ def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
 def test_the_last_common_level(left: int, right: int) -> None:
     expected = cut(TREE, min(left, right))
     assert met((cut(TREE, left), cut(TREE, right))) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("sent", "sessions"), [(executor.WORTH_BYTES, 1), (0, executor.WORTH_BYTES // executor.SESSION_BYTES)]
+)
+def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
+    monkeypatch: pytest.MonkeyPatch, sent: int, sessions: int
+) -> None:
+    class Circle:
+        def __init__(self) -> None:
+            self.itself = self
+
+    made = []
+
+    def dial() -> Any:
+        made.append(ref(Circle()))
+        raise LinkError("nobody is there")
+
+    monkeypatch.setattr(executor, "_leavings", executor._Leavings())
+    order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
+    gc.disable()
+    try:
+        for session in range(sessions):
+            assert all(circle() is not None for circle in made), session
+            worker = executor.Worker(order, dial, lambda event: None, lambda: None)
+            worker._total.bytes_sent = sent
+            worker.start()
+            worker._thread.join()
+        assert all(circle() is None for circle in made)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -169,6 +204,7 @@ def test_events_of_a_session(coins: Orders) -> None:
         assert second.state == finished.state[:1]
         assert len(finished.state) == 2
         assert finished.report["total"]["bytes_sent"] == finished.total.bytes_sent > 0
+        assert finished.report[MEASURING]["bytes_sent"] == 1000
         assert finished.total is linked.total, "it goes on counting"
 
 

@@ -16,6 +16,7 @@ from parties.link.identity import Identity
 from parties.node.events import Events
 from parties.node.policy.rules import Rule
 from parties.node.service import Node
+from parties.node.store import Store
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, paired, propose
@@ -62,6 +63,19 @@ def test_from_proposal_to_signatures(pair: Pair) -> None:
         totals = {kind: sum(fields["opened"][kind] for fields in opened) for kind in opened[0]["opened"]}
         # Six nodes, four of them leaves, and one of the two splits had a choice.
         assert totals == {"whether a node is a leaf": 6, "class of a leaf": 4, "attribute of a split": 1}
+
+
+def test_of_both_statements_the_proposal_is_in_memory_once(pair: Pair) -> None:
+    """As the peer's words come in, and as the node starts anew."""
+    job = propose(pair)
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    for party in pair.parties:
+        (again,) = Store(party.ledger._connection).all()
+        for record in (party.ledger.find(job), again):
+            assert record.theirs is not None
+            assert record.theirs.proposal is record.ours.proposal
 
 
 def test_different_results_end_the_job(pair: Pair) -> None:

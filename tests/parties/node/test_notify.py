@@ -210,6 +210,7 @@ def test_a_server_that_is_silent_holds_nothing_up(
 def mailbox(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     box = Mailbox(tmp_path, implicit=request.param == "tls")
     monkeypatch.setenv("SSL_CERT_FILE", str(box.identity.certificate_path))
+    (tmp_path / "password").touch(0o600)
     (tmp_path / "password").write_text(f"{PASSWORD}\n")
     with box.serving() as address:
         mail = {"mail": "anna@clinic.example", "sender": "smc@clinic.example", "smtp": address}
@@ -238,6 +239,16 @@ def test_a_wrong_password_is_a_line_without_it_and_the_node_goes_on(
     settings["password_file"].write_text(PASSWORD)
     eventually(lambda: box.got)
     assert log == ["nobody told: mail, the mail server refuses user or password (535), every 0.04 s"]
+
+
+def test_a_password_that_others_may_read_goes_nowhere(node: FakeNode, make: Make, mailbox: Any, log: Log) -> None:
+    box, settings = mailbox
+    settings["password_file"].chmod(0o644)
+    node.add()
+    make(**settings)
+    eventually(lambda: log)
+    assert "password can be read by other users" in log[0]
+    assert box.tries == []
 
 
 def test_a_server_with_another_certificate_gets_no_password(

@@ -329,8 +329,9 @@ def test_the_short_form_is_one_peer(party_file: Path) -> None:
 
 @pytest.mark.parametrize("key", ["node.listen", "node.web", "node.metrics", "node.health"])
 def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    """All ports of a node are keys of one table, and the one that is taken is named."""
+    """All ports of a node are keys of one table, and the one that is taken is named, before anything is compiled."""
     monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    monkeypatch.setattr("parties.node.service.warm", lambda **_: pytest.fail("it began before it looked"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = dict.fromkeys(("listen", "web", "metrics", "health"), "127.0.0.1:0")
         ports[key.removeprefix("node.")] = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,12 +14,13 @@ from typing import Any
 
 import pytest
 
+from parties.base import files
 from parties.commands.rights import _recipients
 from parties.node import published
 from parties.node.governance import activities, breaches
 from parties.node.offers import Offer, Offers
 from parties.node.proposal import Proposal
-from parties.node.records import audit, export, gaps, reading, withdrawal
+from parties.node.records import AuditLog, audit, connect, export, gaps, reading, withdrawal
 from parties.node.records.chain import Checked
 from parties.node.records.marker import FILE_NAME
 from parties.node.retention import PATIENCE, Archived, due
@@ -216,6 +219,26 @@ def test_nothing_leaves_if_it_cannot_be_written(noisy: Pair, monkeypatch: pytest
     assert checked(alice).archived == 0
     alice.crash()
     alice.ledger.check(alice.path.parent / FILE_NAME)
+
+
+def test_what_a_command_writes_meanwhile_is_not_lost(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A review, say: it is not written while a job leaves, so its text is in the file, or in the log."""
+    job = done(noisy)
+    alice, create = noisy.parties[0], files.create_private
+    with closing(connect(alice.path)) as other:
+        other.execute("PRAGMA busy_timeout = 1")
+        log = AuditLog(other, alice.who.identity)
+
+        def meanwhile(path: Path, data: bytes) -> None:
+            create(path, data)
+            with pytest.raises(sqlite3.OperationalError, match="locked"), other:
+                log.append("reviewed", job, {"person": "anna", "text": "it had to be"})
+
+        monkeypatch.setattr(files, "create_private", meanwhile)
+        gone = archive(alice)
+    assert gone is not None
+    found = checked(alice, gone.path)
+    assert (found.problems, found.filled) == ([], found.archived)
 
 
 def test_what_ran_for_an_emergency_stays_until_it_is_reviewed(noisy: Pair) -> None:

@@ -11,20 +11,23 @@ from parties.link.listening import RefusedError
 from parties.node.operator_service import REVOKED, Contact, OperatorService
 from parties.node.service import Node
 from parties.operator.people import acting
+from parties.web import words
 from smc.errors import InputError
-from tests.support.ledgers import Pair, propose
+from tests.support.ledgers import Pair, agreed, propose
 
 
 def contact_of(pair: Pair, calls: list[Any]) -> Contact:
     """Alice's with bob, whose link and sessions only note that they are ended."""
     ended = SimpleNamespace(stop=lambda *why: calls.append(why), connected=False, trouble="", held="", group="")
+    ended.progress = lambda _: None
     return cast("Contact", SimpleNamespace(who=pair.parties[0].who, connect=None, control=ended, sessions=ended))
 
 
 def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
-    alice, calls = pair.parties[0], list[Any]()
+    alice, calls, job = pair.parties[0], list[Any](), agreed(pair)
     contact = contact_of(pair, calls)
     service = OperatorService(alice.who.identity, alice.ledger, {"bob": contact}, {}, lambda: "here", "lan")
+    assert words.state(service.job(job)) == "both agree: it starts next"
     with pytest.raises(InputError, match="there is no peer 'bop'"):
         service.revoke("bop")
     before = acting.set("anna")
@@ -32,7 +35,8 @@ def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
         (peer,) = service.revoke("bob", "its key was copied").peers
     finally:
         acting.reset(before)
-    assert peer.trouble == REVOKED
+    assert peer.trouble == service.job(job).why == REVOKED
+    assert words.state(service.job(job)) == "both agree: it waits"
     assert calls == [(0, "its certificate is revoked here"), ()]
     (entry,) = [one for one in alice.ledger.entries(9, None) if one.kind == "pin revoked"]
     assert [entry.fields[name] for name in ("peer", "person", "why")] == ["bob", "anna", "its key was copied"]

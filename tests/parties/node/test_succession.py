@@ -88,6 +88,9 @@ def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity
     words.append(LATER.isoformat())
     assert CliRunner().invoke(group, words).exit_code == 0
     assert json.loads(out.read_text())["former"] == fingerprint(bob.certificate)
+    for path in (config, bob.certificate_path):
+        result = CliRunner().invoke(group, [*words[:5], str(path), *words[6:]])
+        assert "would be overwritten" in str(result.exception)
     words[1] = str(bob.certificate_path)
     assert "is the present certificate" in str(CliRunner().invoke(group, words).exception)
     link = {"identity": alice.key_path, "certificate": alice.certificate_path, "peer": bob.certificate_path}
@@ -153,6 +156,17 @@ def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: 
     )
     assert held is not None
     assert alice_says.lost == held.head
+
+
+def test_who_has_copied_a_key_that_is_revoked_names_nobody(pair: Pair, new: Identity) -> None:
+    alice, who = pair.parties[0], named(pair, new)
+    alice.ledger.revoke("bob", "its key was copied")
+    node: Any = SimpleNamespace(_stopping=False, _ledger=alice.ledger, _contacts={"bob": Ends(who, None, None, None)})
+    node._is_revoked = lambda contact: Node._is_revoked(node, contact)
+    node._succeed = lambda name: alice.ledger.succeed(who)
+    with pytest.raises(RefusedError, match="the certificate that yours is to follow is revoked"):
+        Node._admit(node, "bob", new.certificate, "control")
+    assert not alice.ledger.is_succeeded(who)
 
 
 def test_the_former_one_is_over_once_the_new_one_is_used(pair: Pair, new: Identity) -> None:

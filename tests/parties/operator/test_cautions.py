@@ -50,6 +50,23 @@ def test_other_kinds_have_no_leaves(node: FakeNode, parameters: dict[str, Any]) 
     assert cautions(node.add(parameters=parameters)) == []
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "noticed"),
+    [
+        ("epsilon", 10.0, False),
+        ("epsilon", 10.5, True),
+        ("support_epsilon", 1000, True),
+        ("epsilon", None, False),
+    ],
+)
+def test_an_epsilon_that_promises_hardly_anything(node: FakeNode, key: str, value: float | None, noticed: bool) -> None:
+    """A line, and no refusal."""
+    said = [
+        f"epsilon {value:g} promises hardly anything" in line for line in cautions(node.add(parameters={key: value}))
+    ]
+    assert said == [True] * noticed
+
+
 @pytest.mark.parametrize("path", ["/", "/jobs/{}"])
 def test_the_page_says_so_until_the_job_has_ended(node: FakeNode, path: str) -> None:
     job, browser = node.add(parameters=OPEN), Browser(node)

@@ -85,7 +85,7 @@ def test_a_list_that_cannot_be_is_told_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"10,001 people, more than the 10,000.*name it as `consent`"):
         counted(of)
     (tmp_path / "objections.txt").unlink()
-    with pytest.raises(InputError, match=r"objections\.txt"):
+    with pytest.raises(InputError, match=r"objections\.txt: there is no such file; make an empty one .*touch"):
         counted(of)
     assert of.state == of.state
     wrong = of.model_copy(update={"objections": of.objections.model_copy(update={"column": "whom"})})  # type: ignore[union-attr]

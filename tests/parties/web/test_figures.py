@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 def test_bars_add_up_to_the_total() -> None:
     bars = figures.costs(cost())
-    assert [bar.name for bar in bars] == ["base ot", "level 0", "level 1", "level 2", "level 3", "other"]
+    assert [bar.name for bar in bars] == ["base ot", "level 0", "level 1", "level 2", "level 3", "rest"]
     total = cost()["total"]
     assert sum(bar.sent for bar in bars) == total["bytes_sent"]
     assert sum(bar.received for bar in bars) == total["bytes_received"]
@@ -24,7 +24,7 @@ def test_bars_add_up_to_the_total() -> None:
     assert max(bar.sent_part + bar.received_part for bar in bars) == pytest.approx(100, abs=0.01)
     assert max(bar.seconds_part for bar in bars) == 100
     assert bars[1].sent_part == pytest.approx(bars[2].sent_part / 3, abs=0.01)
-    assert [bar.name for bar in figures.costs({"total": total, "phases": {}})] == ["other"]
+    assert [bar.name for bar in figures.costs({"total": total, "phases": {}})] == ["rest"]
 
 
 def test_a_run_that_cost_nothing_has_no_bars() -> None:

@@ -238,6 +238,8 @@ def test_pages_and_forms_by_role(node: FakeNode, logins: Logins, name: str) -> N
     fields = {"form_token": token.form_token, "protocol": "id3", "table": "patients", "plain": "yes"}
     browser.post("/propose", data=fields)
     assert bool(node.submitted) == ("propose" in roles)
+    wrong = browser.post("/propose", data=fields | {"k": "many"})  # which is shown once more, with our rows
+    assert (wrong.status_code == 403) != ("propose" in roles)
 
 
 def test_a_damaged_file_of_accounts_lets_nobody_in(node: FakeNode, logins: Logins, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import base64
 import html
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 from joserfc.jwk import ECKey, OctKey, RSAKey
@@ -24,10 +25,12 @@ from parties.web.login import Login, Logins
 from parties.web.sign_on import SignOn
 from smc.errors import InputError
 from tests.support import oidc
+from tests.support.dripping import dripping
 from tests.support.fake_node import ORIGIN, FakeNode
 from tests.support.oidc import SECRET, Browser, Claims, Provider, away, back
 from tests.support.people import password, people, quick
 from tests.support.ports import free_port
+from tests.support.waiting import eventually
 
 SESSION = "smc-session-7080"
 pytestmark = pytest.mark.slow
@@ -80,15 +83,18 @@ class Place:
         return self.sign_on.finish(cookie, dict(parse_qsl(answer)))
 
     def refused(self, browser: Browser, answer: Any, words: str) -> None:
-        """Check that a log-in failed in one line, is recorded, and opened nothing."""
+        """Check that a log-in failed in one line, is recorded if one was begun, and opened nothing."""
         lines = re.findall(r'<p class="problem" role="alert">(.*?)</p>', answer.text)
         assert answer.status_code == 401
         assert len(lines) == 1
         assert re.search(words, html.unescape(lines[0]), re.IGNORECASE), lines
-        assert len(self.failures) == 1, self.failures
-        name, why = self.failures.pop()
-        assert name == ""
-        assert why.lower() == html.unescape(lines[0]).rstrip(".").lower()
+        if "not begun" in lines[0]:
+            assert self.failures == []
+        else:
+            assert len(self.failures) == 1, self.failures
+            name, why = self.failures.pop()
+            assert name == ""
+            assert why.lower() == html.unescape(lines[0]).rstrip(".").lower()
         assert not any(line.startswith(SESSION + "=") for line in answer.headers.get_list("set-cookie"))
         assert browser.get("/").status_code == 401
 
@@ -277,6 +283,18 @@ def test_an_answer_of_another_provider(place: Place, provider: Provider) -> None
     place.refused(browser, back(browser, answer), "another log-in provider")
 
 
+def test_an_answer_of_nobody_where_the_provider_says_who_it_is(place: Place, provider: Provider) -> None:
+    """RFC 9207, 2.4: what such a provider sends has its name."""
+    known = dict(Known(provider.settings(place.folder)).metadata())
+    provider.answers = {DOCUMENT: known | {"authorization_response_iss_parameter_supported": True}}
+    browser = place.browser()
+    answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
+    place.refused(browser, back(browser, answer), "another log-in provider")
+    browser = place.browser()
+    answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
+    assert back(browser, f"{answer}&iss={quote(provider.issuer, safe='')}").status_code == 303
+
+
 def test_browsers_that_are_away_are_bounded(place: Place, provider: Provider) -> None:
     first, *_, last = browsers = [place.browser() for _ in range(sign_on.MAX_AWAY + 1)]
     urls = [away(browser) for browser in browsers]
@@ -334,9 +352,56 @@ def test_another_claim(tmp_path: Path, node: FakeNode, provider: Provider) -> No
 def test_failed_ones_are_slowed(place: Place) -> None:
     for _ in range(login.ALL_FAILURES):
         browser = place.browser()
-        place.refused(browser, browser.get("/login/oidc/back?code=x&state=y"), "not begun")
+        away(browser)
+        place.refused(browser, browser.get("/login/oidc/back?code=x&state=y"), "another request")
+    away(browser)
     assert "Too many log-ins have failed" in browser.get("/login/oidc/back").text
     assert place.failures == [("", "too many have failed")]
+
+
+def test_a_page_elsewhere_keeps_nobody_out(place: Place, provider: Provider) -> None:
+    """It can make browsers ask for any address here, as often as it likes: that begins no log-in, and none fails."""
+    begun = place.browser()
+    answer = provider.approve(away(begun), "anna")
+    browser = place.browser()
+    for number in range(max(login.ALL_FAILURES, sign_on.MAX_AWAY) + 1):
+        site = {"sec-fetch-site": ("cross-site", "same-site")[number % 2]}
+        shown = browser.get("/login/oidc", headers=site)
+        assert (shown.status_code, "location" in shown.headers) == (401, False)
+        assert browser.get("/login/oidc/back?code=x&state=y", headers=site).status_code == 401
+    assert place.failures == []
+    assert back(begun, answer).status_code == 303
+    typed = {"name": "bert", "password": password("bert")}
+    assert place.browser().post("/login", data=typed).status_code == 303
+
+
+def test_who_waits_for_a_slow_provider_leaves_room_for_others(place: Place, provider: Provider) -> None:
+    let_go, asked = threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        asked.set()
+        let_go.wait(60)
+        return "", 503
+
+    def ask() -> None:
+        with pytest.raises(InputError, match="HTTP 503"):
+            place.sign_on.begin(ORIGIN)
+        told.append(1)
+
+    provider.answers, told = {DOCUMENT: slow}, list[int]()
+    threads = [threading.Thread(target=ask) for _ in range(sign_on.MAX_ASKING)]
+    try:
+        for thread in threads:
+            thread.start()
+        asked.wait(60)
+        eventually(lambda: place.sign_on._asking._value == 0)
+        assert "keeps others waiting" in place.browser().get("/login/oidc").text
+    finally:
+        let_go.set()
+        for thread in threads:
+            thread.join()
+    assert len(told) == sign_on.MAX_ASKING
+    assert place.sign_on._asking._value == sign_on.MAX_ASKING
 
 
 DOCUMENT = "/.well-known/openid-configuration"
@@ -371,6 +436,41 @@ def test_a_provider_that_is_none(
     assert shown.status_code == 401
     assert re.search(words, shown.text)
     assert "location" not in shown.headers
+
+
+def test_a_provider_that_drips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte of the header in time: who waits for it is told at the deadline, and so is who comes behind."""
+    monkeypatch.setattr(module, "DEADLINE", 0.3)
+    with dripping(0.001) as server:
+        document = {"issuer": server.url, **dict.fromkeys(ENDPOINTS, server.url)}
+        server.body = json.dumps(document).encode()
+        provider = Known(OidcSettings(issuer=server.url, client_id="smc"))
+        for _ in range(2):
+            with pytest.raises(InputError, match="does not answer"):
+                provider.metadata()
+        assert len(server.got) == 1
+
+
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+
+@pytest.mark.parametrize("key", ENDPOINTS)
+def test_a_provider_elsewhere_sends_nobody_to_this_machine(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """Nor us to what answers there to whoever is on it."""
+    issuer = "https://login.example"
+    found = {"issuer": issuer, **dict.fromkeys(ENDPOINTS, f"{issuer}/x")}
+    monkeypatch.setattr(Known, "_asked", lambda *_: found)
+    provider = Known(OidcSettings(issuer=issuer, client_id="smc"))
+    assert provider.metadata() == found
+    found[key] = "http://127.0.0.1:7090/x"
+    with pytest.raises(InputError, match=f"no {key} that is an https:// address"):
+        Known(OidcSettings(issuer=issuer, client_id="smc")).metadata()
+
+
+def test_a_name_that_is_none() -> None:
+    provider = Known(OidcSettings(issuer=f"https://{'a' * 64}.example", client_id="smc"))
+    with pytest.raises(InputError, match="cannot be reached"):
+        provider.metadata()
 
 
 @pytest.mark.parametrize("path", ["/oauth2/token", "/jwks"])

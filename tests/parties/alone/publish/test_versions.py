@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from parties.alone.publish.models.diversity import LDiversity
 from parties.alone.publish.models.model import KAnonymity
-from parties.alone.publish.versions import Version, together
+from parties.alone.publish.versions import Version, load, put_down, together
 from smc.errors import InputError
 from tests.support.anonymity import CANCER, FOUR_ANONYMOUS, HEART, VIRAL, flat
 from tests.support.patients import laid_out, smc, written
@@ -44,6 +44,37 @@ def test_both_tables_of_lesson_8_together() -> None:
     moved = right | {"4": 2, "2": 0, "11": 1, "5": 2}
     assert reached(version(moved, disease))[0] == 4
     assert reached(version(left, disease), version(moved, disease)) == [1, 1]
+
+
+def another(path: Path, one: Version) -> None:
+    """Put one more down, and fail at something else."""
+    with put_down(load(path, "who"), one):
+        pass
+    raise OSError("the disk is full")
+
+
+def test_two_at_once_are_not_put_down_unseen_by_each_other(tmp_path: Path) -> None:
+    """The second is refused, whichever ends first; and one that fails takes back itself and no other."""
+    path, one = tmp_path / "history.json", version({"a": 0, "b": 0}, {"a": "x", "b": "y"})
+
+    def known() -> int:
+        return len(load(path, "who").versions) if path.exists() else 0
+
+    for before in (0, 1):
+        first, second = load(path, "who"), load(path, "who")
+        with put_down(first, one), pytest.raises(InputError, match="publish this one anew"), put_down(second, one):
+            raise AssertionError
+        assert known() == before + 1
+    with pytest.raises(OSError, match="full"), put_down(load(path, "who"), one):
+        another(path, one)
+    assert known() == 4
+    with pytest.raises(OSError, match="full"), put_down(load(path, "who"), one):
+        raise OSError("the disk is full")
+    assert known() == 4
+    path.unlink()
+    with pytest.raises(OSError, match="full"), put_down(load(path, "who"), one):
+        raise OSError("the disk is full")
+    assert known() == 0
 
 
 @st.composite

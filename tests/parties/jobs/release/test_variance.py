@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.release.variance import Variance, VarianceSettings
 from parties.tables.schema import Schema
+from smc.circuit import Netlist
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -118,3 +120,13 @@ def test_what_is_refused(more: dict[str, Any], said: str) -> None:
     schema = Schema({**SCHEMA.attributes, "large": ("0", "1", "100000")}, "outcome")
     with pytest.raises(InputError, match=said):
         task_of(**{"above": 1.0, "schema": schema, **more})
+
+
+def test_questions_that_are_kept_keep_no_circuits() -> None:
+    """A node keeps the question of every job: of the last sixteen at most the circuits are there still."""
+    before = sum(isinstance(thing, Netlist) for thing in gc.get_objects())
+    kept = [task_of(above) for above in range(1, 25)]
+    for task in kept:
+        answer(task, [[ZERO], [TWO]])
+    gc.collect()
+    assert sum(isinstance(thing, Netlist) for thing in gc.get_objects()) - before <= 16

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.models.trees.reading import merged, simplified, to_rules
+from parties.models.load import columns_of, load_any, predicted
+from parties.models.trees.reading import asking, merged, simplified, to_rules
 from parties.models.trees.text import to_text
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile, size
+from parties.tables.delimited import Columns
 
 DOMAINS = {"a": ("1", "2", "3"), "b": ("x", "y or z"), "c": ("only",)}
 
@@ -51,6 +55,15 @@ def test_a_merged_tree_says_the_same(tree: Node) -> None:
 
 
 @given(trees(tuple(DOMAINS)))
+def test_a_settled_tree_says_the_same_and_asks_for_the_columns_that_are_shown(tree: Node) -> None:
+    asked = asking(TreeFile("0" * 64, "t", 0.1, tree))
+    for values in product(*DOMAINS.values()):
+        row = dict(zip(DOMAINS, values, strict=True))
+        assert answer(asked.tree, row) == answer(tree, row)
+    assert columns_of(asked) == columns_of(replace(asked, tree=merged(tree)))
+
+
+@given(trees(tuple(DOMAINS)))
 def test_rules_are_one_a_leaf_and_cover_every_row_once(tree: Node) -> None:
     lines = to_rules(tree).splitlines()
     assert len(lines) == size(merged(tree)).leaves
@@ -77,9 +90,20 @@ def test_questions_whose_answers_agree_are_not_shown() -> None:
     assert to_rules(tree) == "if a is 1 or 2: no\nif a is 3: yes\n"
     assert merged(Split("a", dict.fromkeys(DOMAINS["a"], same))) == Leaf("no")
     assert to_rules(same) == "always: no\n"
+    assert to_rules(Split("c", {"only": Split("b", {"x": Leaf("no"), "y or z": Leaf("yes")})})).startswith("if b is x:")
     forest = TreeFile("0" * 64, "t", 0.1, same, None, (tree,))
     assert isinstance(simplified(forest), Split)
     assert simplified(forest).branches["tree 1"] == Leaf("no")
+
+
+def test_rows_need_the_columns_that_are_shown_and_no_others(tmp_path: Path) -> None:
+    """A file keeps the tree as it was grown, from which its cost is counted; a forest is asked alike."""
+    tree = Split("a", {"1": Split("b", {"x": Leaf("no"), "y or z": Leaf("no")}), "2": Leaf("no"), "3": Leaf("yes")})
+    rows = Columns(tmp_path, {"a": ["1", "3", "2"]}, range(3))
+    for others in (), (tree,):
+        TreeFile("0" * 64, "t", 0.1, tree, None, others).dump(tmp_path / "tree.json")
+        assert predicted(load_any(tmp_path / "tree.json"), rows) == ["no", "yes", "no"]
+        assert TreeFile.load(tmp_path / "tree.json").tree == tree
 
 
 def test_values_with_an_or_are_told_from_several() -> None:

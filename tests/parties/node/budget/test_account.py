@@ -146,6 +146,14 @@ def test_a_synthesis_and_a_count_leave_most_of_ten() -> None:
     assert not found.fits([ConcentratedLoss("sum", exact(numbers.left * 1.001))])
 
 
+def test_of_a_budget_that_rho_has_nearly_spent_next_to_nothing_is_left() -> None:
+    found = account(booked(ConcentratedLoss("sum", exact(0.26))))
+    assert found.left is not None
+    assert 0.1 < found.left < 0.5
+    assert found.fits([PureLoss("count", exact(found.left * 0.999))])
+    assert not found.fits([PureLoss("count", exact(found.left * 1.001))])
+
+
 def test_without_a_budget_all_fits_and_is_kept() -> None:
     free = account(charge(30.0), budget=None)
     assert free.fits([PureLoss("count", exact(100.0))])

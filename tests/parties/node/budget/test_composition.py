@@ -161,6 +161,12 @@ def test_one_synthesis_and_one_count_are_the_sum_of_what_each_is() -> None:
     assert epsilon_at(composed([synthesis, count]).concentrated, delta) > 5 + alone
 
 
+def test_sums_stay_sums_where_next_to_nothing_is_won() -> None:
+    """By orders it is 4.6292."""
+    uses = [PureLoss("count", exact(1.221)), PureLoss("count", exact(1.705), times=2)]
+    assert epsilon_of(composed(uses), Fraction(1, 1000)) == 4.631
+
+
 def test_without_a_delta_only_pure_uses_are_known() -> None:
     assert epsilon_of(composed([PureLoss("count", exact(1.5))]), Fraction(0)) == 1.5
     assert epsilon_of(composed([ConcentratedLoss("sum", exact(0.1))]), Fraction(0)) == math.inf

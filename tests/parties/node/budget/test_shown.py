@@ -35,9 +35,17 @@ def test_over_time_charges_come_and_go() -> None:
     found = shown.table_budget(account(now=NOW))
     assert [spent for _, spent in found.history] == [1, 2, 2.5, 1.5, 2.25]
     assert found.history[3][0] == "2026-01-25T00:00:00+00:00", "a year after the first"
-    family = shown.table_budget(account(now=NOW, group=4))
-    assert family.now.epsilon == 9
-    assert family.now.rho == 16 * found.now.rho
+
+
+def test_a_group_has_a_price_of_its_own_and_the_budget_of_one() -> None:
+    known = account(now=NOW)
+    found, family = (shown.table_budget(known, {"university": known}, group) for group in (1, 4))
+    assert (family.now.epsilon, family.now.rho) == (9, 16 * found.now.rho)
+    assert [job.epsilon for job in family.jobs] == [3, 2, 4, 4]
+    alike = ("budget", "spent", "left", "enough_for", "history")
+    assert [getattr(family, name) for name in alike] == [getattr(found, name) for name in alike]
+    (one,), (four,) = found.peers, family.peers
+    assert (four.left, four.totals) == (one.left, family.now)
 
 
 def test_gaussian_noise_is_told_at_a_delta() -> None:
@@ -61,6 +69,19 @@ def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: b
     assert found.refused == refused
     assert found.after == (None if after is None else pytest.approx(after))
     assert len(known.charges) == 4, "nothing is changed"
+
+
+def test_a_simulation_in_rho_leaves_what_is_not_asked() -> None:
+    known = Account("patients", BudgetSettings(epsilon=4, delta=1e-7), [], NOW)
+    found = shown.simulation(known, [ConcentratedLoss("discrete Gaussian", exact(0.05))], "", "", False)
+    assert (found.unit, found.spent, found.asked) == ("rho", 0, 0.05)
+    assert found.left is not None
+    assert found.after == pytest.approx(found.left - 0.05)
+
+
+def test_what_has_no_budget_has_no_delta() -> None:
+    found = shown.table_budget(account("visits", None))
+    assert (found.budget, found.delta, found.left) == (None, 0, None)
 
 
 def test_a_job_without_noise_asks_for_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,8 +37,12 @@ def point_of(server: PointServer, identities: dict[str, Identity], **fields: Any
 
 
 def test_what_is_sent_and_answered(server: PointServer, identities: dict[str, Identity], tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").write_text("secret\nand a remark")
+    (tmp_path / "token").chmod(0o640)
     point = point_of(server, identities, token_file=tmp_path / "token")
+    assert "token can be read by other users" in point.ask(request(runs_today=9)).reason
+    assert server.got == []
+    (tmp_path / "token").chmod(0o600)
     assert point.ask(request()).permits
     ((sent, headers),) = server.got
     assert sent == xacml.document(request())
@@ -75,6 +80,23 @@ def test_no_answer(
     word = point.ask(request())
     assert (word.decision, word.reason, word.permits) == (None, why, False)
     server.drips = 0.0
+
+
+def test_a_late_answer_touches_no_other_file(
+    server: PointServer, identities: dict[str, Identity], tmp_path: Path
+) -> None:
+    """What is opened once nobody waits any more has the lowest free number: the connection's, if that was closed."""
+    point, path, text = point_of(server, identities, seconds=0.3), tmp_path / "records", b"s" * 100
+    drip(server)
+    assert point.ask(request()).reason == "no answer in time"
+    path.write_bytes(text)
+    opened = [os.open(path, os.O_RDWR) for _ in range(8)]
+    time.sleep(0.3)  # six bytes more
+    places = {os.lseek(number, 0, os.SEEK_CUR) for number in opened}
+    for number in opened:
+        os.close(number)
+    server.drips = 0.0
+    assert (path.read_bytes(), places) == (text, {0})
 
 
 def test_who_is_trusted(server: PointServer, identities: dict[str, Identity]) -> None:

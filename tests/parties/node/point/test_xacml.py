@@ -100,7 +100,8 @@ def test_a_word_is_about_all_but_the_moment() -> None:
 
 @pytest.mark.parametrize("decision", ["Permit", "Deny", "NotApplicable", "Indeterminate"])
 def test_decisions(decision: str) -> None:
-    status = {"StatusCode": {"Value": "urn:x"}, "StatusMessage": "because\nof it" + "x" * 300}
+    code = xacml._OK if decision == "Permit" else "urn:x"
+    status = {"StatusCode": {"Value": code}, "StatusMessage": "because\nof it" + "x" * 300}
     assert xacml.read(response(decision)) == (decision, "")
     assert xacml.read(response(decision, Status=status))[1].startswith("because\\nof itxxx")
     assert len(xacml.read(response(decision, Status=status))[1]) == xacml.MOST_SAID
@@ -130,6 +131,9 @@ BAD = [
     b'{"Response": [{"Decision": "Deny", "Decision": "Permit"}]}',
     b'{"Response": [{}]}',
     response("Permit") + b" " * xacml.MOST_BYTES,
+    response("Permit", Status={"StatusCode": {"Value": "urn:oasis:names:tc:xacml:1.0:status:processing-error"}}),
+    response("Permit", Status={"StatusCode": "urn:oasis:names:tc:xacml:1.0:status:ok"}),
+    response("Permit", Status="ok"),
 ]
 
 

@@ -38,6 +38,13 @@ def test_a_request_from_what_a_node_has() -> None:
     assert decide([rule(**HOME)], made).effect == "permit"
 
 
+def test_what_the_link_and_our_officer_say_is_known_if_they_say_it() -> None:
+    made = request_for(**JOB, attributes={"review": True}, tls="TLSv1.3", key_exchange="X25519")
+    assert (made.attributes, made.tls, made.key_exchange) == ({"review": True}, "TLSv1.3", "X25519")
+    silent = request_for(**JOB, attributes=None, tls="", key_exchange="")
+    assert (silent.attributes, silent.tls, silent.key_exchange) == ({}, None, None)
+
+
 @pytest.mark.parametrize(
     ("changes", "attribute"),
     [

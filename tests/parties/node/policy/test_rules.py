@@ -137,6 +137,7 @@ def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
         ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most"),
         ({"protocol": "release count", "runs_today": {"below": 3}, "table": "bounded"}, ""),
         ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "open"]}, "epsilon.at_most"),
+        ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "gone"]}, "epsilon.at_most"),
         (
             {"epsilon": {"at_least": 1}, "k": {"above": 4}, "max_depth": {"below": 5}},
             "epsilon.at_most and support_epsilon.at_most and runs_today.at_most",
@@ -148,6 +149,12 @@ def test_what_a_rule_permits_without_bounds_is_told(rule: dict[str, Any], lacks:
     rules = [Rule.model_validate({"name": "x", "effect": "permit", **rule})]
     lines = unbounded(rules, {"bounded": True, "open": False})
     assert lines == ([f"rule 'x' permits without a bound: it lacks {lacks}"] if lacks else [])
+
+
+def test_a_rule_has_a_name_of_eighty_characters_at_most() -> None:
+    assert Rule.model_validate({"name": 80 * "x", "effect": "deny"}).name == 80 * "x"
+    with pytest.raises(ValidationError, match="a line of 1 to 80 characters"):
+        Rule.model_validate({"name": 81 * "x", "effect": "deny"})
 
 
 def test_names_that_nobody_has_are_remarked() -> None:

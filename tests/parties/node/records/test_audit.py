@@ -55,6 +55,39 @@ def test_a_log_without_an_entry_is_not_whole(log: AuditLog) -> None:
     assert log.head() == Head(number=0, hash=NOTHING)
     assert log.entries() == []
     assert log.verify().problems == ["there is no entry"]
+    with pytest.raises(InputError, match="the audit log has no entry yet"):
+        log.evidence()
+
+
+def test_what_is_added_is_counted(connection: sqlite3.Connection, log: AuditLog) -> None:
+    for why in ("told to", "x" * 500):
+        before = log.bytes
+        with connection:
+            log.append("node stopped", None, {"why": why})
+        assert len(why) < log.bytes - before < len(why) + 1000
+
+
+def test_a_command_that_writes_meanwhile_is_waited_for(
+    connection: sqlite3.Connection, log: AuditLog, identities: dict[str, Identity], tmp_path: Path
+) -> None:
+    """What comes after it goes on from its entry, not from the one before."""
+    with connection:
+        log.append(*STOPPED)
+    with closing(connect(tmp_path / "state" / "node.sqlite")) as command:
+        with command:
+            AuditLog(command, identities["alice"]).append(*STOPPED)
+
+            def go_on() -> None:
+                with connection:
+                    log.append(*STOPPED)
+
+            thread = threading.Thread(target=go_on)
+            thread.start()
+            thread.join(0.3)
+            assert thread.is_alive()
+        thread.join()
+    assert [entry.number for entry in log] == [1, 2, 3]
+    assert log.verify().ok
 
 
 def test_an_entry_is_written_with_the_callers_transaction_or_not_at_all(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import permutations
 from pathlib import Path
@@ -13,6 +15,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import Parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -25,6 +28,7 @@ from parties.node.records.shipped import Shipped
 from parties.node.shipping import shipper, targets
 from parties.node.shipping.settings import RecordsSettings, ShipSettings
 from parties.node.shipping.shipper import Shipper
+from smc import __version__
 from smc.errors import InputError
 from tests.support.ledgers import Pair, Party
 from tests.support.log_servers import Rsyslog, SyslogServer
@@ -127,22 +131,25 @@ def test_a_target_that_has_what_the_log_lacks_gets_all(alice: Party, tmp_path: P
 
 
 class Hook(ThreadingHTTPServer):
-    """A web server that answers `status`."""
+    """A web server that answers `status`, and `says` something with it."""
 
     def __init__(self) -> None:
         self.got: list[str] = []
-        self.status, self.asked, self.keys = 503, 0, set[str | None]()
+        self.status, self.asked, self.keys, self.says = 503, 0, set[str | None](), b""
+        self.types = set[str | None]()
         hook = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 hook.asked += 1
                 hook.keys.add(self.headers["authorization"])
+                hook.types.add(self.headers["content-type"])
                 body = self.rfile.read(int(self.headers["content-length"])).decode()
-                if hook.status == 204:
+                if hook.status < 300 and not hook.says:
                     hook.got += body.splitlines()
                 self.send_response(hook.status)
                 self.end_headers()
+                self.wfile.write(hook.says)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -152,19 +159,86 @@ class Hook(ThreadingHTTPServer):
 
 def test_a_webhook(alice: Party, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").chmod(0o644)
     with Hook() as hook:
         Thread(target=hook.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{hook.server_port}/hook"
         with shipping(alice, webhook=url, token_file=tmp_path / "token") as told:
             write(alice, 120)
+            eventually(lambda: "token can be read by other users" in alice.ledger.shipped("there").why)
+            assert hook.asked == 0
+            (tmp_path / "token").chmod(0o600)
             eventually(lambda: hook.asked > 2)
             assert [what for what, _ in told] == ["records not shipped"]
-            assert told[0][1]["why"] == "the server answers 503"
+            assert alice.ledger.shipped("there").why == "the server answers 503"
             hook.status = 204
             eventually(has_all(alice))
         hook.shutdown()
     assert [json.loads(text)["number"] for text in hook.got] == list(range(1, last(alice) + 1))
     assert hook.keys == {"Bearer secret"}
+    assert hook.types == {"application/x-ndjson"}
+
+
+def test_a_collector_of_opentelemetry(alice: Party, tmp_path: Path) -> None:
+    """What comes is parsed by OpenTelemetry's own schema; of what was not all taken, all comes again."""
+    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "token").chmod(0o600)
+    with Hook() as hook:
+        Thread(target=hook.serve_forever, daemon=True).start()
+        hook.status, hook.says = 200, b'{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"full"}}'
+        url = f"http://127.0.0.1:{hook.server_port}/v1/logs"
+        with shipping(alice, otlp=url, token_file=tmp_path / "token") as told:
+            write(alice, 120)
+            eventually(lambda: told)
+            assert told[0][1]["why"] == "the collector rejects 2 entries"
+            assert alice.ledger.shipped("there").number == 0
+            hook.says = b""
+            eventually(has_all(alice))
+        hook.shutdown()
+    assert (hook.keys, hook.types) == ({"Bearer secret"}, {"application/json"})
+    rows = alice.ledger.rows_after(0, 1000)
+    records = [record for text in hook.got for record in log_records(text)]
+    assert [record.body.string_value for record in records] == list(map(line, rows))
+    for row, record in zip(rows, records, strict=True):
+        at = datetime.fromtimestamp(record.time_unix_nano / 10**9, UTC)
+        assert at.isoformat(timespec="milliseconds") == row.at
+        assert (record.event_name, record.severity_text) == (row.kind, "INFO")
+        attributes = {pair.key: pair.value for pair in record.attributes}
+        assert attributes["smc.entry.number"].int_value == row.number
+        assert attributes["smc.entry.hash"].string_value == row.hash
+    path = tmp_path / "collected.jsonl"  # as a collector's file exporter writes it
+    path.write_text("\n".join([*hook.got, OF_OTHERS]))
+    assert gaps.read([path]).problems == []
+    path.write_text("\n".join(hook.got).replace('\\"number\\":7,', '\\"number\\":8,'))
+    assert any("entry 7 is missing" in problem for problem in gaps.read([path]).problems)
+    path.write_text("\n".join(hook.got)[:-9])
+    assert any("no entry, or one that was cut" in problem for problem in gaps.read([path]).problems)
+
+
+OF_OTHERS = '{"resourceLogs":[{"scopeLogs":[{"scope":{},"logRecords":[{"body":{"stringValue":"hello"}}]}]}]}'
+
+
+def log_records(text: str) -> list[Any]:
+    """The records of a request, with the names of resource and scope as they are to be."""
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+    request = Parse(text, ExportLogsServiceRequest())
+    (resource,) = request.resource_logs
+    (logs,) = resource.scope_logs
+    names = {pair.key: pair.value.string_value for pair in resource.resource.attributes}
+    assert names == {"service.name": "smc", "host.name": socket.gethostname()}
+    assert (logs.scope.name, logs.scope.version) == ("smc.audit", __version__)
+    return list(logs.log_records)
+
+
+@pytest.mark.parametrize(
+    "says", [b"", b"{}", b"ok", b'{"partialSuccess":{}}', b'{"partialSuccess":{"rejectedLogRecords":0}}', b"[1]", b"7"]
+)
+def test_a_collector_that_says_nothing_of_rejections_has_all(says: bytes) -> None:
+    target = targets.ToCollector(ShipSettings(otlp="http://127.0.0.1:1/v1/logs"))
+    target._check(says)
+    with pytest.raises(ConnectionError, match="rejects 1 entries"):
+        target._check(b'{"partialSuccess":{"rejectedLogRecords":1}}')
 
 
 @contextmanager
@@ -359,13 +433,14 @@ def test_copies_of_an_entry_in_any_order(place: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({}, "give one of file, syslog and webhook"),
-        ({"file": "a", "webhook": "https://a.example"}, "give one of file, syslog and webhook"),
+        ({}, "give one of file, syslog, webhook and otlp"),
+        ({"file": "a", "webhook": "https://a.example"}, "give one of file, syslog, webhook and otlp"),
+        ({"otlp": "http://a.example/v1/logs"}, "must be an https:// address"),
         ({"webhook": "http://a.example"}, "must be an https:// address"),
         ({"syslog": "a.example"}, "must be HOST:PORT"),
         ({"file": "a", "ca": "b"}, "ca, certificate and key are for"),
         ({"syslog": "a.example:6514", "key": "b"}, "certificate and key go together"),
-        ({"syslog": "a.example:6514", "token_file": "b"}, "token_file is for a webhook"),
+        ({"syslog": "a.example:6514", "token_file": "b"}, "token_file is for webhook and otlp"),
     ],
 )
 def test_settings_that_are_wrong(fields: dict[str, str], problem: str) -> None:
@@ -376,6 +451,10 @@ def test_settings_that_are_wrong(fields: dict[str, str], problem: str) -> None:
 def test_two_of_one_name_and_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="two targets are called"):
         RecordsSettings.model_validate({"ship": [{"file": "a"}, {"file": "a"}]})
+    hooks = [{"webhook": f"https://user:secret@hooks.example:8443/services/secret{n}?key=secret"} for n in range(2)]
+    with pytest.raises(ValidationError, match=r"two targets are called 'hooks\.example'"):
+        RecordsSettings.model_validate({"ship": hooks})
+    assert ShipSettings.model_validate(hooks[0]).called == "hooks.example"  # which the node's log tells
     way = ShipSettings(syslog="localhost:1", ca=tmp_path / "none")
     with pytest.raises(InputError, match="none cannot be read as certificates"):
         targets.target(way)

@@ -1,0 +1,370 @@
+"""A private key in a token (PKCS#11): an HSM, a smart card, SoftHSM. It signs there; no file and no memory has it.
+
+Where a key's file is named a URI (RFC 7512) may stand, of one EC P-256 key and of the token's module:
+
+    pkcs11:token=smc;object=clinic-a?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/smc/smc.pin
+
+The PIN is looked for, in this order,
+
+1. in systemd's credential of the name that `pin-source` has, or else TOKEN.pin,
+2. in the file that `pin-source` names, for its owner only,
+3. at the terminal, once a process.
+
+A PIN that the token refuses is not tried again: after a few of them it would lock itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from typing_extensions import Buffer, override
+
+from parties.base import console, extras, files, keyfile
+from parties.base.text import listed, quoted
+from smc.errors import InputError
+
+_TOKEN = {"token": "label", "serial": "serial", "manufacturer": "manufacturer_id", "model": "model"}
+_KEY = {"object": "LABEL", "id": "ID"}
+_KINDS = {"type": "private"}
+_MODULE, _PIN = "module-path", "pin-source"
+_P256 = bytes.fromhex("06082a8648ce3d030107")  # its object identifier in DER, which CKA_EC_PARAMS has
+Answer = TypeVar("Answer")
+
+
+class TokenError(InputError, sqlite3.OperationalError):
+    """A token that does not do its work now: what should be signed and written waits, as with a disk that is full."""
+
+
+class Place(NamedTuple):
+    """A URI, taken apart: `name` is what stands before the question mark."""
+
+    name: str
+    token: dict[str, bytes]
+    key: dict[str, bytes]
+    module: str
+    pin_source: Path | None
+
+
+class _Session(NamedTuple):
+    """An open session with the token, and both halves of the key."""
+
+    session: Any
+    private: Any
+    public: ec.EllipticCurvePublicKey
+
+
+def parse(uri: Path) -> Place:
+    """Take a URI apart. `InputError` says in one line what is missing or not understood."""
+    if re.search("[;&?:]pin-value=", str(uri)):  # which no message repeats
+        raise InputError("pkcs11: leave the PIN out of the key's name; pin-source names a file, for its owner only")
+    name, _, query = str(uri).partition("?")
+    here = _attributes(name, name.removeprefix(files.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
+    there = _attributes(name, query, "&", (_MODULE, _PIN))
+    if here.get("type", b"private") != b"private":
+        raise InputError(f"{name}: type: must be private, not {quoted(here['type'].decode(errors='replace'))}")
+    token, key = ({ours: here[ours] for ours in names if ours in here} for names in (_TOKEN, _KEY))
+    if not token or not key:
+        raise InputError(f"{name}: names no {'token' if not token else 'key'}: pkcs11:token=...;object=...")
+    places = {key: there[key].decode(errors="replace") for key in there}
+    if _PIN in places:
+        places[_PIN] = re.sub("^file:(//)?(?=/)", "", places[_PIN])
+    if missing := [key for key, value in {_MODULE: "", **places}.items() if not Path(value).is_absolute()]:
+        raise InputError(f"{name}: {missing[0]} must be given as an absolute path, after a question mark")
+    return Place(name, token, key, places[_MODULE], Path(places[_PIN]) if _PIN in places else None)
+
+
+def _attributes(name: str, text: str, separator: str, known: Sequence[str]) -> dict[str, bytes]:
+    fields: dict[str, bytes] = {}
+    for part in filter(None, text.split(separator)):
+        key, equals, value = part.partition("=")
+        if key not in known or not equals or key in fields:
+            why = "stands there twice" if key in fields else f"is not understood; there are {listed(known)}"
+            raise InputError(f"{name}: {quoted(key)} {why}")
+        fields[key] = unquote_to_bytes(value)
+    return fields
+
+
+class TokenKey(ec.EllipticCurvePrivateKey):
+    """A private key in a token. It does what keys of `cryptography` do, but for showing itself; `TokenError`.
+
+    Several threads may use it, one at a time. `trouble` is why the last attempt failed, empty if it did not.
+    """
+
+    def __init__(self, place: Place, pin: str) -> None:
+        self.place, self.trouble = place, ""
+        self._pin = pin
+        self._refused = ""
+        self._checked = False
+        self._open: _Session | None = None
+
+    @override
+    def public_key(self) -> ec.EllipticCurvePublicKey:
+        """Return the public half, which the token has under the same name."""
+        return self._using(lambda session: session.public)
+
+    @override
+    def sign(self, data: Buffer, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
+        """Sign by ECDSA with SHA-256, in DER; no other algorithm."""
+        assert isinstance(signature_algorithm, ec.ECDSA)
+        assert isinstance(signature_algorithm.algorithm, SHA256)
+        digest = sha256(data).digest()
+        numbers: bytes = self._using(lambda session: session.private.sign(digest, mechanism=_pkcs11().Mechanism.ECDSA))
+        half = len(numbers) // 2
+        return encode_dss_signature(int.from_bytes(numbers[:half]), int.from_bytes(numbers[half:]))
+
+    @override
+    def exchange(self, algorithm: ec.ECDH, peer_public_key: ec.EllipticCurvePublicKey) -> bytes:
+        """Return what this key and another's public one have in common, 32 bytes."""
+        pkcs11 = _pkcs11()
+        point = peer_public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        readable = {pkcs11.Attribute.SENSITIVE: False, pkcs11.Attribute.EXTRACTABLE: True}
+
+        def derived(session: _Session) -> bytes:
+            way = (pkcs11.KDF.NULL, None, point)
+            secret = session.private.derive_key(
+                pkcs11.KeyType.GENERIC_SECRET, 256, mechanism_param=way, template=readable
+            )
+            return bytes(secret[pkcs11.Attribute.VALUE])
+
+        return self._using(derived)
+
+    @cached_property
+    def secret(self) -> bytes:
+        """Return 32 bytes that follow from the key: its exchange with a point whose logarithm nobody knows."""
+        return sha256(b"smc token key 1\0" + self.exchange(ec.ECDH(), _nobodys_point())).digest()
+
+    @property
+    @override
+    def curve(self) -> ec.EllipticCurve:
+        return ec.SECP256R1()
+
+    @property
+    @override
+    def key_size(self) -> int:
+        return self.curve.key_size
+
+    @override
+    def private_numbers(self) -> NoReturn:
+        raise InputError(f"{self.place.name} does not leave its token")
+
+    @override
+    def private_bytes(self, *_: object) -> NoReturn:
+        self.private_numbers()
+
+    @override
+    def __copy__(self) -> TokenKey:
+        return self
+
+    @override
+    def __deepcopy__(self, memo: object) -> TokenKey:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tell a process of our own where the key is, and the PIN."""
+        return TokenKey, (self.place, self._pin)
+
+    def check(self) -> None:
+        """Raise `TokenError` once unless the key is there, and both its halves belong together: it signs something."""
+        if not self._checked:
+            try:
+                self.public_key().verify(self.sign(b"", ec.ECDSA(SHA256())), b"", ec.ECDSA(SHA256()))
+            except InvalidSignature:
+                raise TokenError(f"{self.place.name}: its public key in the token is not the private one's") from None
+        self._checked = True
+
+    def make(self) -> bool:
+        """Make the key if the token has none of this name; return whether it was made."""
+        pkcs11 = _pkcs11()
+        with _LOCK:
+            session = self._logged_in(rw=True)
+            try:
+                names = {pkcs11.Attribute[_KEY[key]]: _value(key, value) for key, value in self.place.key.items()}
+                if list(session.get_objects({pkcs11.Attribute.CLASS: pkcs11.ObjectClass.PRIVATE_KEY, **names})):
+                    return False
+                curve = {pkcs11.Attribute.EC_PARAMS: _P256}
+                session.create_domain_parameters(pkcs11.KeyType.EC, curve, local=True).generate_keypair(
+                    id=self.place.key.get("id", sha256(self.place.name.encode()).digest()[:8]),
+                    label=self.place.key.get("object", b"smc").decode(errors="replace"),
+                    store=True,
+                    capabilities=pkcs11.MechanismFlag.SIGN | pkcs11.MechanismFlag.VERIFY | pkcs11.MechanismFlag.DERIVE,
+                )
+            except pkcs11.PKCS11Error as error:
+                raise TokenError(f"{self.place.name}: the token makes no such key: {_words(error)}") from None
+            finally:
+                session.close()
+        return True
+
+    def _using(self, work: Callable[[_Session], Answer]) -> Answer:
+        """Return what comes of work in a session: that which is open, or if that has broken a new one."""
+        pkcs11 = _pkcs11()
+        with _LOCK:
+            try:
+                was_open = self._open is not None
+                try:
+                    answer = work(self._opened())
+                except pkcs11.PKCS11Error:
+                    if not was_open:
+                        raise
+                    self.forget()
+                    answer = work(self._opened())
+            except (pkcs11.PKCS11Error, TokenError) as error:
+                self.forget()
+                what = str(error) if isinstance(error, TokenError) else f"{self.place.name}: {_words(error)}"
+                self.trouble = what
+                raise TokenError(what) from None
+            self.trouble = ""
+            return answer
+
+    def _opened(self) -> _Session:
+        if self._open is None:
+            session = self._logged_in()
+            try:
+                self._open = self._looked_up(session)
+            except BaseException:
+                session.close()
+                raise
+        return self._open
+
+    def _logged_in(self, rw: bool = False) -> Any:
+        """Open a session as the token's user. `TokenError` of a PIN that it refuses, now and ever after."""
+        pkcs11 = _pkcs11()
+        if self._refused:
+            raise TokenError(self._refused)
+        token = _token(self.place)
+        try:
+            return token.open(rw=rw, user_pin=self._pin)
+        except (pkcs11.PinIncorrect, pkcs11.PinInvalid, pkcs11.PinLenRange, pkcs11.PinLocked) as error:
+            self._refused = f"{self.place.name}: the token refuses the PIN ({_words(error)}); it is not tried again"
+            raise TokenError(self._refused) from None
+        except pkcs11.UserAlreadyLoggedIn:  # by another key of this process
+            return token.open(rw=rw)
+
+    def _looked_up(self, session: Any) -> _Session:
+        pkcs11 = _pkcs11()
+        names = {pkcs11.Attribute[_KEY[key]]: _value(key, value) for key, value in self.place.key.items()}
+        halves = []
+        for half in (pkcs11.ObjectClass.PRIVATE_KEY, pkcs11.ObjectClass.PUBLIC_KEY):
+            keys = list(session.get_objects({pkcs11.Attribute.CLASS: half, **names}))
+            if len(keys) != 1:
+                what = half.name.lower().replace("_", " ")
+                raise TokenError(f"{self.place.name}: the token has {len(keys) or 'no'} such {what}{'s' * bool(keys)}")
+            halves.append(keys[0])
+        private, public = halves
+        if private.key_type != pkcs11.KeyType.EC or public[pkcs11.Attribute.EC_PARAMS] != _P256:
+            raise TokenError(f"{self.place.name}: the key is not EC P-256, as smc identity create --token makes it")
+        point = public[pkcs11.Attribute.EC_POINT][2:]  # an octet string in DER
+        return _Session(session, private, ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point))
+
+    def forget(self) -> None:
+        """Close the session; the next use opens another one."""
+        if self._open is not None:
+            with suppress(Exception):  # its token may be gone
+                self._open.session.close()
+        self._open = None
+
+
+_LOCK = threading.RLock()  # a module is loaded once a process, and what it does on several threads is its own affair
+_keys: dict[Path, TokenKey] = {}  # by this process
+
+
+def opened(uri: Path) -> TokenKey:
+    """Return the key of a URI, once it has signed. `InputError` in one line."""
+    key = of(uri)
+    key.check()
+    return key
+
+
+def of(uri: Path) -> TokenKey:
+    """Return the key of a URI, which may have to be made yet. `InputError` if nothing has the PIN."""
+    with _LOCK:
+        if uri not in _keys:
+            place = parse(uri)
+            with extras.needing(place.name, "pkcs11"):
+                _pkcs11()
+            _keys[uri] = TokenKey(place, _pin(place))
+        return _keys[uri]
+
+
+def _pin(place: Place) -> str:
+    name = f"{place.token.get('token', b'').decode(errors='replace') or 'token'}.pin"
+    if place.pin_source is not None:
+        line = keyfile.first_line(place.pin_source)
+        name = place.pin_source.name
+    else:
+        line = keyfile.credential(name)
+    if line is not None:
+        return line[0]
+    if console.is_asked():
+        return console.typed_secret(f"PIN of {place.name}")
+    source = "" if place.pin_source is None else f", no file {place.pin_source}"
+    raise InputError(
+        f"{place.name}: nothing has the PIN: there is no systemd credential {name}{source}, and no terminal to ask at"
+    )
+
+
+def _token(place: Place) -> Any:
+    """Return the token of a place. `TokenError` if its module does not load, or if there is not just one such token."""
+    pkcs11 = _pkcs11()
+    try:
+        module = pkcs11.lib(place.module)
+        try:
+            tokens = _fitting(module, place)
+        except pkcs11.PKCS11Error:
+            tokens = []
+        if not tokens:  # SoftHSM looks what there is once, and is of no use when that has gone for a moment
+            for key in _keys.values():
+                key.forget()
+            module.reinitialize()
+            tokens = _fitting(module, place)
+    except (pkcs11.PKCS11Error, RuntimeError, OSError) as error:
+        raise TokenError(f"{place.name}: the module {place.module} cannot be used: {_words(error)}") from None
+    if len(tokens) != 1:
+        raise TokenError(f"{place.name}: there {'are several such tokens' if tokens else 'is no such token'}")
+    return tokens[0]
+
+
+def _fitting(module: Any, place: Place) -> list[Any]:
+    return [t for t in module.get_tokens() if all(_bytes(t, key) == value for key, value in place.token.items())]
+
+
+def _bytes(token: Any, key: str) -> bytes:
+    value = getattr(token, _TOKEN[key])
+    return (value if isinstance(value, bytes) else str(value).encode()).rstrip(b" \0")
+
+
+def _value(key: str, value: bytes) -> bytes | str:
+    return value if key == "id" else value.decode(errors="replace")
+
+
+def _words(error: Exception) -> str:
+    """Return what went wrong in words: these exceptions have names and seldom more, as TokenNotPresent."""
+    return str(error) or re.sub("(?<!^)(?=[A-Z])", " ", type(error).__name__).lower()
+
+
+def _nobodys_point() -> ec.EllipticCurvePublicKey:
+    """Return a point of P-256 from a hash: the first of some candidates, of which each is one with a chance of 1/2."""
+    for counter in range(256):
+        with suppress(ValueError):
+            x = sha256(b"smc token key, a point\0" + bytes([counter])).digest()
+            return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), b"\2" + x)
+    raise AssertionError("no candidate is a point")
+
+
+def _pkcs11() -> Any:
+    import pkcs11
+
+    return pkcs11

@@ -1,0 +1,204 @@
+"""Run tests in forks of a process that has loaded all that stays as it is: what they reach, what they live with.
+
+A run from nothing loads libraries for some seconds. A fork has them, and of this repository all modules that do not
+load the one that is changed. Which tests reach a function is seen once, as they run without a mutant.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import pytest
+
+FORK = multiprocessing.get_context("fork")
+OWN = ("smc", "protocols", "parties")
+WITHOUT = ("tests", "scripts", "conftest", "pytest", "_pytest", "__main__")  # else pytest would not rewrite its asserts
+MEMORY = 8 << 30  # bytes: a mutant may ask for more than there is
+Outcome = TypeVar("Outcome")
+Function = tuple[str, int]  # a file, and the first line of a function in it; 0 stands for any of the file's
+
+
+class StuckError(Exception):
+    """What was to be done has taken too long, or its process has died."""
+
+
+def forked(act: Callable[[], Outcome], seconds: float) -> Outcome:
+    """Return what `act` returns in a fork. `StuckError` after so many seconds of its processor, or ten times that."""
+    receiver, sender = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=_bounded, args=(act, sender, seconds))
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(10 * seconds):
+            raise StuckError
+        return receiver.recv()  # type: ignore[no-any-return]
+    except EOFError:
+        raise StuckError from None
+    finally:
+        receiver.close()
+        with suppress(ProcessLookupError):  # with all that the tests have started
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+
+
+def _bounded(act: Callable[[], object], sender: Connection, seconds: float) -> None:
+    os.setsid()
+    for what, most in ((resource.RLIMIT_CPU, int(seconds) + 1), (resource.RLIMIT_DATA, MEMORY)):
+        resource.setrlimit(what, (most, most))
+    sender.send(act())
+
+
+@dataclass
+class Reached:
+    """What tests reach: of each function the tests, of each test its seconds; and which modules they have loaded."""
+
+    tests: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    failed: list[str] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
+
+    def of(self, function: Function, mirror: str, most: float) -> list[str]:
+        """Return the tests of a function, up to `most` seconds of them: at least one, if there is any.
+
+        Those of the module's own file first, and quick ones first; outside of functions all of that file.
+        """
+        own = set() if function[1] else {test for test in self.seconds if mirror in test}
+        found = own | self.tests.get(function, set())
+        chosen, total = [], 0.0
+        for test in sorted(found, key=lambda test: (mirror not in test, self.seconds[test], test)):
+            total += self.seconds[test]
+            if chosen and total > most:
+                break
+            chosen.append(test)
+        return chosen
+
+
+class _Reaching:
+    """A plugin of pytest that notes what tests reach.
+
+    What a fixture or an import reaches counts for all tests of the file, which may share it. What is kept from test to
+    test by `functools` is forgotten before each, as if it were the only one.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.reached = Reached()
+        self._root = f"{root}/"
+        self._shared: dict[Path, set[Function]] = defaultdict(set)
+        self._present: set[Function] = set()
+        self._of: dict[str, tuple[Path, set[Function]]] = {}
+
+    def _seen(self, frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(self._root):  # a function's
+            self._present.add((code.co_filename[len(self._root) :], code.co_firstlineno))
+
+    @contextmanager
+    def noting(self, place: set[Function]) -> Iterator[None]:
+        """Note in this place what is called meanwhile, in any thread that begins now."""
+        self._present = place
+        threading.settrace(self._seen)
+        sys.settrace(self._seen)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Any:
+        with self.noting(self._shared[collector.path]):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Any:
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in OWN:
+                for value in list(vars(module).values()):
+                    if hasattr(value, "cache_clear"):
+                        value.cache_clear()
+        with self.noting(self._shared[item.path]):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Any:
+        own: set[Function] = set()
+        self._of[item.nodeid] = item.path, own
+        with self.noting(own):
+            return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.reached.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.reached.failed.append(report.nodeid)
+
+    def result(self) -> Reached:
+        """Return what was reached."""
+        for test, (path, own) in self._of.items():
+            for file, line in own | self._shared[path]:
+                if file.startswith(OWN):
+                    self.reached.tests[file, line].add(test)
+                    self.reached.tests[file, 0].add(test)
+        self.reached.modules = [name for name in sys.modules if name.partition(".")[0] not in WITHOUT]
+        return self.reached
+
+
+def reached(root: Path, tests: Sequence[str]) -> Reached:
+    """Run tests of the tree at `root`, the present directory, and return what they reach."""
+    plugin = _Reaching(root)
+    _pytest(tests, plugin)
+    return plugin.result()
+
+
+def lives(tests: Sequence[str]) -> bool:
+    """Run tests until one fails; return whether none does."""
+    return _pytest([*tests, "-x"]) == pytest.ExitCode.OK
+
+
+def _pytest(arguments: Sequence[str], *plugins: object) -> int:
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        return int(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", *arguments], plugins))
+
+
+def load(modules: Sequence[str], without: str = "") -> None:
+    """Load modules, all but the one in this file and those that need it."""
+    blocked = without.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    class Block:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            if name == blocked:
+                raise ImportError(name)
+            return None
+
+    sys.meta_path.insert(0, Block)
+    for name in modules:
+        with suppress(Exception):
+            importlib.import_module(name)
+    sys.meta_path.remove(Block)
+
+
+def function_of(source: bytes, line: int) -> int:
+    """Return the first line of the innermost function around a line, with its decorators; 0 outside of any."""
+    first = 0
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            inside = node.body[0].lineno <= line <= (node.end_lineno or 0)  # defaults belong to what is outside
+            first = max(first, start) if inside else first
+    return first

@@ -1,0 +1,308 @@
+"""Follow compiled kernels instruction by instruction, with two sets of secrets: the traces have to be the same.
+
+    python -m scripts.traces                       (or: make traces)
+    python -m scripts.traces --only gmw --limit 20000
+
+Two runs of the same small programs, with other inputs and other randomness, give each kernel's arguments twice. Where
+shapes, numbers and public arrays of both agree, a child process calls the kernel, the very machine code that protocols
+call, with either set at the same addresses, and is stepped through with ptrace(2). What is compared is every
+instruction's address and every address of memory that it reads or writes: equal traces mean that nothing branches or
+indexes on what differed. What an instruction itself takes of time is the processor's word (AES, shifts, additions and
+products of vectors take the same for all operands on those that documents say so of).
+
+Not valgrind, which knows neither AVX-512 nor the machine code that runs; its counts would also be alike for two
+branches of one length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from iced_x86 import Decoder, InstructionInfoFactory, Register
+
+from parties.base.files import write_text
+from parties.bench import machine
+from protocols.millionaires import comparison
+from smc.engines import Choice, Engine, Profile, engine_of
+from smc.kernels.native import Kernel
+from smc.local import run_local
+from smc.session import Session
+
+LIMIT = 30_000  # instructions of a call that are followed
+CALLS = 3  # of a kernel, of different sizes
+BATCHES = (1, 5, 70)  # single, odd, more than the gates of a key
+SEEDS = {"lpn.encode": (0,)}  # arguments that both parties know, though they are drawn: the key of a code
+PUBLIC = ("int32", "int64")  # arrays of these say where, not what
+LOCAL = ("histogram", "rows")  # kernels that count a party's own rows: nobody else sees when they end, but by the clock
+PROFILES = [
+    Profile("yao", "iknp"),
+    Profile("yao", "softspoken2", "three-halves"),
+    Profile("gmw", "softspoken4"),
+    Profile("gmw", table_gates=True),
+    Profile("mixed"),
+    Profile("lean", "ferret"),
+]
+
+PAGE = """# Traces of compiled code
+
+Kernels compute on secrets. Each was called with two sets of secrets at the same addresses and followed instruction by
+instruction: in how many calls, over how many addresses of instructions and of memory that they read or write (the
+first {limit:,} instructions of a call), and whether these are the same. It is the machine code that protocols run on
+this processor, {processor}; another gets other code, so run `make traces` there, which writes this page. What it cannot
+see is the time that an instruction takes, and what Python does around kernels, in whole arrays.
+
+{table}
+"""
+
+Arguments = tuple[Any, ...]
+
+
+class DivergedError(Exception):
+    """Where two traces part."""
+
+
+# <sys/ptrace.h> and <sys/user.h> of Linux on x86-64.
+TRACE_ME, PEEK, POKE, CONTINUE, STEP, REGISTERS, SET_REGISTERS = 0, 1, 4, 7, 9, 12, 13
+NAMES = (
+    *("R15", "R14", "R13", "R12", "RBP", "RBX", "R11", "R10", "R9", "R8", "RAX", "RCX", "RDX", "RSI", "RDI"),
+    *("ORIG_RAX", "RIP", "CS", "EFLAGS", "RSP"),
+)
+COUNT = 27  # of registers in the structure
+RIP, RSP = NAMES.index("RIP"), NAMES.index("RSP")
+PLACES = {getattr(Register, name): place for place, name in enumerate(NAMES) if place not in (15, 17, 18)}
+BREAK = 0xCC
+VECTORS = {getattr(Register, f"{size}MM{number}") for size in "XYZ" for number in range(32)}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.restype = ctypes.c_long
+_libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+
+def _ptrace(request: int, child: int, address: int = 0, data: int = 0) -> int:
+    ctypes.set_errno(0)
+    result: int = _libc.ptrace(request, child, address, data)
+    if ctypes.get_errno():
+        raise OSError(ctypes.get_errno(), f"ptrace: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+class Memory:
+    """Which addresses an instruction reads and writes, by the registers before it; decoded once an address."""
+
+    def __init__(self) -> None:
+        self._factory = InstructionInfoFactory()
+        self._operands: dict[int, list[tuple[int | None, int | None, int, int]]] = {}
+
+    def of(self, registers: ctypes.Array[ctypes.c_uint64]) -> Iterator[int]:
+        """Yield the addresses of the instruction that comes next."""
+        place = registers[RIP]
+        if place not in self._operands:
+            self._operands[place] = self._decoded(place)
+        for base, index, scale, displacement in self._operands[place]:
+            address = displacement
+            if base is not None:
+                address += registers[base]
+            if index is not None:
+                address += registers[index] * scale
+            yield address & 0xFFFF_FFFF_FFFF_FFFF
+
+    def _decoded(self, place: int) -> list[tuple[int | None, int | None, int, int]]:
+        """Decode the instruction at an address, which is the same here and in the child."""
+        instruction = Decoder(64, ctypes.string_at(place, 15), ip=place).decode()
+        if instruction.is_invalid:
+            raise DivergedError("an instruction that the decoder does not know")
+        operands: list[tuple[int | None, int | None, int, int]] = []
+        for used in self._factory.info(instruction).used_memory():
+            if used.index in VECTORS:
+                raise DivergedError(f"{instruction}: memory by a vector of indices, which this does not follow")
+            base = None if used.base in (Register.NONE, Register.RIP) else PLACES[used.base]
+            index = None if used.index == Register.NONE else PLACES[used.index]
+            operands.append((base, index, used.scale, used.displacement))
+        return operands
+
+
+def trace(function: Any, flat: Sequence[int], limit: int) -> list[int]:
+    """Call a function of ctypes in a child; return the addresses of its instructions and of their memory, in order.
+
+    After `limit` instructions the child is ended. RIP-relative operands are decoded to their address.
+    """
+    entry = ctypes.cast(function, ctypes.c_void_p).value
+    assert entry is not None
+    child = os.fork()
+    if child == 0:
+        try:
+            _ptrace(TRACE_ME, 0)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            function(*flat)
+        finally:
+            os._exit(0)
+    try:
+        os.waitpid(child, 0)
+        word = _ptrace(PEEK, child, entry)
+        _ptrace(POKE, child, entry, (word & ~0xFF) | BREAK)
+        _ptrace(CONTINUE, child)
+        _, status = os.waitpid(child, 0)
+        if not (os.WIFSTOPPED(status) and os.WSTOPSIG(status) == signal.SIGTRAP):
+            raise DivergedError("the kernel was not reached")
+        _ptrace(POKE, child, entry, word)
+        registers = (ctypes.c_uint64 * COUNT)()
+        place = ctypes.addressof(registers)
+        _ptrace(REGISTERS, child, data=place)
+        registers[RIP] = entry
+        _ptrace(SET_REGISTERS, child, data=place)
+        outside, memory, found = registers[RSP], Memory(), []
+        for _ in range(limit):
+            found.append(registers[RIP])
+            found += memory.of(registers)
+            _ptrace(STEP, child)
+            _, status = os.waitpid(child, 0)
+            if not os.WIFSTOPPED(status):
+                raise DivergedError("the child has ended within the kernel")
+            _ptrace(REGISTERS, child, data=place)
+            if registers[RSP] > outside:  # it has returned
+                break
+        return found
+    finally:
+        with suppress(ProcessLookupError, ChildProcessError):  # it has ended already
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def program(engine: Engine, values: np.ndarray[Any, Any]) -> None:
+    """Compare, select and multiply: what all protocols are made of."""
+    left, right = engine.both(values)
+    engine.reveal(engine.run(comparison(8, False), left, right)[0])
+    word = engine.words.select([Choice(left[:1], [[-3]])], 8)[0][0]
+    engine.words.multiply(right, 0, word, 20)
+
+
+@contextmanager
+def recording(calls: dict[str, dict[Any, Arguments]]) -> Iterator[None]:
+    """Keep the arguments of kernels' calls by kernel and by what is public of them: shapes, numbers, whole arrays."""
+    call = Kernel.__call__
+
+    def recorded(self: Kernel, *arguments: Any) -> None:
+        public = tuple(
+            (value.shape, value.tobytes() if value.dtype in PUBLIC else None)
+            if isinstance(value, np.ndarray)
+            else value
+            for value in arguments
+        )
+        mine = calls.setdefault(self.symbol, {})
+        if public not in mine:
+            mine[public] = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
+        call(self, *arguments)
+
+    Kernel.__call__ = recorded  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Kernel.__call__ = call  # type: ignore[method-assign]
+
+
+def observed(profiles: Sequence[Profile]) -> dict[str, list[tuple[Arguments, Arguments]]]:
+    """Return pairs of arguments that kernels were called with, equal in what is public, by symbol; small ones first."""
+    runs: list[dict[str, dict[Any, Arguments]]] = []
+    for value in (0, 255):
+        calls: dict[str, dict[Any, Arguments]] = {}
+        with recording(calls):
+            for profile in profiles:
+                for batch in BATCHES:
+                    values = np.full((8, batch), value & 1, dtype=np.uint8)
+                    run_local(partial(_with_engine, profile, values))
+        runs.append(calls)
+    one, other = runs
+    pairs = {}
+    for symbol, first in one.items():
+        second = other.get(symbol, {})
+        both = [(arguments, second[public]) for public, arguments in first.items() if public in second]
+        pairs[symbol] = sorted(both, key=lambda pair: sum(getattr(value, "nbytes", 8) for value in pair[0]))
+    return pairs
+
+
+def _with_engine(profile: Profile, values: np.ndarray[Any, Any], session: Session) -> None:
+    program(engine_of(session, profile), values)
+
+
+def compare(function: Any, one: Arguments, other: Arguments, limit: int = LIMIT, public: Sequence[int] = ()) -> int:
+    """Follow a function of ctypes with both sets of arguments at the same addresses; return how many addresses it took.
+
+    The arguments of the places `public` are those of `one` both times. DivergedError if the traces are not the same.
+    """
+    places = [value.copy() if isinstance(value, np.ndarray) else value for value in one]
+    flat: list[int] = []
+    for value in places:
+        flat += (value.ctypes.data, *value.shape) if isinstance(value, np.ndarray) else (int(value),)
+    traces = []
+    for arguments in (one, other):
+        for number, (place, value) in enumerate(zip(places, arguments, strict=True)):
+            if isinstance(place, np.ndarray) and (number not in public or arguments is one):
+                place[...] = value
+        traces.append(trace(function, flat, limit))
+    for number, (left, right) in enumerate(zip(*traces, strict=False)):
+        if left != right:
+            raise DivergedError(f"parts at address {number:,}")
+    if len(traces[0]) != len(traces[1]):
+        raise DivergedError(f"takes {len(traces[0]):,} addresses and {len(traces[1]):,}")
+    return len(traces[0])
+
+
+def rows(profiles: Sequence[Profile], only: str, limit: int, calls: int = CALLS) -> Iterator[tuple[str, int, int, str]]:
+    """Yield kernel, calls followed, addresses followed and what came of it."""
+    pairs = observed(profiles)
+    for kernel in sorted(
+        chain.from_iterable(Kernel.registry.values()), key=lambda kernel: (kernel.module, kernel.name)
+    ):
+        name = f"{kernel.module}.{kernel.name}"
+        if only not in name:
+            continue
+        if kernel.module in LOCAL:
+            yield name, 0, 0, "own rows: local counts, whose time depends on them"
+            continue
+        found = pairs.get(kernel.symbol, [])
+        if not found:
+            yield name, 0, 0, "NOT CALLED"
+            continue
+        chosen = [found[place] for place in sorted({0, len(found) // 2, len(found) - 1})][:calls]
+        try:
+            followed = [compare(kernel.function, *pair, limit=limit, public=SEEDS.get(name, ())) for pair in chosen]
+        except DivergedError as diverged:
+            yield name, len(chosen), 0, f"DIFFERS: {diverged}"
+            continue
+        yield name, len(chosen), sum(followed), "the same"
+
+
+def main() -> int:
+    """Print a row a kernel; exit code 1 if two traces part or a kernel was not called."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="only kernels with TEXT in their names")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="instructions of a call that are followed")
+    parser.add_argument("--out", type=Path, help="the page to write")
+    arguments = parser.parse_args()
+    table = ["| kernel | calls | addresses followed | traces |", "|---|---:|---:|---|"]
+    bad = False
+    for name, calls, followed, verdict in rows(PROFILES, arguments.only, arguments.limit):
+        table.append(f"| `{name}` | {calls or ''} | {f'{followed:,}' if followed else ''} | {verdict} |")
+        print(table[-1], flush=True)
+        bad |= verdict.isupper() or verdict.startswith("DIFFERS")
+    if arguments.out:
+        write_text(
+            arguments.out,
+            PAGE.format(limit=arguments.limit, processor=machine.facts()["processor"], table="\n".join(table)),
+        )
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""A database that is encrypted at rest: nothing of it is readable, and all that reads or writes it still does."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from parties.base import console
+from parties.base.files import lock
+from parties.cli import run
+from parties.link.identity import Identity
+from parties.node.records import database, sealed
+from smc.errors import InputError
+from tests.support.ledgers import Party, paired, propose
+
+WORD = 'it\'s "secret"; --'
+pytestmark = pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="sqlcipher3 is not installed")
+
+
+class Place:
+    """Alice's state with a job in it, and a party.toml."""
+
+    def __init__(self, alice: Party, bob: Party) -> None:
+        self.party, self.path, self.state = alice, alice.path, alice.path.parent
+        self.config = self.state.parent / "alice.toml"
+        own = alice.who.identity
+        self.config.write_text(
+            f'[link]\nidentity = "{own.key_path}"\ncertificate = "{own.certificate_path}"\n'
+            f'peer = "{bob.who.identity.certificate_path}"\nconnect = "127.0.0.1:1"\n'
+            f'[node]\nstate = "{self.state.name}"\n'
+        )
+        (self.state.parent / "word").write_text(WORD)
+
+    def smc(self, *words: object) -> int:
+        return run([*map(str, words), "--config", str(self.config)])
+
+    def seal(self, *words: object) -> int:
+        self.party.connection.close()
+        return self.smc("audit", "seal", *(words or ("--passphrase-file", self.state.parent / "word")))
+
+    def knows(self, word: str = WORD) -> None:
+        """The passphrase lies beside the database."""
+        path = self.state / "node.passphrase"
+        path.write_text(word)
+        path.chmod(0o600)
+
+    def bytes(self) -> bytes:
+        """All that is in the state directory but the passphrase."""
+        return b"".join(path.read_bytes() for path in self.state.iterdir() if path.suffix != ".passphrase")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_iterations() -> Iterator[None]:
+    """Keys from passphrases in a hundredth of the usual time; 256,000 is the library's own number."""
+    from sqlcipher3 import dbapi2
+
+    with closing(dbapi2.connect(":memory:")) as connection:
+        before = connection.execute("PRAGMA cipher_default_kdf_iter").fetchone()[0]
+        assert before == "256000"
+        connection.execute("PRAGMA cipher_default_kdf_iter = 2560")
+        yield
+        connection.execute(f"PRAGMA cipher_default_kdf_iter = {before}")
+
+
+@pytest.fixture
+def place(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Place]:
+    with paired(tmp_path, identities) as pair:
+        propose(pair, purpose="a purpose of ours")
+        yield Place(*pair.parties)
+
+
+def test_nothing_can_be_read_and_everything_goes_on(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also while it is being written to: the write-ahead log is encrypted as well."""
+    assert b"a purpose of ours" in place.bytes()
+    with database.reading(place.path) as connection:
+        before = [*connection.execute("SELECT * FROM audit")], [*connection.execute("SELECT * FROM jobs")]
+        kept = [*connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name")]
+        state = database.state_number(connection)
+    assert place.seal() == 0
+    place.knows()
+    place.party.open()
+    place.party.ledger.note("node stopped", why="more of ours")
+    assert (place.path.stat().st_mode & 0o777, (place.state / "node.sqlite-wal").exists()) == (0o600, True)
+    for text in (b"SQLite format", b"a purpose of ours", b"more of ours", b"audit", b"node stopped"):
+        assert text not in place.bytes()
+    with database.reading(place.path) as connection:
+        assert [*connection.execute("SELECT * FROM audit")][: len(before[0])] == before[0]
+        assert [*connection.execute("SELECT * FROM jobs")] == before[1]
+        assert [*connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name")] == kept
+        assert database.state_number(connection) == state
+        with pytest.raises(sealed.errors(name="OperationalError"), match="readonly"):
+            connection.execute("DELETE FROM jobs")
+    with pytest.raises(sealed.errors(), match="only added to"):
+        place.party.connection.execute("DELETE FROM audit")
+    place.party.connection.rollback()
+    capsys.readouterr()
+    assert place.smc("node", "--upgrade-check") == 0
+    assert "1 jobs, of which 1 go on" in capsys.readouterr().out
+    for words in (["verify"], ["archive"]):
+        assert place.smc("audit", *words) == 0
+    assert "whole: " in capsys.readouterr().out
+    backup = place.state / "copy.sqlite"
+    backup.write_bytes(place.path.read_bytes())
+    (place.state / "copy.passphrase").write_text(WORD)
+    (place.state / "copy.passphrase").chmod(0o600)
+    with database.reading(backup) as connection:
+        assert [*connection.execute("SELECT * FROM jobs")] == before[1]
+
+
+def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert place.seal() == 0
+    assert place.smc("audit", "verify") == 2
+    said = capsys.readouterr().err
+    assert "node.sqlite is encrypted, and nothing has its passphrase: there is no systemd credential node.pass" in said
+    place.knows("another")
+    assert place.smc("audit", "verify") == 2
+    assert place.smc("node") == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 2
+    assert said.count("does not open it, or it is damaged") == 2
+    place.knows()
+    first = place.path.read_bytes()
+    (place.state.parent / "word").write_text("the next")
+    assert place.seal() == 0
+    assert place.smc("audit", "verify") == 2
+    place.knows("the next")
+    assert place.smc("audit", "verify") == 0
+    assert first[:16] != place.path.read_bytes()[:16]
+    assert place.seal("--remove") == 0
+    (place.state / "node.passphrase").unlink()
+    assert place.smc("audit", "verify") == 0
+    with closing(sqlite3.connect(place.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+    assert not list(place.state.glob(".smc-*"))
+
+
+def test_a_passphrase_is_asked_for_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place.seal() == 0
+    asked: list[str] = []
+    monkeypatch.setattr(console, "is_asked", lambda: True)
+    monkeypatch.setattr(console, "typed_secret", lambda question: asked.append(question) or WORD)
+    for _ in range(2):
+        with database.reading(place.path):
+            pass
+    assert asked == [f"Passphrase of {place.path}"]
+
+
+# Locks are those of processes, and the two libraries do not know of each other's in one.
+READER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("BEGIN")
+connection.execute("SELECT * FROM jobs").fetchall()
+print("reads", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_who_uses_it_keeps_it_from_being_sealed(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    before = place.path.read_bytes()
+    with closing(lock(place.state / "lock")):
+        assert place.seal() == 2
+    assert "is in use by another node" in capsys.readouterr().err
+    command = [sys.executable, "-c", READER, str(place.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "reads\n"
+        assert place.seal() == 2
+        assert "cannot be used: database is locked" in capsys.readouterr().err
+        reader.communicate("")
+    assert place.path.read_bytes()[:16] == before[:16]
+    assert not list(place.state.glob(".smc-*"))
+    for text, problem in (("\n", "the passphrase is empty"), ("a\0b\n", "the passphrase has a NUL byte")):
+        (place.state.parent / "word").write_text(text)
+        assert place.seal() == 2
+        assert problem in capsys.readouterr().err
+
+
+def test_a_state_that_is_sealed_from_its_first_day(place: Place) -> None:
+    place.config.write_text(place.config.read_text().replace(place.state.name, "new"))
+    assert place.smc("audit", "seal", "--passphrase-file", place.state.parent / "word") == 0
+    new = place.config.parent / "new" / database.FILE_NAME
+    assert sealed.is_sealed(new)
+    assert new.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_changed_page_is_one_line(place: Place) -> None:
+    """Each page has a code of its own: who changes one without the passphrase makes it unreadable."""
+    assert place.seal() == 0
+    place.knows()
+    data = bytearray(place.path.read_bytes())
+    data[-2000] ^= 1
+    place.path.write_bytes(data)
+    wrong = pytest.raises(InputError, match=r"node\.sqlite (is damaged|cannot be used)")
+    with wrong, database.reading(place.path) as connection:
+        connection.executescript("SELECT * FROM audit, jobs; PRAGMA integrity_check")
+
+
+def test_without_the_extra(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place.seal() == 0
+    monkeypatch.setitem(sys.modules, "sqlcipher3", None)
+    with pytest.raises(InputError, match=r"its encryption: needs more packages .*smc-two-party\[sealed\]"):
+        database.connect(place.path)
