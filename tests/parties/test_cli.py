@@ -19,6 +19,7 @@ from tests.support.waiting import PATIENCE
 
 OF_OTHERS = {"duckdb", "pandas", "pyarrow", "ibis", "scipy", "opendp", "httpx", "starlette"}
 ROOMS_OF_OTHERS = ("parties.sources", "parties.tables.types", "parties.operator", "parties.web")
+UNUSED = {"rich", "numba", "matplotlib", "gmpy2", "grpc.aio._channel", "importlib.metadata"}
 SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
 
 
