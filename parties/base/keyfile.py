@@ -56,18 +56,6 @@ def read(path: Path) -> bytes:
     return _read(path).plain
 
 
-def secret(path: Path) -> bytes:
-    """Return what only who has the private key knows, and what follows from it: the file's key, or what a token gives.
-
-    `InputError` in one line.
-    """
-    if files.is_in_token(path):
-        from parties.base import token_key  # with the library for it
-
-        return token_key.opened(path).secret
-    return read(path)
-
-
 def passphrase(path: Path) -> str:
     """Return what opens a private key's file, for libraries that read it themselves; empty if nothing need."""
     return _read(path).passphrase

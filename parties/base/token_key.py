@@ -288,6 +288,14 @@ def opened(uri: Path) -> TokenKey:
     return key
 
 
+def secret(path: Path) -> bytes:
+    """Return what only who has the private key knows, and what follows from it: a file's key, or what a token gives.
+
+    `InputError` in one line.
+    """
+    return opened(path).secret if files.is_in_token(path) else keyfile.read(path)
+
+
 def of(uri: Path) -> TokenKey:
     """Return the key of a URI, which may have to be made yet. `InputError` if nothing has the PIN."""
     with _LOCK:

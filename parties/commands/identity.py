@@ -15,7 +15,16 @@ from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import check_outputs
 from parties.link import tls
-from parties.link.identity import create, describe, fingerprint, load_certificate, load_identity, load_key, protect
+from parties.link.identity import (
+    create,
+    describe,
+    fingerprint,
+    load_certificate,
+    load_identity,
+    load_key,
+    protect,
+    refuse_present,
+)
 from parties.party_file import load
 from smc.errors import InputError
 
@@ -51,6 +60,8 @@ def create_command(
     is_encrypted = encrypted or passphrase_file is not None
     if token is not None and (is_encrypted or not is_in_token(token)):
         raise InputError(f"--token: {'excludes a passphrase' if is_encrypted else 'must be a URI, pkcs11:token=...'}")
+    if is_encrypted:
+        refuse_present(out / f"{name}.key", out / f"{name}.crt")
     passphrase = new_secret("passphrase", passphrase_file) if is_encrypted else None
     identity = create(name, hosts, out, passphrase=passphrase, token=token)
     where = "stays in its token" if identity.token is not None else "stays on this machine"

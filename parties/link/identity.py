@@ -83,6 +83,13 @@ class Identity:
             )
 
 
+def refuse_present(*paths: Path) -> None:
+    """Raise the `InputError` of `create` if one of its files is there: before a passphrase is asked for."""
+    for path in paths:
+        if os.path.lexists(path):
+            raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+
+
 def create(
     name: str,
     hosts: Sequence[str],
@@ -105,9 +112,7 @@ def create(
         raise InputError(f"a certificate can be valid for 1 to 36500 days, not {days}")
     alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))
     key_path, certificate_path = token or directory / f"{name}.key", directory / f"{name}.crt"
-    for path in (key_path, certificate_path):
-        if os.path.lexists(path):
-            raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+    refuse_present(key_path, certificate_path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import sqlglot.expressions as exp
 
-from parties.base import keyfile
+from parties.base import token_key
 from parties.base.text import instead, quoted
 from parties.sources.expressions import SPACE, Cell
 from parties.sources.mapping import ColumnRule
@@ -158,4 +158,4 @@ def _key(settings: TableSettings) -> str:
             f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "
             "it as link.identity in party.toml"
         )
-    return hashlib.sha256(b"smc rows of people 1\0" + keyfile.secret(settings.identity)).hexdigest()
+    return hashlib.sha256(b"smc rows of people 1\0" + token_key.secret(settings.identity)).hexdigest()

@@ -185,7 +185,7 @@ def escaped_text(texts: Sequence[str]) -> list[str]:
 class CsvWriter:
     """Tables as CSV, with a header once; see `escaped` for formulas.
 
-    The cells of a single column are quoted: else no value would be an empty line, which readers pass over.
+    No value of a single column is an empty text, in quotes: an empty line would be one that readers pass over.
     """
 
     def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
@@ -200,10 +200,9 @@ class CsvWriter:
         """Add the rows of a table."""
         if self._escape_formulas:
             table = pa.table([escaped(column) for column in table.columns], names=table.column_names)
-        alone = table.num_columns == 1
-        if alone:
+        if table.num_columns == 1:
             table = pa.table([table.column(0).cast(pa.string()).fill_null("")], names=table.column_names)
-        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="all_valid" if alone else "needed")
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
         pyarrow.csv.write_csv(table, self._stream, options)
 
 

@@ -155,6 +155,8 @@ class ToCollector(ToWebhook):
 
     @override
     def _check(self, answer: bytes) -> None:
+        if len(answer) > self.most_answer:
+            raise InputError("the collector's answer is too long")
         rejected = 0
         with suppress(ValueError, LookupError, TypeError, RecursionError):  # 2xx and nothing else is a success, too
             rejected = int(json.loads(answer)["partialSuccess"]["rejectedLogRecords"])

@@ -84,3 +84,4 @@ def test_sentences_are_wrapped_on_a_terminal_and_whole_elsewhere(width: int) -> 
         assert (text.count("some"), text.count("words"), text.count("x")) == (12, 12, 70)
     assert max(map(len, shown[True])) <= max(width, 10 + 2 * (console.NARROW + 2))
     assert len(shown[False]) == 2
+    assert width < 200 or len(shown[True]) <= 4, "the room there is is used"

@@ -138,6 +138,8 @@ def test_a_new_key_and_one_by_openssl(tmp_path: Path) -> None:
     (tmp_path / "word").write_text(WORD)
     words = ["create", "b", "--out", str(tmp_path), "--passphrase-file", str(tmp_path / "word")]
     assert CliRunner().invoke(group, words).exit_code == 0
+    again = CliRunner().invoke(group, [*words[:-1], str(tmp_path / "none")])
+    assert "b.key exists already" in str(again.exception), "before a passphrase is asked for"
     (tmp_path / "b.passphrase").write_text(WORD)
     (tmp_path / "b.passphrase").chmod(0o600)
     identity = load_identity(tmp_path / "b.key", tmp_path / "b.crt")

@@ -94,7 +94,7 @@ def test_its_secret_follows_from_the_private_key(hsm: SoftHsm) -> None:
     point = token_key._nobodys_point()
     assert key.public_key() == ours.public_key()
     assert key.secret == sha256(b"smc token key 1\0" + ours.exchange(ec.ECDH(), point)).digest()
-    assert keyfile.secret(hsm.uri("put")) == key.secret
+    assert token_key.secret(hsm.uri("put")) == key.secret
     assert key.secret != token_key.opened(hsm.uri("a")).secret
 
 

@@ -239,6 +239,8 @@ def test_a_collector_that_says_nothing_of_rejections_has_all(says: bytes) -> Non
     target._check(says)
     with pytest.raises(ConnectionError, match="rejects 1 entries"):
         target._check(b'{"partialSuccess":{"rejectedLogRecords":1}}')
+    with pytest.raises(InputError, match="answer is too long"):
+        target._check(b" " * (1 << 17))
 
 
 @contextmanager
