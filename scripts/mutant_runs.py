@@ -48,7 +48,7 @@ def forked(act: Callable[[], Outcome], seconds: float) -> Outcome:
     try:
         if not receiver.poll(10 * seconds):
             raise StuckError
-        return receiver.recv()  # type: ignore[no-any-return]
+        return receiver.recv()
     except EOFError:
         raise StuckError from None
     finally:
@@ -81,7 +81,8 @@ class Reached:
         """
         own = set() if function[1] else {test for test in self.seconds if mirror in test}
         found = own | self.tests.get(function, set())
-        chosen, total = [], 0.0
+        chosen: list[str] = []
+        total = 0.0
         for test in sorted(found, key=lambda test: (mirror not in test, self.seconds[test], test)):
             total += self.seconds[test]
             if chosen and total > most:

@@ -239,7 +239,8 @@ class Known:
 
 def markdown(known: Known, before: str) -> str:
     """Return the part of docs/mutants.md, with the rows that stand there of modules of which nothing is known."""
-    rows, left = {}, {}
+    rows: dict[str, list[str]] = {}
+    left: dict[str, list[str]] = {}
     for line in before.splitlines():
         if (row := re.match(r"\| `(.+?)` ", line)) or (row := re.match(r"- `(.+?):\d+`: ", line)):
             (rows if line.startswith("|") else left).setdefault(row[1], []).append(line)
