@@ -17,4 +17,11 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only what it grows by is looked at",
         ),
     ),
+    "smc/gmw/triples.py": (
+        (
+            "taken.append([part[..., :count].reshape(-1) for part in parts])",
+            "taken.append([part[..., :count].reshape(-(1 + 1)) for part in parts])",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
 }

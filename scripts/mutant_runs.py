@@ -67,7 +67,8 @@ def _bounded(act: Callable[[], object], sender: Connection, seconds: float) -> N
 
 @dataclass
 class Reached:
-    """What tests reach: of each function the tests, of each test its seconds; and which modules they have loaded."""
+    """What tests reach that do not fail: of each function the tests, of each test its seconds; and which modules they
+    have loaded."""
 
     tests: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -150,6 +151,9 @@ class _Reaching:
 
     def result(self) -> Reached:
         """Return what was reached."""
+        for test in self.reached.failed:
+            self.reached.seconds.pop(test, None)
+            self._of.pop(test, None)
         for test, (path, own) in self._of.items():
             for file, line in own | self._shared[path]:
                 if file.startswith(OWN):

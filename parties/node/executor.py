@@ -7,7 +7,9 @@ here, or a process. What the node does about an event is `sessions`' business.
 from __future__ import annotations
 
 import gc
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -34,6 +36,8 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
+
+COLLECT_SECONDS = 1.0  # a collection takes some hundredths of one
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,20 @@ Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finis
 Tell = Callable[[Event], None]
 
 
+_collected = -math.inf  # when, by a clock that nobody sets
+
+
+def _collect() -> None:
+    """Collect what sessions have left, at most once in `COLLECT_SECONDS`.
+
+    It is megabytes that go in circles, and left for later what stays grows in among it.
+    """
+    global _collected
+    if time.monotonic() >= _collected + COLLECT_SECONDS:
+        _collected = time.monotonic()
+        gc.collect()
+
+
 class Worker:
     """A thread that carries out an order over a link that it dials, or takes, itself. `over` is called at its end."""
 
@@ -149,8 +167,7 @@ class Worker:
 
     def _run(self) -> None:
         self._work()
-        # What a session has made goes in circles, megabytes of it: left for later, it grows in among what stays.
-        gc.collect()
+        _collect()
 
     def _work(self) -> None:
         try:

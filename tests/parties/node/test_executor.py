@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -43,7 +44,9 @@ def test_the_last_common_level(left: int, right: int) -> None:
     assert met((cut(TREE, left), cut(TREE, right))) == (expected, expected)
 
 
-def test_what_a_session_leaves_in_circles_is_gone_with_it() -> None:
+def test_what_a_session_leaves_in_circles_is_gone_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless something was collected within the last second."""
+
     class Circle:
         def __init__(self) -> None:
             self.itself = self
@@ -54,13 +57,18 @@ def test_what_a_session_leaves_in_circles_is_gone_with_it() -> None:
         made.append(ref(Circle()))
         raise LinkError("nobody is there")
 
-    order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
-    worker = executor.Worker(order, dial, lambda event: None, lambda: None)
-    gc.disable()
-    try:
+    def is_left(seconds_ago: float) -> bool:
+        monkeypatch.setattr(executor, "_collected", time.monotonic() - seconds_ago)
+        order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
+        worker = executor.Worker(order, dial, lambda event: None, lambda: None)
         worker.start()
         worker._thread.join()
-        assert made[0]() is None
+        return made[-1]() is not None
+
+    gc.disable()
+    try:
+        assert not is_left(executor.COLLECT_SECONDS)
+        assert is_left(-60)
     finally:
         gc.enable()
 
