@@ -150,7 +150,8 @@ def mirror_of(package: str) -> tuple[str, ...]:
     """Return the files of tests of a folder of modules: of the nearest that mirrors it, and those beside these that
     import it.
 
-    Of a party's without those that start nodes and processes: what these reach is not seen."""
+    Of a party's without those that start nodes and processes, of which is not seen what they reach, and of whole
+    packages without slow ones."""
     top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
     found: set[Path] = set()
     for each in TOGETHER if package in TOGETHER else (package,):
@@ -159,8 +160,9 @@ def mirror_of(package: str) -> tuple[str, ...]:
         if folder != top:
             name = f"from {each.replace('/', '.')}"
             found |= {path for path in (ROOT / top).rglob("test_*.py") if name in path.read_text()}
-    quick = (path for path in found if not package.startswith("parties") or not says_slow(path))
-    return tuple(sorted(str(path.relative_to(ROOT)) for path in quick))
+    is_quick = package.startswith("parties") or ROOT / "tests" / package == ROOT / top
+    chosen = (path for path in found if not (is_quick and says_slow(path)))
+    return tuple(sorted(str(path.relative_to(ROOT)) for path in chosen))
 
 
 @dataclass(frozen=True)
