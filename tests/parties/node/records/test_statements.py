@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from parties.link.identity import Identity, fingerprint
-from parties.node.records import succession
 from parties.node.records.signature import sign
 from parties.node.records.statements import Committed, Evidence, Head, Signed, Withdrawal
-from parties.node.records.succession import Succession, Successor
-from smc.errors import InputError
 
 DIGEST, SIGNATURE, PRINT = "ab" * 32, "cd" * 64, ":".join(["AB"] * 32)
 HEAD = Head(number=3, hash=DIGEST)
@@ -24,7 +19,6 @@ EACH: list[tuple[type[BaseModel], dict[str, Any], str, object]] = [
     (Evidence, {"head": HEAD, "fingerprint": PRINT, "signature": SIGNATURE}, "fingerprint", PRINT.encode()),
     (Committed, {"rows": DIGEST, "signature": SIGNATURE}, "rows", DIGEST.encode()),
     (Withdrawal, {"result": DIGEST, "why": "", "at": "", "signature": SIGNATURE}, "why", b""),
-    (Succession, {"former": PRINT, "certificate": "", "until": "", "signature": SIGNATURE}, "until", b""),
 ]
 
 
@@ -53,19 +47,3 @@ def test_a_head_is_that_of_the_signer_it_names(identities: dict[str, Identity], 
     assert shown.is_signed_by(alice.certificate)
     assert not shown.is_signed_by(bob.certificate)
     assert not shown.model_copy(update={"fingerprint": fingerprint(bob.certificate)}).is_signed_by(alice.certificate)
-
-
-def test_the_last_day_of_a_certificate_is_a_day_of_it(
-    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    monkeypatch.setattr(succession, "datetime", SimpleNamespace(now=lambda zone: noon))
-    alice, bob = identities["alice"], identities["bob"].certificate
-    days = {day: Successor(bob, date(2026, 3, 1) + timedelta(days=day)).is_due for day in (-1, 0, 1)}
-    assert days == {-1: True, 0: False, 1: False}
-    end = bob.not_valid_after_utc.date()
-    assert succession.succession(alice, bob, end).until == end.isoformat()
-    with pytest.raises(InputError, match="is after the new certificate's last day"):
-        succession.succession(alice, bob, end + timedelta(days=1))
-    with pytest.raises(InputError, match="is past: name 2026-03-01 or a later day"):
-        succession.succession(alice, bob, date(2026, 2, 28))
