@@ -24,4 +24,11 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "numpy takes any negative number for the size that is to be found",
         ),
     ),
+    "smc/yao/walk.py": (
+        (
+            "state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]",
+            "state[slot : slot + len(labels)].reshape(-(1 + 1), size, 2)[:] = labels[:, part]",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
 }
