@@ -17,4 +17,18 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only what it grows by is looked at",
         ),
     ),
+    "smc/gmw/triples.py": (
+        (
+            "taken.append([part[..., :count].reshape(-1) for part in parts])",
+            "taken.append([part[..., :count].reshape(-(1 + 1)) for part in parts])",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
+    "smc/yao/walk.py": (
+        (
+            "state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]",
+            "state[slot : slot + len(labels)].reshape(-(1 + 1), size, 2)[:] = labels[:, part]",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
 }
