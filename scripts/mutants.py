@@ -325,10 +325,11 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
     modules = [name for name in near.modules if name.partition(".")[0] in OWN]
     found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
     for one, lived in found.items():
-        became[one.key] = "lives" if lived else "killed"
+        if plan.tests[one]:
+            became[one.key] = "lives" if lived else "killed"
         if lived:
-            why = "" if plan.tests[one] else "  (no test reaches it)"
-            print(f"LIVES  {file}:{one.line}: {' -> '.join(one.told(source))}{why}", flush=True)
+            said = "LIVES      " if plan.tests[one] else "UNREACHED  "  # by these tests
+            print(f"{said}{file}:{one.line}: {' -> '.join(one.told(source))}", flush=True)
     alive = sum(found.values())
     print(f"{file}: {len(found)} tried, {len(found) - alive} killed", flush=True)
     return alive
