@@ -46,6 +46,7 @@ class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
+    cell_bytes = 1
     transfers: Transfers
 
     def __init__(self, session: Session, *more: Any) -> None:
@@ -73,16 +74,19 @@ class CountingEngine(XorSharedEngine):
     @override
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         self.built(netlist)
+        batch = inputs[0].batch if inputs else 1
+        self.counted.hold(self.cell_bytes * batch * sum((*netlist.input_widths, *netlist.output_widths)))
         return super().run(netlist, *inputs)
 
     def built(self, netlist: Netlist) -> None:
-        """Count the time of building a circuit, the first time that it is run; it is kept for later ones."""
+        """Count the time of building a circuit, the first time that it is run; it is kept for later ones.
+
+        Who counts a job ahead has built it by then, so it is no part of the conversation.
+        """
         if id(netlist) not in self._built:
             self._built[id(netlist)] = netlist
-            times, self.counted.times = self.counted.times, 1
             gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
-            self.counted.work(gates * BUILD_SECONDS, BUILDING)
-            self.counted.times = times
+            self.counted.beside(gates * BUILD_SECONDS, BUILDING)
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
@@ -137,6 +141,7 @@ def _work(session: Session, seconds: float) -> None:
 class CountingYao(CountingEngine, YaoEngine):
     """Counts garbled circuits. Cells are zeros of one byte: labels would only take memory."""
 
+    cell_bytes = 16
     garbler = _CountingGarbler
     evaluator = _CountingEvaluator
 
@@ -173,7 +178,8 @@ class _CountingTripleGates(TripleGates):
     source = _CountingTripleSource
 
     def _places(self, stars: Stars, *_: Any) -> tuple[Places, Places]:
-        return np.broadcast_to(0, (len(stars.centres), 2)), np.broadcast_to(0, (len(stars.gates), 4))
+        kind = np.dtype(np.int64)
+        return no_values(kind, (len(stars.centres), 2)), no_values(kind, (len(stars.gates), 4))
 
     def _step(self, state: State, closed: Places, closing: Places, xors: Gates, *arguments: Any) -> None:
         _, opening, width, *_ = arguments
@@ -239,6 +245,7 @@ class _CountingShards(ShardsHere):
     def _heard(self, numbers: Sequence[int]) -> None:
         """Add to the trace that of the shard with most bytes, each message as large as those of all shards together."""
         assert isinstance(self.session, CountingSession)
+        self.session.held_by_shards = max(self.session.held_by_shards, *(self._sessions[n].held for n in numbers))
         traces = [self._sessions[number].trace for number in numbers]
         sizes = [sum(amount for kind, amount in trace if kind != "work") for trace in traces]
         most = sizes.index(max(sizes))

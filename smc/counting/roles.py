@@ -6,6 +6,7 @@ that compute (their names begin with "_") by how long they take. Blocks and keys
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class CountingTransfers(Transfers):
         super().__init__(session, kind, twin=TWINS.__getitem__)
 
     def _room(self, *shape: int) -> Blocks:
+        assert isinstance(self.session, CountingSession)
+        self.session.hold(8 * math.prod(shape))
         return _zeros(*shape)
 
     def _put(self, *_: Any) -> None: ...
@@ -67,7 +70,7 @@ class _Counted(Role):
         return _zeros(*shape)
 
     def _bytes(self, *shape: int) -> Octets:
-        return np.broadcast_to(np.uint8(0), shape)
+        return no_values(np.dtype(np.uint8), shape)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return values

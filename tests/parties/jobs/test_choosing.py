@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,19 +16,27 @@ from hypothesis import strategies as st
 
 from parties.base.settings import merge
 from parties.jobs import choosing, kinds, profiles
-from parties.jobs.choosing import Choice, choice, choice_for, settled, usual
+from parties.jobs.choosing import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs
 from parties.jobs.small.millionaires import Millionaires
-from parties.jobs.tree.settings import ForestSettings
+from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link import measurement, pace
 from parties.link.measurement import measuring_seconds
+from parties.tables import example as example_tables
+from parties.tables import schema as schemas
+from protocols.cost_model import typical, with_tree
+from protocols.counts import RowCounts
+from protocols.id3 import Problem, id3
 from protocols.millionaires import strict
-from smc.counting import Forecast, forecast
-from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
-from smc.engines import Profile
+from smc.counting import Forecast, forecast, forecasts
+from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE, SHARD_BYTES
+from smc.engines import Bits, Profile, XorSharedEngine, YaoEngine
+from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.session import Session
+from tests.support.shards import Meeting
 
 AUTO = {"protocol": "test", "engine": "auto"}
 
@@ -116,8 +125,50 @@ def test_a_small_job_is_settled_without_a_measurement_and_a_large_one_is_not() -
     for shape in choosing.LINKS:
         least = min(counted.seconds(shape) for counted in one.forecasts)
         lost = forecast(Millionaires(Millionaires.Settings()).program(Inputs()), one.profile).seconds(shape) - least
-        assert lost <= measuring_seconds(shape)
+        assert lost <= measuring_seconds(shape) + UNNOTICED
     assert settled(MANY.forecasts) is None
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    many=st.integers(1, 30_000),
+    bits=st.integers(1, 40),
+    order=st.permutations(profiles.contenders(False)),
+)
+def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
+    many: int, bits: int, order: list[Profile]
+) -> None:
+    """And it is the same for both parties, in whatever order they count."""
+    numbers = np.zeros(many, dtype=np.uint64)
+    counted = tuple(forecasts(lambda engine: strict(engine, numbers, bits), order))
+    lost = {one.profile: -1.0 for one in counted}
+    for shape in choosing.LINKS:
+        least = min(one.seconds(shape) for one in counted)
+        for one in counted:
+            over = one.seconds(shape) - least - measuring_seconds(shape) - UNNOTICED
+            lost[one.profile] = max(lost[one.profile], over)
+    enough = [one for one in counted if lost[one.profile] <= 0]
+    chosen = settled(counted)
+    assert chosen == settled(counted[::-1])
+    assert (chosen is None) == (not enough)
+    for best in (one for one in enough if one.profile == chosen):
+        usual = choosing.USUAL_LINK
+        assert not any(one.bytes < best.bytes and one.seconds(usual) < best.seconds(usual) for one in enough)
+
+
+def tree(max_rows: int, plain: bool) -> Choice:
+    demo = example_tables.demo()
+    agreed = schemas.load(demo.schema)
+    return choice_for(ExactTree(Id3Settings(max_rows=max_rows, plain=plain), agreed, agreed.choose_target()), Inputs())
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_tiny_tree_does_not_send_five_times_the_bytes_for_thirty_milliseconds(plain: bool) -> None:
+    found = tree(10, plain)
+    bytes_of = {counted.profile: counted.bytes for counted in found.forecasts}
+    assert found.profile is not None
+    assert found.profile.engine == "mixed"
+    assert 4 * bytes_of[found.profile] < bytes_of[Profile("yao", garbling="three-halves")]
 
 
 def test_what_is_said_wins() -> None:
@@ -149,3 +200,50 @@ def test_a_settled_profile_is_agreed_on_as_if_it_had_been_said() -> None:
     }  # fmt: skip
     assert choosing.agreed_fields(AUTO, MANY) == AUTO
     assert profiles.named(choosing.agreed_fields(AUTO, known)) == known.profile
+
+
+def test_shards_that_would_not_fit_are_refused_by_their_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes less the more there are, but all together more: refused by what is counted, in one line."""
+    problem = Problem((4,) * 5, 2, 100_000, 0.05)
+
+    def found(shards: int) -> Choice:
+        named = {"protocol": "test", "engine": "mixed", "shards": shards}
+        program = partial(typical, problem=problem, largest=10**5)
+        return choice(named, lambda: program, True, Profile("mixed"))
+
+    two, four = found(2), found(4)
+    (each, less) = (some.forecasts[0].shard_bytes for some in (two, four))
+    assert SHARD_BYTES < less < each
+    for some, shards, needed in ((two, 2, 2 * each), (four, 4, 4 * less)):
+        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed)
+        check_memory(some)
+        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed - 1)
+        with pytest.raises(InputError, match=rf"^{shards} shards take about [^\n]* are free: agree on fewer shards"):
+            check_memory(some)
+    check_memory(found(1))
+    monkeypatch.setattr(choosing.memory, "free", lambda: None)
+    check_memory(four)
+
+
+def test_what_a_shard_holds_is_what_the_largest_circuit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of 16 bytes of the inputs and outputs of the largest run, as in a run with shards in this process."""
+    profile, problem = Profile("yao", shards=2), Problem((3, 2, 4), 2, 40, 0.05)
+    held = []
+
+    def run(engine: YaoEngine, netlist: Any, *inputs: Bits) -> list[Bits]:
+        outputs = XorSharedEngine.run(engine, netlist, *inputs)
+        if engine.shards is None:
+            held.append(sum(part.data.nbytes for part in (*inputs, *outputs)))
+        return outputs
+
+    def program(session: Session) -> Any:
+        cells = np.random.default_rng(session.party).integers(0, (*problem.domains, 2), (40, 4))
+        rows = RowCounts(problem.domains, problem.classes, cells[:, :3], cells[:, 3])
+        return id3(meeting.engine_of(session, profile), problem, rows)
+
+    meeting = Meeting()
+    monkeypatch.setattr(YaoEngine, "run", run, raising=False)
+    tree = run_local(program)[0]
+    monkeypatch.undo()
+    counted = forecast(lambda engine: with_tree(engine, problem, tree), profile)
+    assert [engine.counted.held_by_shards for engine in counted.engines] == [max(held)] * 2
