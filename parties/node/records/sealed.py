@@ -37,6 +37,18 @@ def is_sealed(path: Path) -> bool:
     return False
 
 
+def refuse_plain(path: Path) -> None:
+    """Raise `InputError` if a database is not encrypted though its passphrase is here: another may stand in its place.
+
+    What is written would be readable, and nobody would notice.
+    """
+    if not is_sealed(path) and (line := keyfile.first_line(path.with_suffix(keyfile.ENDING))) is not None:
+        raise InputError(
+            f"{path} is not encrypted, but its passphrase is there, {line[1]}: put the encrypted one back, or encrypt "
+            "it by smc audit seal, or take the passphrase away"
+        )
+
+
 def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
     """Open one, as `sqlite3.connect` does. `InputError` if the passphrase is not to be had, or is another one."""
     module = _sqlcipher(path)
@@ -80,16 +92,18 @@ def seal(path: Path, word: str) -> None:
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
     try:
         files.create_private(temporary, b"")
-        with closing(opened) as connection:
+        with closing(opened) as connection:  # open until the other has its name: who waits for it writes to that one
+            connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = DELETE")  # all of it in the file; locked if somebody reads it
+            connection.executescript("BEGIN EXCLUSIVE; COMMIT")  # and so it stays
             (state,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute("ATTACH DATABASE ? AS other KEY ?", (str(temporary.absolute()), word))
             connection.execute("SELECT sqlcipher_export('other')")
             connection.execute(f"PRAGMA other.user_version = {state:d}")
             connection.execute("DETACH DATABASE other")
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
         _words.pop(path, None)
