@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 import sys
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,11 +30,29 @@ def errors(*more: type[Exception], name: str = "Error") -> tuple[type[Exception]
     return (*more, *(getattr(module, name) for module in modules if module is not None))
 
 
+class _Peek:
+    """A file that is looked at and stays open: to close it would drop the locks that SQLite has on it here."""
+
+    def __init__(self, path: Path) -> None:
+        self.handle = os.open(path, os.O_RDONLY)
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):
+            os.close(self.handle)
+
+
+@lru_cache(maxsize=16)  # of more in one process the one that was looked at longest ago is closed
+def _peek(path: Path, device: int, number: int) -> _Peek:
+    """Return the file that is at a path, named by its inode, too: a path may come to be another file's."""
+    return _Peek(path)
+
+
 def is_sealed(path: Path) -> bool:
     """Return whether a database is encrypted (or as damaged as can be)."""
-    with suppress(OSError), path.open("rb") as stream:
-        start = stream.read(len(_START))
-        return bool(start) and start != _START and os.fstat(stream.fileno()).st_size % _PAGE == 0
+    with suppress(OSError):
+        found = path.stat()
+        start = os.pread(_peek(path, found.st_dev, found.st_ino).handle, len(_START), 0)
+        return bool(start) and start != _START and found.st_size % _PAGE == 0
     return False
 
 

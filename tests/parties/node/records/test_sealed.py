@@ -279,3 +279,17 @@ def test_a_plain_one_in_its_place_is_refused(
     assert place.smc("audit", "verify") == 2
     assert place.seal() == 0
     assert place.smc("audit", "verify") == 0
+
+
+def test_to_look_drops_no_lock(place: Place) -> None:
+    """Locks end when any file of the process is closed: then the next command that ends takes the log's end with it."""
+    assert (place.state / "node.sqlite-wal").exists()
+    for _ in range(2):
+        with database.reading(place.path):
+            pass
+        command = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM audit').connection.close()"
+        subprocess.run([sys.executable, "-c", command, str(place.path)], check=True)
+        place.party.ledger.note("node stopped", why="kept")
+    command = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT fields FROM audit'))"
+    seen = subprocess.run([sys.executable, "-c", command, str(place.path)], check=True, capture_output=True, text=True)
+    assert seen.stdout.count("kept") == 2
