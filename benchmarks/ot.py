@@ -1,11 +1,10 @@
-"""How fast oblivious transfers are made: millions a second, and bytes an OT, for each kind.
+"""How fast oblivious transfers of each kind are made: millions a second, and bytes (python -m benchmarks.ot --help).
 
-    python benchmarks/ot.py [--count N] [--runs N] [--json] [kind ...]
-
-Both parties run in two threads of one process, joined by a channel in memory: no network, and two cores are in use.
-Set-up (base OTs in both directions) is timed apart; of the runs the median is given.
+Both parties run in two threads of one process, joined by a channel in memory: no network, and two cores are in use. Of
+the runs the median is given, and set-up (base OTs in both directions) apart.
 
     correlated   one direction, the receiver's own choices
+    drawn        one direction, choices that the protocol draws: what other libraries call random correlated OT
     random       one direction, two keys an OT by hashing
     bits         both directions, keys of one bit: what AND triples are made of; one in each direction counts as one
 """
@@ -23,6 +22,8 @@ from smc.local import run_local
 from smc.ot import OTKind, Transfers
 from smc.session import Session
 
+WAYS = "correlated", "drawn", "random", "bits"
+
 
 def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
     """One row of the table: seconds of set-up, million OTs a second of each way to use them, bytes a correlated OT."""
@@ -34,14 +35,14 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
         choice = session.prg.bits(count)
         ways: dict[str, Callable[[], Any]] = {
             "correlated": lambda: sender.correlated(count) if sending else receiver.correlated(choice),
+            "drawn": lambda: (sender if sending else receiver).random_correlated(count),
             "random": lambda: sender.random(count) if sending else receiver.random(choice),
             "bits": lambda: list(transfers.random_strings([(1, count // 8)])),
         }
         start = time.perf_counter()
         transfers.setup()
         found = {"setup": time.perf_counter() - start}
-        with session.phase("warm up"):
-            ways["correlated"]()
+        ways["correlated"]()  # warms up
         for name, way in ways.items():
             seconds = []
             for _ in range(runs):
@@ -54,10 +55,9 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
         return found
 
     left, right = run_local(program)
-    row: dict[str, Any] = {"kind": kind, "setup_seconds": max(left["setup"], right["setup"])}
-    for name in ("correlated", "random", "bits"):
-        row[name] = count / 1e6 / max(left[name], right[name])
-    return row | {"bytes": left["correlated bytes"]}
+    rates = {name: count / 1e6 / max(left[name], right[name]) for name in WAYS}
+    setup = max(left["setup"], right["setup"])
+    return {"kind": kind, "setup_seconds": setup, **rates, "bytes": left["correlated bytes"]}
 
 
 def main() -> None:
@@ -75,10 +75,10 @@ def main() -> None:
     if arguments.json:
         print(json.dumps({"count": arguments.count, "million_ots_per_second": rows}, indent=2))
         return
-    print(f"{arguments.count:,} OTs, million a second{'':6}correlated  random    bits   bytes an OT   set-up")
+    print(f"{arguments.count:12,} OTs, M/s", *(f"{name:>11}" for name in WAYS), "  bytes an OT   set-up", sep="")
     for row in rows:
-        rates = f"{row['correlated']:10.1f}{row['random']:8.1f}{row['bits']:8.1f}"
-        print(f"{row['kind']:32}{rates}{row['bytes']:14.2f}{row['setup_seconds'] * 1000:6.0f} ms")
+        rates = "".join(f"{row[name]:11.1f}" for name in WAYS)
+        print(f"{row['kind']:21}{rates}{row['bytes']:14.2f}{row['setup_seconds'] * 1000:6.0f} ms")
 
 
 if __name__ == "__main__":

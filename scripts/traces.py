@@ -42,7 +42,7 @@ from smc.session import Session
 LIMIT = 30_000  # instructions of a call that are followed
 CALLS = 3  # of a kernel, of different sizes
 BATCHES = (1, 5, 70)  # single, odd, more than the gates of a key
-SEEDS = {"lpn.encode": (0,)}  # arguments that both parties know, though they are drawn: the key of a code
+SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,)}  # what both parties know, though it is drawn: the key of a code
 PUBLIC = ("int32", "int64")  # arrays of these say where, not what
 LOCAL = ("histogram", "rows")  # kernels that count a party's own rows: nobody else sees when they end, but by the clock
 PROFILES = [

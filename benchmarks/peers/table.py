@@ -289,7 +289,7 @@ LINES = [
         Line(f"SoftSpoken-{k}", _ots(f"softspoken{k}"), "EMP", _cot("bench_softspoken_rcot", f"SoftSpoken<{k}>"))
         for k in (2, 4, 8)
     ),
-    Line("random OT, Ferret, M/s", _ots("ferret", "random"), "EMP", _cot("bench_ferret_rcot", "Ferret b13")),
+    Line("the same of random choices, Ferret", _ots("ferret", "drawn"), "EMP", _cot("bench_ferret_rcot", "Ferret b13")),
     Line("128 base OTs both ways, ms", _ots("softspoken4", "setup_seconds", 1000), "EMP, one way",
          _emp("emp-ot/build/bench_base_ot", r"CSW\s+([\d.e+]+) us", 1000)),
     Line("link", _link, "Python's ssl", OWN),

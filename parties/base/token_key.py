@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from typing_extensions import Buffer, override
 
-from parties.base import console, extras, keyfile
+from parties.base import console, extras, files, keyfile
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
@@ -72,7 +72,7 @@ def parse(uri: Path) -> Place:
     if re.search("[;&?:]pin(?!-source)[^=;&?]*=", str(uri), re.IGNORECASE):  # which no message repeats
         raise InputError("pkcs11: leave the PIN out of the key's name; pin-source names a file, for its owner only")
     name, _, query = str(uri).partition("?")
-    here = _attributes(name, name.removeprefix(keyfile.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
+    here = _attributes(name, name.removeprefix(files.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
     there = _attributes(name, query, "&", (_MODULE, _PIN))
     if here.get("type", b"private") != b"private":
         raise InputError(f"{name}: type: must be private, not {quoted(here['type'].decode(errors='replace'))}")
@@ -308,7 +308,7 @@ def secret(path: Path) -> bytes:
 
     `InputError` in one line.
     """
-    return opened(path).secret if keyfile.is_in_token(path) else keyfile.read(path)
+    return opened(path).secret if files.is_in_token(path) else keyfile.read(path)
 
 
 def of(uri: Path) -> TokenKey:

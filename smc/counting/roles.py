@@ -155,9 +155,8 @@ class _FerretSender(_CorrelatedSender, FerretSender):
     def _start(self, number: int, here: Parameters, *_: Any) -> None:
         self.work(here.outputs * TREE_SECONDS)
 
-    def _take(self, count: int) -> Blocks:
-        self.work(count * COT_SECONDS["ferret"])
-        return _zeros(count, 2)
+    def _take(self, blocks: Blocks) -> None:
+        self.work(len(blocks) * COT_SECONDS["ferret"])
 
     def _flip(self, *_: Any) -> None: ...
 
@@ -168,9 +167,8 @@ class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
     def _start(self, number: int, here: Parameters, *_: Any) -> None:
         self.work(here.outputs * TREE_SECONDS)
 
-    def _take(self, count: int) -> tuple[Choices, Blocks]:
-        self.work(count * COT_SECONDS["ferret"])
-        return np.broadcast_to(np.uint8(0), (count,)), _zeros(count, 2)
+    def _take(self, choice: Choices, blocks: Blocks) -> None:
+        self.work(len(blocks) * COT_SECONDS["ferret"])
 
     def _flip(self, *_: Any) -> None: ...
 

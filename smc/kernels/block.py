@@ -278,15 +278,24 @@ shift_left = _shift("shl")
 
 
 @intrinsic
-def lowest4(typing: Any, value: Any) -> Any:
-    """Return the lowest bits of four blocks as a number of four bits, the first block's bit lowest."""
+def low_words(typing: Any, value: Any, more: Any) -> Any:
+    """Return the low words of eight blocks, side by side: what `test8` takes."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lows = shuffle(builder, arguments[0], [0, 2, 4, 6])
-        bits = builder.trunc(lows, ir.VectorType(ir.IntType(1), 4))
-        return builder.zext(builder.bitcast(bits, ir.IntType(4)), _I64)
+        return shuffle(builder, arguments[0], list(range(0, 16, 2)), arguments[1])
 
-    return types.uint64(Blocks4), code
+    return Blocks4(Blocks4, Blocks4), code
+
+
+@intrinsic
+def test8(typing: Any, words: Any, masks: Any) -> Any:
+    """Return for each of eight words whether it has a bit of its mask, as a byte, the first word's bit lowest."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        met = builder.and_(*arguments)
+        return builder.bitcast(builder.icmp_unsigned("!=", met, ir.Constant(met.type, None)), _I8)
+
+    return types.uint8(Blocks4, Blocks4), code
 
 
 def _narrow_loader(kind: BlockType, item: ir.IntType) -> Any:

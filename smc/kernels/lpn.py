@@ -97,54 +97,6 @@ def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-un
         store(target, base + 2 * p, (leaf & clear4) ^ (here & one4))
 
 
-def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # type: ignore[no-untyped-def]
-    """Grow the sender's trees number first, first + 1, ...
-
-    Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
-    the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
-    """
-    depth = sums.shape[1]
-    zero = make(ZERO, ZERO)
-    for tree in range(roots.shape[0]):
-        base = 2 * tree * stride
-        _tree_keys(keys, first + tree, schedule)
-        root = load(roots, 2 * tree)
-        store(target, base, root)
-        store(target, base + 2, root ^ load(delta, 0))
-        store(sums, 2 * tree * depth, root)
-        for level in range(1, depth):
-            lefts = _grow(schedule, target, base, 1 << level, NOWHERE, zero, work)[1]
-            store(sums, 2 * (tree * depth + level), lefts)
-        _finish(target, base, 1 << depth, NOWHERE, zero, NOWHERE, zero)
-
-
-def grow_punctured(keys, first, known, places, schedule, work, target):  # type: ignore[no-untyped-def]
-    """Grow the receiver's trees: all leaves but number places[i], which becomes the sum of the others.
-
-    known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
-    right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
-    every sum, so it cancels.
-    """
-    depth = known.shape[1]
-    zero = make(ZERO, ZERO)
-    for tree in range(places.shape[0]):
-        base = (2 * tree) << depth
-        _tree_keys(keys, first + tree, schedule)
-        place = places[tree]
-        store(target, base, zero)
-        store(target, base + 2, zero)
-        fix = load(known, 2 * tree * depth)
-        sibling = (place & ONE) ^ ONE
-        total = zero
-        for level in range(1, depth):
-            total, lefts = _grow(schedule, target, base, 1 << level, sibling, fix, work)
-            bit = np.uint64(1 << level)
-            left_path = spread(make(((place >> np.uint64(level)) & ONE) ^ ONE, ZERO))
-            fix = load(known, 2 * (tree * depth + level)) ^ lefts ^ (left_path & total)
-            sibling = (place & (bit + bit - ONE)) ^ bit
-        _finish(target, base, 1 << depth, sibling, fix, place, total ^ fix)
-
-
 @njit
 def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
     """Write the table's words at which the eleven entries of eight rows begin, from 16 AES blocks from `first` on.
@@ -169,25 +121,91 @@ def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
         a, b, c, d = shift_right(a, 21), shift_right(b, 21), shift_right(c, 21), shift_right(d, 21)
 
 
-def encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
+@njit
+def _encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
     """Add to target[i] eleven rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
 
-    l is at most 20. `entries`: u64[96] to work in.
+    l is at most 20. `entries`: u64[2, 96] to work in, eight rows named ahead, so that no read of the table waits for
+    AES.
     """
     # An entry is named by its first word, twice its number: an even number below 2^(l + 1).
     word = np.uint64(2 * table.shape[0] - 2)
     even = make4(word, word)
+    _name_entries(keys, np.uint64(2 * first), even, entries[0])
     for row in range(0, target.shape[0], ROWS):
-        _name_entries(keys, np.uint64(2 * (first + row)), even, entries)
+        side = row // ROWS & 1
+        _name_entries(keys, np.uint64(2 * (first + row + ROWS)), even, entries[side ^ 1])
+        here = entries[side]
         for i in range(ROWS):
             j = 4 * i
-            sum0 = load(table, entries[j]) ^ load(table, entries[j + 1])
-            sum0 = sum0 ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
-            sum1 = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
-            sum1 = sum1 ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
-            sum2 = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
+            sum0 = load(table, here[j]) ^ load(table, here[j + 1])
+            sum0 = sum0 ^ load(table, here[j + 2]) ^ load(table, here[j + 3])
+            sum1 = load(table, here[j + 32]) ^ load(table, here[j + 33])
+            sum1 = sum1 ^ load(table, here[j + 34]) ^ load(table, here[j + 35])
+            sum2 = load(table, here[j + 64]) ^ load(table, here[j + 65]) ^ load(table, here[j + 66])
             o = 2 * (row + i)
             store(target, o, load(target, o) ^ sum0 ^ sum1 ^ sum2)
+
+
+@njit
+def _add_code(code_keys, tree, depth, table, entries, target, start):  # type: ignore[no-untyped-def]
+    """Add a tree's rows of the code to its leaves while they are in the cache; without a table there is no code."""
+    if table.shape[0]:
+        _encode(code_keys, tree << depth, table, entries, target[start : start + (1 << depth)])
+
+
+def grow(  # type: ignore[no-untyped-def]
+    keys, first, delta, roots, schedule, work, stride, code_keys, table, entries, target, sums
+):
+    """Grow the sender's trees number first, first + 1, ..., and add the code's rows to their leaves.
+
+    Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
+    the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
+    """
+    depth = sums.shape[1]
+    zero = make(ZERO, ZERO)
+    for tree in range(roots.shape[0]):
+        base = 2 * tree * stride
+        _tree_keys(keys, first + tree, schedule)
+        root = load(roots, 2 * tree)
+        store(target, base, root)
+        store(target, base + 2, root ^ load(delta, 0))
+        store(sums, 2 * tree * depth, root)
+        for level in range(1, depth):
+            lefts = _grow(schedule, target, base, 1 << level, NOWHERE, zero, work)[1]
+            store(sums, 2 * (tree * depth + level), lefts)
+        _finish(target, base, 1 << depth, NOWHERE, zero, NOWHERE, zero)
+        _add_code(code_keys, first + tree, depth, table, entries, target, tree * stride)
+
+
+def grow_punctured(  # type: ignore[no-untyped-def]
+    keys, first, known, places, schedule, work, code_keys, table, entries, target
+):
+    """Grow the receiver's trees: all leaves but number places[i], which becomes the sum of the others; add the code.
+
+    known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
+    right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
+    every sum, so it cancels.
+    """
+    depth = known.shape[1]
+    zero = make(ZERO, ZERO)
+    for tree in range(places.shape[0]):
+        base = (2 * tree) << depth
+        _tree_keys(keys, first + tree, schedule)
+        place = places[tree]
+        store(target, base, zero)
+        store(target, base + 2, zero)
+        fix = load(known, 2 * tree * depth)
+        sibling = (place & ONE) ^ ONE
+        total = zero
+        for level in range(1, depth):
+            total, lefts = _grow(schedule, target, base, 1 << level, sibling, fix, work)
+            bit = np.uint64(1 << level)
+            left_path = spread(make(((place >> np.uint64(level)) & ONE) ^ ONE, ZERO))
+            fix = load(known, 2 * (tree * depth + level)) ^ lefts ^ (left_path & total)
+            sibling = (place & (bit + bit - ONE)) ^ bit
+        _finish(target, base, 1 << depth, sibling, fix, place, total ^ fix)
+        _add_code(code_keys, first + tree, depth, table, entries, target, tree << depth)
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]

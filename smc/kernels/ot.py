@@ -14,13 +14,14 @@ from smc.kernels.block import (
     counters4,
     load,
     load4,
-    lowest4,
+    low_words,
     make,
     make4,
-    shift_right,
     store,
+    test8,
 )
 from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
+from smc.kernels.limits import OCTETS_AT_ONCE
 from smc.kernels.transposition import ROWS, WORDS, transpose_tile
 
 STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
@@ -168,34 +169,44 @@ def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-unty
 
 
 @njit
-def _write_bits(low, high, strings, place):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of eight blocks into a byte of each row of strings, u8[width, bytes], width at most 64."""
+def _write_bits(words, octets, strings, place):  # type: ignore[no-untyped-def]
+    """Write bit j of words u64[8 octets] into row j of strings, u8[width, bytes], from byte `place` on; width <= 64."""
     for bit in range(strings.shape[0]):
-        strings[bit, place] = np.uint8(lowest4(low) | lowest4(high) << FOUR)
-        low, high = shift_right(low, 1), shift_right(high, 1)
+        masks = make4(ONE << np.uint64(bit), ONE << np.uint64(bit))
+        for i in range(octets):
+            strings[bit, place + i] = test8(load4(words, 8 * i), masks)
 
 
-def strings_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+def strings_of_both(keys, first, delta, source, keys0, keys1, work):  # type: ignore[no-untyped-def]
     """Write the lowest bits of the same hashes, packed: bit i of keys0[j], keys1[j], u8[width, n / 8], is bit j of the
-    hash of source[i], u64[n, 2]."""
+    hash of source[i], u64[n, 2]. `work` u64[2, 8 OCTETS_AT_ONCE] is scratch."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
-    for place in range(keys0.shape[1]):
-        number = first + np.uint64(8 * place)
-        group = load_keys(keys, number, group)
-        x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
-        tweak, tweak2 = counters4(number), counters4(number + FOUR)
-        h0, h1, g0, g1 = _hash_four(keys[key_row(number)], delta4, x, y, tweak, tweak2)
-        _write_bits(h0, g0, keys0, place)
-        _write_bits(h1, g1, keys1, place)
+    for start in range(0, keys0.shape[1], OCTETS_AT_ONCE):
+        octets = min(OCTETS_AT_ONCE, keys0.shape[1] - start)
+        for i in range(octets):
+            place = start + i
+            number = first + np.uint64(8 * place)
+            group = load_keys(keys, number, group)
+            x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
+            tweak, tweak2 = counters4(number), counters4(number + FOUR)
+            h0, h1, g0, g1 = _hash_four(keys[key_row(number)], delta4, x, y, tweak, tweak2)
+            store(work[0], 8 * i, low_words(h0, g0))
+            store(work[1], 8 * i, low_words(h1, g1))
+        _write_bits(work[0], octets, keys0, start)
+        _write_bits(work[1], octets, keys1, start)
 
 
-def strings_of_one(keys, first, source, strings):  # type: ignore[no-untyped-def]
+def strings_of_one(keys, first, source, strings, work):  # type: ignore[no-untyped-def]
     """Write the lowest bits of H(source[i], first + i), packed as those of `strings_of_both`."""
     group = NO_KEYS
-    for place in range(strings.shape[1]):
-        number = first + np.uint64(8 * place)
-        group = load_keys(keys, number, group)
-        x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
-        h, g = hash_two(keys[key_row(number)], x, y, counters4(number), counters4(number + FOUR))
-        _write_bits(h, g, strings, place)
+    for start in range(0, strings.shape[1], OCTETS_AT_ONCE):
+        octets = min(OCTETS_AT_ONCE, strings.shape[1] - start)
+        for i in range(octets):
+            place = start + i
+            number = first + np.uint64(8 * place)
+            group = load_keys(keys, number, group)
+            x, y = load4(source, 16 * place), load4(source, 16 * place + 8)
+            h, g = hash_two(keys[key_row(number)], x, y, counters4(number), counters4(number + FOUR))
+            store(work[0], 8 * i, low_words(h, g))
+        _write_bits(work[0], octets, strings, start)

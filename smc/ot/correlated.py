@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks, KeySchedule, LabelHash
+from smc.kernels.limits import OCTETS_AT_ONCE
 from smc.ot.interface import Choices, Receiver, Role, Sender, Sizes, octets_of, parts, select
 from smc.primitives import bits as bitpack
 from smc.primitives.arrays import Octets
@@ -55,6 +56,11 @@ def _batches(count: int, most: int) -> Iterator[slice]:
     """Yield parts whose blocks stay in the second-level cache from the OT to the hash."""
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
+
+
+def _string_room() -> Blocks:
+    """Return what kernels that hash to strings work in."""
+    return np.empty((2, 8 * OCTETS_AT_ONCE), dtype=np.uint64)
 
 
 class _Hashing(Role):
@@ -112,7 +118,7 @@ class CorrelatedSender(_Hashing, Sender):
 
     def _hash_strings(self, blocks: Blocks, keys0: Octets, keys1: Octets) -> None:
         keys, first = self._string_keys.take(len(blocks))
-        kernels.ot_strings_of_both(keys, first, self.delta, blocks, keys0, keys1)
+        kernels.ot_strings_of_both(keys, first, self.delta, blocks, keys0, keys1, _string_room())
 
 
 class CorrelatedReceiver(_Hashing, Receiver):
@@ -163,4 +169,4 @@ class CorrelatedReceiver(_Hashing, Receiver):
     def _hash_strings(self, drawn: Choices, blocks: Blocks, choice: Octets, chosen: Octets) -> None:
         choice[:] = bitpack.pack(drawn)
         keys, first = self._string_keys.take(len(blocks))
-        kernels.ot_strings_of_one(keys, first, blocks, chosen)
+        kernels.ot_strings_of_one(keys, first, blocks, chosen, _string_room())

@@ -18,7 +18,7 @@ every 5,681,152 more; before the first, 79,936 OTs by extension. `correlated` wi
 the receiver. Leakage: none. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of
 the extension.
 
-Blocks are made when they are asked for, in place, a few trees at a time: a role holds a table of 16 k bytes and 16 t to
+Blocks are made when they are asked for, in place, tree by tree: a role holds a table of 16 k bytes and 16 t to
 16 t d bytes for the trees, whatever the number of OTs.
 """
 
@@ -41,8 +41,7 @@ from smc.primitives import bits
 from smc.session import Session
 
 SETS = (SMALL, LARGE)
-BATCH = 1 << 16  # chosen OTs a message
-CHUNK = 1 << 14  # blocks made at once: they stay in the second-level cache from the tree to the code
+BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-level cache for what follows
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
@@ -96,13 +95,7 @@ class _Iteration:
         return len(self._rest) + (self._here.trees - self._tree) * self._here.leaves
 
     def _make(self, first: int, target: Blocks) -> None:
-        leaves = self._here.leaves
-        step = max(CHUNK, leaves)
-        for start in range(0, len(target), step):
-            part = target[start : start + step]
-            tree = first + start // leaves
-            self._trees.grow(tree, part)  # Figure 9, steps 3 and 4: multi-point COT
-            self._code.add(tree * leaves, part)  # steps 5 and 6
+        self._trees.grow(first, target, self._code)  # Figure 9: multi-point COT in steps 3 and 4, the code in 5 and 6
 
     def kept(self, count: int) -> Blocks:
         """Return the first `count` outputs, the base of the next iteration."""
@@ -142,18 +135,15 @@ class _Supply:
         """Return the blocks that the next iteration starts from."""
         return self._running[-1].kept(count)
 
-    def take(self, count: int) -> Blocks:
-        """Return the next blocks, uint64[count, 2]."""
-        out = np.empty((count, 2), dtype=np.uint64)
-        done = 0
-        while done < count:
+    def take(self, target: Blocks) -> None:
+        """Fill `target` with the next blocks, uint64[count, 2]."""
+        while len(target):
             iteration = self._running[0]
-            here = min(count - done, iteration.left)
-            iteration.take(out[done : done + here])
-            done += here
+            here = min(len(target), iteration.left)
+            iteration.take(target[:here])
+            target = target[here:]
             if iteration.left == 0 and len(self._running) > 1:
                 self._running.pop(0)
-        return out
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
@@ -203,18 +193,25 @@ class FerretSender(CorrelatedSender):
     @override
     def random_correlated(self, count: int) -> Blocks:
         """See `Sender.random_correlated`; all lowest bits are 0."""
+        blocks = self._begin(count)
+        self._take(blocks)
+        return blocks
+
+    def _begin(self, count: int) -> Blocks:
+        """Return room for blocks, which are there to be taken now."""
         self.reserve(count)
         self._plan.take(count)
-        return self._take(count)
+        return self._room(count, 2)
 
-    def _take(self, count: int) -> Blocks:
-        return self._supply.take(count)
+    def _take(self, blocks: Blocks) -> None:
+        self._supply.take(blocks)
 
     @override
     def correlated(self, count: int) -> Blocks:
-        blocks = self.random_correlated(count)
+        blocks = self._begin(count)
         for start in range(0, count, BATCH):
             part = blocks[start : start + BATCH]
+            self._take(part)
             self._flip(part, self.session.receive(f"{self.name}.flips", np.uint8, ((len(part) + 7) // 8,)))
         return blocks
 
@@ -264,23 +261,30 @@ class FerretReceiver(CorrelatedReceiver):
     @override
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
         """See `Receiver.random_correlated`; the lowest bits are the choices."""
+        choice, blocks = self._begin(count)
+        for start in range(0, count, BATCH):
+            part = slice(start, start + BATCH)
+            self._take(choice[part], blocks[part])
+        return choice, blocks
+
+    def _begin(self, count: int) -> tuple[Choices, Blocks]:
+        """Return room for choices and blocks, which are there to be taken now."""
         self.reserve(count)
         self._plan.take(count)
-        return self._take(count)
+        return self._bytes(count), self._room(count, 2)
 
-    def _take(self, count: int) -> tuple[Choices, Blocks]:
-        blocks = self._supply.take(count)
-        choice = np.empty(count, dtype=np.uint8)
+    def _take(self, choice: Choices, blocks: Blocks) -> None:
+        self._supply.take(blocks)
         kernels.lpn_low_bits(blocks, choice)
-        return choice, blocks
 
     @override
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`. One bit an OT goes to the sender."""
-        random_choice, blocks = self.random_correlated(len(choice))
+        random_choice, blocks = self._begin(len(choice))
         for start in range(0, len(choice), BATCH):
             part = slice(start, min(start + BATCH, len(choice)))
             flips = np.empty((part.stop - start + 7) // 8, dtype=np.uint8)
+            self._take(random_choice[part], blocks[part])
             self._flip(random_choice[part], choice[part], flips)
             self.session.send(f"{self.name}.flips", flips)
         return blocks

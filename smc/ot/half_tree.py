@@ -31,13 +31,17 @@ from numpy.typing import NDArray
 
 from smc import kernels
 from smc.hashing import Blocks, round_keys
+from smc.ot.lpn import LinearCode, arrays
 
 
 class Trees(Protocol):
     """One party's trees."""
 
-    def grow(self, first: int, target: Blocks) -> None:
-        """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
+    def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
+        """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2], plus their rows of a code.
+
+        Leaf j of tree i takes row (i << depth) + j.
+        """
 
 
 class _Scratch:
@@ -60,16 +64,21 @@ class SenderTrees:
         self._depth = depth
         self.sums = np.empty((len(roots), depth, 2), dtype=np.uint64)
         # Grown once for the sums, over each other, and again when the leaves are wanted: cheaper than keeping them.
-        self._grow(0, roots, 0, np.empty((1 << depth, 2), dtype=np.uint64), self.sums)
+        self._grow(0, roots, 0, None, np.empty((1 << depth, 2), dtype=np.uint64), self.sums)
 
-    def _grow(self, first: int, roots: Blocks, stride: int, target: Blocks, sums: Blocks) -> None:
+    def _grow(
+        self, first: int, roots: Blocks, stride: int, code: LinearCode | None, target: Blocks, sums: Blocks
+    ) -> None:
         scratch = self._scratch
-        kernels.lpn_grow(scratch.keys, first, self._delta, roots, scratch.schedule, scratch.work, stride, target, sums)
+        kernels.lpn_grow(
+            scratch.keys, first, self._delta, roots, scratch.schedule, scratch.work, stride, *arrays(code), target, sums
+        )
 
-    def grow(self, first: int, target: Blocks) -> None:
+    def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
         """See `Trees.grow`."""
         roots = self._roots[first : first + (len(target) >> self._depth)]
-        self._grow(first, roots, 1 << self._depth, target, np.empty((len(roots), self._depth, 2), dtype=np.uint64))
+        sums = np.empty((len(roots), self._depth, 2), dtype=np.uint64)
+        self._grow(first, roots, 1 << self._depth, code, target, sums)
 
 
 class ReceiverTrees:
@@ -85,10 +94,10 @@ class ReceiverTrees:
         path = (choices ^ np.uint8(1)).astype(np.uint64)
         self.places: NDArray[np.uint64] = (path << np.arange(self._depth, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
-    def grow(self, first: int, target: Blocks) -> None:
+    def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
         """See `Trees.grow`."""
         trees = slice(first, first + (len(target) >> self._depth))
-        scratch = self._scratch
+        known, places, scratch = self._known[trees], self.places[trees], self._scratch
         kernels.lpn_grow_punctured(
-            scratch.keys, first, self._known[trees], self.places[trees], scratch.schedule, scratch.work, target
+            scratch.keys, first, known, places, scratch.schedule, scratch.work, *arrays(code), target
         )

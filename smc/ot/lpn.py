@@ -64,8 +64,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smc import kernels
-from smc.hashing import Blocks, round_keys
+from smc.hashing import Blocks, RoundKeys, round_keys
 
 LOCALITY = 11
 MOST_SECRET = 20  # log2 k: an index is a field of 21 bits, whose lowest is not used
@@ -116,13 +115,18 @@ LARGE = Parameters(trees=1520, depth=12, log_secret=19)
 
 
 class LinearCode:
-    """A r for one secret: adds row i of A times `table`, uint64[2^l, 2], to output number i."""
+    """The public matrix A under a key, and one secret r for it: `table`, uint64[2^l, 2].
+
+    Nobody needs A r alone: what grows leaves adds row i times `table` to leaf i (smc.ot.half_tree).
+    """
 
     def __init__(self, key: bytes, table: Blocks) -> None:
-        self._keys = round_keys(key)
-        self._table = table
-        self._entries = np.empty(96, dtype=np.uint64)
+        self.keys = round_keys(key)
+        self.table = table
 
-    def add(self, first: int, target: Blocks) -> None:
-        """Set target[i] ^= row first + i, uint64[n, 2]; `first` and n are multiples of 8."""
-        kernels.lpn_encode(self._keys, first, self._table, self._entries, target)
+
+def arrays(code: LinearCode | None) -> tuple[RoundKeys, Blocks, Blocks]:
+    """Return what kernels take for a code, or for none: its keys, its table, and room to work in."""
+    if code is None:
+        return np.empty(22, dtype=np.uint64), np.empty((0, 2), dtype=np.uint64), np.empty((2, 96), dtype=np.uint64)
+    return code.keys, code.table, np.empty((2, 96), dtype=np.uint64)

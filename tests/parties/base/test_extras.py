@@ -137,8 +137,6 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
         "--identity anna.key --certificate anna.crt --peer anna.crt": "node",
         "schema --data mine.parquet --target play --out other.toml": "node",
         "node --config party.toml": "node",
-        "jobs": "node",
-        "web": "node",
     }
     program = [sys.executable, "-c", MANY, "\n".join([*able, *unable])]
     done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE, check=False)

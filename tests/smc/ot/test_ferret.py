@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from smc.channel import Buffer, Channel
 from smc.local import run_local
+from smc.ot import ferret
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.ferret import SETS, FerretReceiver, FerretSender, iterations, kept_trees, parameters
 from smc.ot.half_tree import ReceiverTrees, SenderTrees
@@ -168,8 +169,8 @@ def test_sessions_are_independent() -> None:
 
 
 @settings(max_examples=10)
-@given(st.sampled_from([0, 1, 7, 9, 208, 700]), st.integers(0, 2**32 - 1))
-def test_chosen_correlated(count: int, seed: int) -> None:
+@given(st.sampled_from([0, 1, 7, 9, 208, 700]), st.sampled_from([56, ferret.BATCH]), st.integers(0, 2**32 - 1))
+def test_chosen_correlated(count: int, batch: int, seed: int) -> None:
     choice = np.random.default_rng(seed).integers(0, 2, count, dtype=np.uint8)
 
     def work(role: Any) -> Any:
@@ -177,7 +178,9 @@ def test_chosen_correlated(count: int, seed: int) -> None:
             return role.delta, role.correlated(count)
         return role.correlated(choice)
 
-    (delta, q), z = run(work)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ferret, "BATCH", batch)
+        (delta, q), z = run(work)
     check(delta, q, choice, z)
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smc.ot.lpn import LARGE, LOCALITY, MOST_SECRET, SMALL, LinearCode, Parameters
+from smc.ot.lpn import LARGE, LOCALITY, MOST_SECRET, SMALL, Parameters
 from tests.support.domain_reduction import entries
+from tests.support.linear_code import add_rows
 
 KEY = bytes(range(16))
 
@@ -25,25 +26,24 @@ def test_code_is_the_reference(log_secret: int, first: int, groups: int, seed: i
     table = random.integers(0, 2**64, (1 << log_secret, 2), dtype=np.uint64)
     target = random.integers(0, 2**64, (8 * groups, 2), dtype=np.uint64)
     expected = reference(KEY, 8 * first, table, target)
-    LinearCode(KEY, table).add(8 * first, target)
+    add_rows(KEY, table, 8 * first, target)
     assert np.array_equal(target, expected)
 
 
 def test_code_in_pieces_is_the_code() -> None:
     table = np.random.default_rng(1).integers(0, 2**64, (1 << 10, 2), dtype=np.uint64)
-    code = LinearCode(KEY, table)
     whole, pieces = np.zeros((2, 4096, 2), dtype=np.uint64)
-    code.add(8000, whole)
+    add_rows(KEY, table, 8000, whole)
     for start, stop in ((0, 8), (8, 1024), (1024, 4096)):
-        code.add(8000 + start, pieces[start:stop])
+        add_rows(KEY, table, 8000 + start, pieces[start:stop])
     assert np.array_equal(whole, pieces)
 
 
 def test_keys_give_other_codes() -> None:
     table = np.random.default_rng(2).integers(0, 2**64, (1 << 10, 2), dtype=np.uint64)
     one, other = np.zeros((2, 1024, 2), dtype=np.uint64)
-    LinearCode(KEY, table).add(0, one)
-    LinearCode(bytes(16), table).add(0, other)
+    add_rows(KEY, table, 0, one)
+    add_rows(bytes(16), table, 0, other)
     assert not (one == other).all(axis=1).any()
 
 
@@ -54,7 +54,7 @@ def test_entries_are_named_equally_often() -> None:
         table = np.zeros((64, 2), dtype=np.uint64)
         table[entry] = 1
         target = np.zeros((8192, 2), dtype=np.uint64)
-        LinearCode(KEY, table).add(0, target)
+        add_rows(KEY, table, 0, target)
         counts[entry] = np.count_nonzero(target[:, 0])
     rate = (1 - (1 - 2 / 64) ** LOCALITY) / 2
     statistic = ((counts - 8192 * rate) ** 2 / (8192 * rate * (1 - rate))).sum()
@@ -79,7 +79,7 @@ def test_shallow_trees_and_long_secrets_are_refused() -> None:
 def test_the_longest_secret_is_named_to_its_end() -> None:
     table = np.random.default_rng(3).integers(0, 2**64, (1 << MOST_SECRET, 2), dtype=np.uint64)
     target = np.zeros((4096, 2), dtype=np.uint64)
-    LinearCode(KEY, table).add(64, target)
+    add_rows(KEY, table, 64, target)
     assert np.array_equal(target, reference(KEY, 64, table, np.zeros_like(target)))
 
 
@@ -88,5 +88,5 @@ def test_rows_have_an_odd_number_of_entries() -> None:
     table = np.zeros((1 << 10, 2), dtype=np.uint64)
     table[:, 0] = 1
     target = np.zeros((4096, 2), dtype=np.uint64)
-    LinearCode(KEY, table).add(0, target)
+    add_rows(KEY, table, 0, target)
     assert (target[:, 0] == 1).all()

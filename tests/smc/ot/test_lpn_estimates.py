@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smc.ot import lpn
-from smc.ot.lpn import LARGE, SMALL, LinearCode, Parameters
+from smc.ot.lpn import LARGE, SMALL, Parameters
 from tests.support.domain_reduction import (
     Reduction,
     Rows,
@@ -22,6 +22,7 @@ from tests.support.domain_reduction import (
     shares,
     sparse_solver,
 )
+from tests.support.linear_code import add_rows
 from tests.support.lpn_attacks import ELIMINATION, algebraic, dumer, hybrid, pooled_gauss, statistical
 
 KEY = bytes(range(16))
@@ -79,11 +80,10 @@ def test_the_hybrid_attack_was_what_bound_emp_s_sets() -> None:
 def rows_of_the_code(here: Parameters) -> Iterator[tuple[int, Rows]]:
     """All rows of the real code: what they add to random blocks shows that they are those of the definition."""
     table = np.random.default_rng(1).integers(0, 2**64, (here.secret, 2), dtype=np.uint64)
-    code = LinearCode(KEY, table)
     for first, rows in all_entries(KEY, here):
         some = slice(0, 1 << 13)
         target = np.zeros((len(rows[some]), 2), dtype=np.uint64)
-        code.add(first, target)
+        add_rows(KEY, table, first, target)
         assert np.array_equal(target, np.bitwise_xor.reduce(table[rows[some]], axis=1))
         yield first, rows
 
@@ -167,7 +167,7 @@ def encoded(here: Parameters, secrets: np.ndarray) -> np.ndarray:
     for start in range(0, secrets.shape[1], 128):
         table = np.packbits(secrets[:, start : start + 128], axis=1, bitorder="little").view(np.uint64)
         target = np.zeros((here.outputs, 2), dtype=np.uint64)
-        LinearCode(KEY, table).add(0, target)
+        add_rows(KEY, table, 0, target)
         parts.append(np.unpackbits(target.view(np.uint8), axis=1, bitorder="little"))
     return np.concatenate(parts, axis=1)
 

@@ -8,7 +8,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
 from smc.hashing import hash_keys
+from smc.kernels.limits import OCTETS_AT_ONCE
 from smc.ot.ggm_tree import full_trees, punctured_trees
+from smc.ot.interface import pack_strings
 from smc.ot.softspoken import _Streams
 from smc.primitives.prg import Prg
 
@@ -73,6 +75,18 @@ def test_hashing_of_both_blocks(count: int) -> None:
     for found, blocks in ((zero, source), (one, source ^ delta)):
         kernels.hash_blocks(keys, 40, blocks, expected)
         assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("width", "octets"), [(1, 0), (64, 1), (3, 63), (5, 64), (64, 65), (1, 130)])
+def test_strings_are_the_lowest_bits_of_hashes(width: int, octets: int) -> None:
+    keys, delta, source = hash_keys(bytes(range(16))), random_words(2, seed=1), random_words(8 * octets, 2)
+    zero, one, chosen = np.empty((3, width, octets), dtype=np.uint8)
+    work, hashes = np.empty((2, 8 * OCTETS_AT_ONCE), dtype=np.uint64), np.empty_like(source)
+    kernels.ot_strings_of_both(keys, 40, delta, source, zero, one, work)
+    kernels.ot_strings_of_one(keys, 40, source, chosen, work)
+    for found, blocks in ((zero, source), (one, source ^ delta), (chosen, source)):
+        kernels.hash_blocks(keys, 40, blocks, hashes)
+        assert np.array_equal(found, pack_strings(hashes, width))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8])
