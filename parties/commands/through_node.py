@@ -15,6 +15,7 @@ from typing import Any
 
 from parties.base import console
 from parties.base.canonical import canonical
+from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
@@ -22,7 +23,7 @@ from parties.jobs.kind import Kind
 from parties.jobs.settings import parameters
 from parties.operator.client import FIRST_POLL_SECONDS, LONGER, POLL_SECONDS, NodeClient
 from parties.operator.interface import JobResult, JobView, State
-from smc.errors import LinkError, SmcError
+from smc.errors import InputError, LinkError, SmcError
 
 THE_SAME = "the peer has asked the same"
 UNDECIDED: tuple[State, ...] = ("waiting", "queued")
@@ -41,6 +42,8 @@ def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wa
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
     question = _Question(task.name, task.parameters(), peer)
     if (theirs := question.of_peer(node)) is not None:
+        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
+            raise InputError(f"--node: several peers are known here; name one: {listed(known)}")
         peer, what_for = job_text.shown(theirs.peer), job_text.shown(theirs.purpose, 80) or "no purpose given"
         console.err.print(f"answering {peer}, who asked at {job_text.moment(theirs.proposed_at)} UTC: {what_for}")
         job = node.approve(theirs.id, typed)
@@ -72,11 +75,10 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
     try:
         while job.state in UNDECIDED:
             if (now := node.changes()) != seen:
-                theirs = question.of_peer(node)
-                if theirs is not None and theirs.id < job.id:
+                theirs, job, seen = question.of_peer(node), node.job(job.id), now
+                if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
                     node.cancel(job.id, THE_SAME)
                     return node.approve(theirs.id, typed)
-                job, seen = node.job(job.id), now
                 continue
             if time.monotonic() > deadline:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")

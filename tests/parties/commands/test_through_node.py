@@ -108,6 +108,30 @@ def test_of_two_who_ask_at_once_the_first_by_its_digits_stays(node: Node) -> Non
     assert (node.known[LATE].state, node.typed) == ("waiting", None)
 
 
+def test_of_several_peers_one_must_be_named(node: Node) -> None:
+    """Or whoever asks first, of all whom the node knows, would have the answer."""
+    node.peers.append("hospital")
+    node.add(EARLY, peer="hospital")
+    with pytest.raises(InputError, match="several peers are known here; name one: 'university', 'hospital'"):
+        ask()
+    assert (node.typed, node.submitted) == (None, [])
+    assert ask("hospital") == EARLY
+
+
+def test_what_has_begun_is_not_begun_again(node: Node) -> None:
+    """The peer has consented to our job and asked the same: the number goes into one of them."""
+
+    def both() -> None:
+        (own,) = node.known.values()
+        node.add(EARLY)
+        node.change(own.id, state="running", theirs=APPROVED)
+
+    node.comes = both
+    node.wait = lambda identifier, on_change: node.finish(identifier)  # type: ignore[method-assign]
+    assert ask() != EARLY
+    assert (node.known[EARLY].state, node.typed) == ("waiting", None)
+
+
 def test_a_refusal_ends_it(node: Node) -> None:
     node.comes = lambda: _refuse(node)
     with pytest.raises(JobMismatchError):
