@@ -13,6 +13,7 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from types import ModuleType
 from typing import Any, NoReturn
 
 import click
@@ -76,7 +77,9 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
 }
 # numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would search all installed packages for them
+_LOADER = "pydantic.plugin._loader"  # would search all installed packages for plugins, and to load it alone takes long
+if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
+    vars(sys.modules.setdefault(_LOADER, ModuleType(_LOADER))).setdefault("get_plugins", tuple)
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
@@ -136,7 +139,7 @@ class _Lazy(click.Group):
     def _kind(self, command: str) -> str | None:
         """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
         name = command if self.within is None else f"{self.within} {command}"
-        is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
+        is_ours = kinds.is_built_in(name) and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import sys
 import threading
@@ -20,6 +21,27 @@ if TYPE_CHECKING:
     out: Console
     err: Console
 
+FORMS = re.compile(r"[\a\b\t\v\f\r]")  # what rich takes out of a text, or fills in
+
+
+class _Lines:
+    """Standard output or error: lines of plain text as they are, all else through rich, which takes long to load."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def print(self, *what: Any, end: str = "\n", **form: Any) -> None:
+        """Print a text, or what only rich can print."""
+        (text, *more) = what or ("",)
+        if form or more or _shown or not isinstance(text, str) or FORMS.search(text):
+            _screen(self._name).print(*what, end=end, **form)
+        elif (stream := getattr(sys, f"std{self._name}")) is not None:
+            stream.write(text + end)
+            stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_screen(self._name), name)
+
 
 @cache
 def _screen(name: str) -> Console:
@@ -36,9 +58,9 @@ def _screen(name: str) -> Console:
     return Screen(stderr=name == "err", highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
-def __getattr__(name: str) -> Console:
+def __getattr__(name: str) -> Any:
     if name in ("out", "err"):
-        return _screen(name)
+        return _Lines(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -165,7 +187,7 @@ def tell(as_json: bool, document: object, text: str) -> None:
     if as_json:
         print_json(document)
     else:
-        _screen("out").print(text, end="", highlight=False)
+        _Lines("out").print(text, end="")
 
 
 def show(table: Table, screen: Console | None = None) -> None:
@@ -235,12 +257,11 @@ def cost_lines(report: Mapping[str, Any], depth: int = 2) -> list[tuple[int, str
     return lines if measuring is None else [*lines, (0, f"before: {MEASURING}", measuring)]
 
 
-def cost_table(report: Mapping[str, Any]) -> Table:
+def cost_table(report: Mapping[str, Any]) -> str:
     """Return the cost report as a table, see `cost_lines`."""
-    numbers = ("sent", "received", "messages", "rounds", "AND gates", "seconds")
-    table = columns(("phase",), numbers, "cost of the conversation")
-    for level, name, cost in cost_lines(report):
-        table.add_row(
+    heads = ("phase", "sent", "received", "messages", "rounds", "AND gates", "seconds")
+    rows = [heads] + [
+        (
             "  " * level + name,
             size(cost["bytes_sent"]),
             size(cost["bytes_received"]),
@@ -248,6 +269,12 @@ def cost_table(report: Mapping[str, Any]) -> Table:
             f"{cost['rounds']:,}",
             f"{cost['and_gates']:,}",
             f"{cost['seconds']:.2f}",
-            style="bold" if name == "total" else None,
         )
-    return table
+        for level, name, cost in cost_lines(report)
+    ]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = [
+        "  ".join([f" {name:{first}}", *(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))])
+        for name, *cells in rows
+    ]
+    return "\n".join(["cost of the conversation", *lines])

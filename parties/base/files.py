@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from smc.errors import InputError
 
+IN_TOKEN = "pkcs11:"  # how a name begins that is no file's but that of a key in a token: `token_key`
 MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
@@ -30,6 +31,11 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
             return stream.read(most)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
+
+
+def is_in_token(path: Path) -> bool:
+    """Return whether this names a key in a token and no file."""
+    return str(path).startswith(IN_TOKEN)
 
 
 def refuse_device(path: Path) -> None:

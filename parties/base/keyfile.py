@@ -32,7 +32,6 @@ from parties.base import console, files
 from smc.errors import InputError
 
 ENDING = ".passphrase"
-IN_TOKEN = "pkcs11:"  # how a name begins that is no file's but that of a key in a token: `token_key`
 CREDENTIALS = "CREDENTIALS_DIRECTORY"  # systemd.exec(5)
 COST, BLOCK, PARALLEL = (
     1 << 14,
@@ -55,11 +54,6 @@ _opened: dict[Path, _Opened] = {}  # by this process
 def read(path: Path) -> bytes:
     """Return the private key in a file, PEM that is not encrypted. `InputError` if it cannot be had, in one line."""
     return _read(path).plain
-
-
-def is_in_token(path: Path) -> bool:
-    """Return whether this names a key in a token and no file."""
-    return str(path).startswith(IN_TOKEN)
 
 
 def passphrase(path: Path) -> str:

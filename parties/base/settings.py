@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from parties.base.keyfile import is_in_token
+from parties.base.files import is_in_token
 from parties.base.text import did_you_mean, printable, quoted
 from smc.errors import InputError
 

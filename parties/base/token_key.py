@@ -19,7 +19,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from typing_extensions import Buffer, override
 
-from parties.base import console, extras, keyfile
+from parties.base import console, extras, files, keyfile
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
@@ -69,10 +69,10 @@ class _Session(NamedTuple):
 
 def parse(uri: Path) -> Place:
     """Take a URI apart. `InputError` says in one line what is missing or not understood."""
-    if re.search("[;&?:]pin-value=", str(uri)):  # which no message repeats
+    if re.search("[;&?:]pin(?!-source)[^=;&?]*=", str(uri), re.IGNORECASE):  # which no message repeats
         raise InputError("pkcs11: leave the PIN out of the key's name; pin-source names a file, for its owner only")
     name, _, query = str(uri).partition("?")
-    here = _attributes(name, name.removeprefix(keyfile.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
+    here = _attributes(name, name.removeprefix(files.IN_TOKEN), ";", (*_TOKEN, *_KEY, *_KINDS))
     there = _attributes(name, query, "&", (_MODULE, _PIN))
     if here.get("type", b"private") != b"private":
         raise InputError(f"{name}: type: must be private, not {quoted(here['type'].decode(errors='replace'))}")
@@ -108,7 +108,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         self.place, self.trouble = place, ""
         self._pin = pin
         self._refused = ""
-        self._checked = False
+        self._known: ec.EllipticCurvePublicKey | None = None
         self._open: _Session | None = None
 
     @override
@@ -118,13 +118,24 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def sign(self, data: Buffer, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
-        """Sign by ECDSA with SHA-256, in DER; no other algorithm."""
+        """Sign by ECDSA with SHA-256, in DER; no other algorithm. What the token answers is verified."""
         assert isinstance(signature_algorithm, ec.ECDSA)
         assert isinstance(signature_algorithm.algorithm, SHA256)
-        digest = sha256(data).digest()
-        numbers: bytes = self._using(lambda session: session.private.sign(digest, mechanism=_pkcs11().Mechanism.ECDSA))
-        half = len(numbers) // 2
-        return encode_dss_signature(int.from_bytes(numbers[:half]), int.from_bytes(numbers[half:]))
+        content = bytes(data)
+        digest = sha256(content).digest()
+
+        def signed(session: _Session) -> bytes:
+            numbers: bytes = session.private.sign(digest, mechanism=_pkcs11().Mechanism.ECDSA)
+            half = len(numbers) // 2
+            signature = encode_dss_signature(int.from_bytes(numbers[:half]), int.from_bytes(numbers[half:]))
+            try:
+                session.public.verify(signature, content, signature_algorithm)
+            except InvalidSignature:
+                raise TokenError(f"{self.place.name}: its public key in the token is not the private one's") from None
+            self._known = session.public
+            return signature
+
+        return self._using(signed)
 
     @override
     def exchange(self, algorithm: ec.ECDH, peer_public_key: ec.EllipticCurvePublicKey) -> bytes:
@@ -138,7 +149,10 @@ class TokenKey(ec.EllipticCurvePrivateKey):
             secret = session.private.derive_key(
                 pkcs11.KeyType.GENERIC_SECRET, 256, mechanism_param=way, template=readable
             )
-            return bytes(secret[pkcs11.Attribute.VALUE])
+            value = bytes(secret[pkcs11.Attribute.VALUE])
+            if len(value) != 32:
+                raise TokenError(f"{self.place.name}: what the token derives is {len(value)} bytes, not 32")
+            return value
 
         return self._using(derived)
 
@@ -179,33 +193,28 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     def check(self) -> None:
         """Raise `TokenError` once unless the key is there, and both its halves belong together: it signs something."""
-        if not self._checked:
-            try:
-                self.public_key().verify(self.sign(b"", ec.ECDSA(SHA256())), b"", ec.ECDSA(SHA256()))
-            except InvalidSignature:
-                raise TokenError(f"{self.place.name}: its public key in the token is not the private one's") from None
-        self._checked = True
+        if self._known is None:
+            self.sign(b"", ec.ECDSA(SHA256()))
 
     def make(self) -> bool:
         """Make the key if the token has none of this name; return whether it was made."""
         pkcs11 = _pkcs11()
         with _LOCK:
-            session = self._logged_in(rw=True)
             try:
-                names = {pkcs11.Attribute[_KEY[key]]: _value(key, value) for key, value in self.place.key.items()}
-                if list(session.get_objects({pkcs11.Attribute.CLASS: pkcs11.ObjectClass.PRIVATE_KEY, **names})):
-                    return False
-                curve = {pkcs11.Attribute.EC_PARAMS: _P256}
-                session.create_domain_parameters(pkcs11.KeyType.EC, curve, local=True).generate_keypair(
-                    id=self.place.key.get("id", sha256(self.place.name.encode()).digest()[:8]),
-                    label=self.place.key.get("object", b"smc").decode(errors="replace"),
-                    store=True,
-                    capabilities=pkcs11.MechanismFlag.SIGN | pkcs11.MechanismFlag.VERIFY | pkcs11.MechanismFlag.DERIVE,
-                )
+                with closing(self._logged_in(rw=True)) as session:
+                    names = {pkcs11.Attribute[_KEY[key]]: _value(key, value) for key, value in self.place.key.items()}
+                    if list(session.get_objects({pkcs11.Attribute.CLASS: pkcs11.ObjectClass.PRIVATE_KEY, **names})):
+                        return False
+                    curve = {pkcs11.Attribute.EC_PARAMS: _P256}
+                    flags = pkcs11.MechanismFlag
+                    session.create_domain_parameters(pkcs11.KeyType.EC, curve, local=True).generate_keypair(
+                        id=self.place.key.get("id", sha256(self.place.name.encode()).digest()[:8]),
+                        label=self.place.key.get("object", b"smc").decode(errors="replace"),
+                        store=True,
+                        capabilities=flags.SIGN | flags.VERIFY | flags.DERIVE,
+                    )
             except pkcs11.PKCS11Error as error:
                 raise TokenError(f"{self.place.name}: the token makes no such key: {_words(error)}") from None
-            finally:
-                session.close()
         return True
 
     def _using(self, work: Callable[[_Session], Answer]) -> Answer:
@@ -266,8 +275,14 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         private, public = halves
         if private.key_type != pkcs11.KeyType.EC or public[pkcs11.Attribute.EC_PARAMS] != _P256:
             raise TokenError(f"{self.place.name}: the key is not EC P-256, as smc identity create --token makes it")
-        point = public[pkcs11.Attribute.EC_POINT][2:]  # an octet string in DER
-        return _Session(session, private, ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point))
+        point = public[pkcs11.Attribute.EC_POINT][-65:]  # of an octet string in DER
+        try:
+            known = ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point)
+        except ValueError:
+            raise TokenError(f"{self.place.name}: its public key in the token is none") from None
+        if self._known not in (None, known):  # it would sign what others expect that one to sign
+            raise TokenError(f"{self.place.name}: the token has another key of this name than before")
+        return _Session(session, private, known)
 
     def forget(self) -> None:
         """Close the session; the next use opens another one."""
@@ -293,7 +308,7 @@ def secret(path: Path) -> bytes:
 
     `InputError` in one line.
     """
-    return opened(path).secret if keyfile.is_in_token(path) else keyfile.read(path)
+    return opened(path).secret if files.is_in_token(path) else keyfile.read(path)
 
 
 def of(uri: Path) -> TokenKey:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-from parties.base import keyfile
+from parties.base import files, keyfile
 from smc.errors import InputError
 
 
@@ -21,7 +21,7 @@ def client_context(ca: Path | None, certificate: Path | None, key: Path | None) 
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a server's own certificate is enough, whoever signed it
     if certificate is not None and key is not None:
-        if keyfile.is_in_token(key):
+        if files.is_in_token(key):
             raise InputError(f"{key}: Python's TLS takes no key in a token; name a file of another key")
         try:
             context.load_cert_chain(certificate, key, keyfile.passphrase(key))

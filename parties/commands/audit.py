@@ -286,7 +286,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     if not word and not remove:
         raise InputError("the passphrase is empty")
     with database.usable(place):
-        database.connect(place).close()  # with the passphrase that it has; made if there is none yet
+        database.connect(place, plain=True).close()  # with the passphrase that it has; made if there is none yet
         with files.lock(place.parent / "lock"):
             sealed.seal(place, word)
     console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))

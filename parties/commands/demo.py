@@ -77,7 +77,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
         report = json.loads((directory / "cost.json").read_text())
     console.out.print(f"\nThe tree of both clinics' rows, target {tree_file.target}:\n")
     console.out.print(to_text(tree_file.tree))
-    console.show(console.cost_table(report), console.out)
+    console.out.print(console.cost_table(report))
     if svg is not None:
         console.out.print(f"\ndrawn in {svg}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.base.keyfile import is_in_token
+from parties.base.files import is_in_token
 from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options

@@ -7,23 +7,45 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console
 from parties.base.address import require_free
 from parties.base.settings import merge
-from parties.commands.options import FILE, TABLE, Command, file_and_link, json_option, link_options, typed_line
+from parties.commands.options import (
+    FILE,
+    TABLE,
+    Command,
+    file_and_link,
+    find_party_file,
+    json_option,
+    link_options,
+    typed_line,
+)
 from parties.commands.outputs import FORCE, Outputs
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.settings import KindSettings, Parameter, parameters
+from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
+from parties.party_file import files_of
 from protocols.release.promise import much
 from smc.errors import InputError
 
+if TYPE_CHECKING:
+    from parties.jobs.kind import Kind
+
 _ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
+_NODE = click.option(
+    "--node",
+    is_flag=False,
+    flag_value="",
+    metavar="[PEER]",
+    help="Ask the peer (of that name, if there are several) through one's own running node, that of --config or "
+    "./party.toml. Who types the same there, or smc approve, answers.",
+)
+_PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: what for; rules may want one.")
 PLAIN = {int: int, float: float, str: str}
 WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
@@ -37,6 +59,8 @@ def command_of(name: str) -> click.Command:
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
     on_rows = "own_table" in kind.Settings.model_fields
+    roles = {option.role for option in options}
+    is_typed = "private" in roles and "file" not in roles  # whole: a node needs to be told no more
 
     @FORCE
     @json_option
@@ -47,11 +71,13 @@ def command_of(name: str) -> click.Command:
         force: bool,
         table: str | None = None,
         alone: bool = False,
+        node: str | None = None,
+        purpose: str | None = None,
         **flags: Any,
     ) -> None:
-        from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
-
         read = read_flags(options, flags)
+        if node is not None:
+            config_file = find_party_file(config_file)
         file, link = file_and_link(config_file, flags)
         in_file: Any = file.of_kind(kind.name)
         if on_rows:
@@ -61,13 +87,28 @@ def command_of(name: str) -> click.Command:
         settings = merge(in_file, {option.key: read[option.key] for option in options})
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
-        if alone:
-            _check_alone(flags, settings)
-        elif link.listen is not None:
-            require_free(link.listen)
         outputs = Outputs.of(kind, settings)
+        if alone:
+            report_flag = {"report": settings.report}
+            _check_unlinked("--alone: nobody is dialled, and no byte is sent", {**flags, **report_flag})
+        if node is not None:
+            from parties.commands.through_node import ask
+
+            _check_unlinked("--node: the node has its own link", {**flags, "wait": None})
+            with missing_by_flag(options):
+                task, _, _ = kind.alone(settings, 0)
+            outputs.check([] if config_file is None else files_of(config_file), force)
+            answer = ask(task, config_file, node, purpose, link.wait)
+            _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
+            return
+        if purpose is not None:
+            raise InputError("--purpose: goes with --node")
+        if not alone and link.listen is not None:
+            require_free(link.listen)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
+        from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
+
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
         with missing_by_flag(options), telling, console.progress("reading"):
@@ -94,30 +135,41 @@ def command_of(name: str) -> click.Command:
                     status.say(job_text.expected(cost))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
-        with console.progress("writing"):
-            document = task.document(state)
-            outputs.write(document, report)
-        if as_json:
-            cost_of = {} if report is None else {"cost": report if kind.phases else report["total"]}
-            console.print_json({**document, **cost_of})
-        else:
-            outputs.tell(kind.text(document, party), report)
+        _tell(outputs, kind, task.document(state), party, report, as_json)
 
-    secret = f"\n\n{SEEN}" if any(option.role == "private" for option in options) else ""
+    secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
     command = options_of(options)(TABLE(run) if on_rows else run)
     if kind.by_oneself and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
+    if is_typed:
+        command = _NODE(_PURPOSE(command))
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(command)
 
 
-def _check_alone(flags: Mapping[str, Any], settings: KindSettings) -> None:
-    """Refuse what is about a peer where there is none."""
-    typed = [name for name in LinkSettings.model_fields if flags.get(name) is not None]
-    if settings.report is not None:
-        typed.append("report")
+def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
+    """Refuse what is about a link to the peer, or its cost, where this command opens none."""
+    typed = [name for name in (*LinkSettings.model_fields, "report") if flags.get(name) is not None]
     if typed:
-        raise InputError(f"--alone: nobody is dialled, and no byte is sent: leave --{typed[0].replace('_', '-')} out")
+        raise InputError(f"{why}: leave --{typed[0].replace('_', '-')} out")
+
+
+def _tell(
+    outputs: Outputs,
+    kind: type[Kind],
+    document: dict[str, Any],
+    party: int,
+    report: Mapping[str, Any] | None,
+    as_json: bool,
+) -> None:
+    """Write the files that were asked for, and print the result with its cost, if it had one."""
+    with console.progress("writing"):
+        outputs.write(document, report)
+    if as_json:
+        cost_of = {} if report is None else {"cost": report if kind.phases else report["total"]}
+        console.print_json({**document, **cost_of})
+    else:
+        outputs.tell(kind.text(document, party), report)
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:

@@ -94,4 +94,4 @@ class Outputs:
         if written:
             console.err.print(f"written: {', '.join(written)}")
         if report is not None:
-            console.show(console.cost_table(report), console.err)
+            console.err.print(console.cost_table(report))

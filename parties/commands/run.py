@@ -69,7 +69,7 @@ def run(
         console.print_json({"result": _as_json(result), "cost": report["total"]})
         return
     console.out.print(str(result))
-    console.show(console.cost_table(report), console.err)
+    console.err.print(console.cost_table(report))
 
 
 def _as_json(result: Any) -> Any:

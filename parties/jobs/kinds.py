@@ -21,13 +21,15 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind
 
+    BUILT_IN: dict[str, tuple[str, str]]
+
 GROUP = "smc.kinds"
 WHAT = "kind of job"
 _NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9 -]+)"', re.MULTILINE)
 _CLASS = re.compile(r'^class (\w+)(?:[^"]*?"""(.+?)""")?.*?(?=^[\w@]|\Z)', re.MULTILINE | re.DOTALL)
 DEFAULT = "id3"  # of a job file that names no protocol
 
-BUILT_IN = {  # where each is, and its line in the list of commands
+_LISTED = {  # where each is, and its line in the list of commands
     "id3": ("parties.jobs.tree.id3:Id3", "Learn the decision tree of both parties' rows."),
     "millionaires": ("parties.jobs.small.millionaires:Millionaires", "Who has more?"),
     "equality": ("parties.jobs.small.equality:Equality", "Do both have the same number?"),
@@ -95,22 +97,32 @@ BUILT_IN = {  # where each is, and its line in the list of commands
 def _in_files() -> dict[str, tuple[str, str]]:
     """Return the kinds of this package that the table does not name, by their files: a class with a `name` of its own.
 
-    No file is loaded or parsed, for every start waits for this; the line is the first sentence of the docstring.
+    No file is loaded or parsed, for some starts wait for this; the line is the first sentence of the docstring.
     """
-    listed = {place.partition(":")[0] for place, _ in BUILT_IN.values()}
+    listed = {place.partition(":")[0] for place, _ in _LISTED.values()}
     kinds_found: dict[str, tuple[str, str]] = {}
     for file in sorted(Path(__file__).parent.glob("*/*.py")):
         module = f"parties.jobs.{file.parent.name}.{file.stem}"
         if module in listed or not _NAMED.search(text := file.read_text(encoding="utf-8")):
             continue
         for written in _CLASS.finditer(text):
-            if (named := _NAMED.search(written[0])) and named[1] not in BUILT_IN:
+            if (named := _NAMED.search(written[0])) and named[1] not in _LISTED:
                 line = re.split(r"(?<=[.?])\s", written[2] or written[1])[0]
                 kinds_found[named[1]] = f"{module}:{written[1]}", line
     return kinds_found
 
 
-BUILT_IN |= _in_files()
+@cache
+def _built_in() -> dict[str, tuple[str, str]]:
+    return _LISTED | _in_files()
+
+
+def __getattr__(name: str) -> dict[str, tuple[str, str]]:
+    if name == "BUILT_IN":
+        return _built_in()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [release.sum] in party.toml
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",
@@ -123,7 +135,12 @@ GROUPS = {  # of commands: the kind "release sum" is `smc release sum`, and [rel
 
 def names() -> tuple[str, ...]:
     """Return all kinds, the built-in ones first."""
-    return (*BUILT_IN, *sorted(plugins.offered(GROUP).keys() - BUILT_IN.keys()))
+    return (*_built_in(), *sorted(plugins.offered(GROUP).keys() - _built_in().keys()))
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether a kind is of this package; the files are searched for it only if it is not in the table."""
+    return name in _LISTED or name in _built_in()
 
 
 def group(name: str) -> str | None:
@@ -139,7 +156,11 @@ def with_one_name(words: list[str]) -> list[str]:
 
 def is_known(name: str) -> bool:
     """Return whether there is such a kind."""
-    return name in BUILT_IN or name in plugins.offered(GROUP)
+    return is_built_in(name) or name in plugins.offered(GROUP)
+
+
+def _of_ours(name: str) -> tuple[str, str]:
+    return _LISTED.get(name) or _built_in()[name]
 
 
 def line(name: str) -> str:
@@ -147,8 +168,8 @@ def line(name: str) -> str:
 
     Or why there is none to be had: one package that is broken must not hide all others.
     """
-    if name in BUILT_IN:
-        return BUILT_IN[name][1]
+    if is_built_in(name):
+        return _of_ours(name)[1]
     try:
         return (find(name).__doc__ or name).strip().splitlines()[0]
     except InputError as error:
@@ -158,8 +179,8 @@ def line(name: str) -> str:
 @cache
 def find(name: str) -> type[Kind]:
     """Return the kind of that name. `InputError` if there is none, or several, or if its package cannot be loaded."""
-    if name in BUILT_IN:
-        module, attribute = BUILT_IN[name][0].split(":")
+    if is_built_in(name):
+        module, attribute = _of_ours(name)[0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
         return kind
     if name in GROUPS:

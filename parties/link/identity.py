@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from parties.base import keyfile
-from parties.base.files import create_private, ensure_private, ensure_writable, read_bytes, write_bytes
+from parties.base.files import create_private, ensure_private, ensure_writable, is_in_token, read_bytes, write_bytes
 from parties.base.text import quoted
 from smc.errors import InputError
 
@@ -246,7 +246,7 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
 
 def _in_token(path: Path) -> TokenKey | None:
     """Return the key of a URI; None of a file."""
-    if not keyfile.is_in_token(path):
+    if not is_in_token(path):
         return None
     from parties.base import token_key  # with the library for it
 

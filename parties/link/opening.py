@@ -22,7 +22,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.pace import agreed_pace, own_pace
 from parties.link.preflight import await_peer, unreached
-from parties.link.transport import Stream, dial
+from parties.link.transport import Stream, Wire, dial
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
 from smc.link_shape import LinkShape
 from smc.meter import Cost
@@ -54,9 +54,10 @@ class Link:
         pace: float = 1.0,
         measuring: Cost | None = None,
         options: LinkOptions | None = None,
+        connection: Wire | None = None,
     ) -> None:
         self.party = party
-        self.options = options
+        self.options, self.connection = options, connection
         self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
@@ -129,7 +130,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
         if options.measure:
             pace, metered = agreed_pace(hello.pace, theirs.pace), MeteredChannel(channel)
             measured, measuring = measure(metered, hello.party), metered.cost
-        of_stream = (stream.tls, stream.group, pace, measuring, options)
+        of_stream = (stream.tls, stream.group, pace, measuring, options, stream.connection)
         link = Link(hello.party, channel, identifier, options.goodbye, measured, *of_stream)
         try:
             yield link
@@ -176,10 +177,10 @@ def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool
 def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox], again: bool) -> Iterator[Stream]:
     """Give the stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
 
-    Only if the first call fails, and `again` says so, is the peer examined, waited for and dialled again.
+    Only if a call fails, and `again` says so, is the peer examined, waited for and dialled again.
     """
 
-    def call() -> AbstractContextManager[Stream]:
+    def call(first: bool) -> AbstractContextManager[Stream]:
         return dial(
             address,
             options.identity,
@@ -189,25 +190,27 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
             options.wait,
             options.label,
             options.window,
+            options.connection if first else None,
         )
 
     deadline = time.monotonic() + options.wait
-    with call() as stream:
-        if options.meanwhile is not None:
-            options.meanwhile()
-        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
-            _accept_group(stream, options)
-            yield stream
-            return
-    if not again:
-        raise LinkError(f"nobody answers at {address}")
-    await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting)
-    with call() as stream:
-        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
-            _accept_group(stream, options)
-        elif options.identity.token is not None:
-            raise unreached(address, options.identity)
-        yield stream
+    is_first, is_there = True, False
+    while True:
+        with call(is_first) as stream:
+            if is_first and options.meanwhile is not None:
+                options.meanwhile()
+            is_first = False
+            is_reached = stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic()))
+            if is_reached:
+                _accept_group(stream, options)
+            if not is_reached and is_there and options.identity.token is not None:
+                raise unreached(address, options.identity)
+            if is_reached or is_there:
+                yield stream
+                return
+        if not again:
+            raise LinkError(f"nobody answers at {address}")
+        is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 
 def _accept_group(stream: Stream, options: LinkOptions) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 
@@ -11,6 +12,9 @@ from parties.link.identity import Identity
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
+
+if TYPE_CHECKING:
+    from parties.link.transport import Wire
 
 KEEPALIVE_SECONDS = 10.0
 GOODBYE_SECONDS = 20.0
@@ -28,12 +32,14 @@ class LinkOptions:
     `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
+    `ray` is where a Ray of this party is to begin shards.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
     open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
     once, while the connection is being made: the place to load what the session will need. `kernels`:
     the modules of `smc.kernels` that the session may call (None: any), which are compiled before the peer is called or
     heard, if they never were on this machine;
-    `on_compile` is told how many are done, of how many (None: a line on standard error).
+    `on_compile` is told how many are done, of how many (None: a line on standard error). `connection`: one to the same
+    peer, dialled by us, on which the stream is opened if that can still be done.
     """
 
     identity: Identity
@@ -50,11 +56,13 @@ class LinkOptions:
     shape: LinkShape | None = None
     measure: bool = False
     label: str = ""
+    ray: str | None = None
     on_listening: Callable[[str], None] | None = None
     on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None
     kernels: Sequence[str] | None = None
     on_compile: Callable[[int, int], None] | None = None
+    connection: Wire | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if (self.listen is None) == (self.connect is None):

@@ -21,11 +21,16 @@ from smc.errors import LinkError, SmcError
 
 ATTEMPT_SECONDS = 5.0
 TOLD_SECONDS = 30.0
-PAUSE_SECONDS = (0.005, 0.25)  # between attempts: the first pause, doubled each time, and the longest
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.25  # between attempts
+PAUSE = 0.25  # times what was waited already
 
 
 class _NoAnswerError(Exception):
     """The peer may not be up yet; says why."""
+
+
+class _RefusedError(_NoAnswerError):
+    """Nobody listens there."""
 
 
 def await_peer(
@@ -35,37 +40,43 @@ def await_peer(
     wait: float,
     deadline: float,
     on_waiting: Callable[[float], object] = lambda _: None,
-) -> None:
-    """Wait until the pinned peer answers at `address` and accepts our certificate.
+    hasty: bool = False,
+) -> bool:
+    """Wait until the pinned peer answers at `address` and accepts our certificate; True if it was seen to do so.
+
+    If `hasty`, return False as soon as somebody listens there where nobody did: it may be dialled.
 
     Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
     parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the
     peer or does not trust us. `on_waiting` is told every 30 seconds how many are left.
     """
-    pause, longest = PAUSE_SECONDS
-    last_word = time.monotonic()
+    begun = last_word = time.monotonic()
+    was_refused = False
     while True:
         left = deadline - time.monotonic()
         if time.monotonic() - last_word >= TOLD_SECONDS:
             last_word = time.monotonic()
             on_waiting(max(0.0, left))
         try:
-            _attempt(address, identity, peer, timeout=min(ATTEMPT_SECONDS, max(left, 0.1)))
-            return
+            return _attempt(address, identity, peer, min(ATTEMPT_SECONDS, max(left, 0.1)), not (hasty and was_refused))
         except _NoAnswerError as error:
+            was_refused = isinstance(error, _RefusedError)
+            pause = min(max(SHORTEST_PAUSE, PAUSE * (time.monotonic() - begun)), LONGEST_PAUSE)
             if left <= pause:
                 raise LinkError(
                     f"no answer from {common_name(peer)} at {address} within {wait:g} s ({error}); "
                     "is the peer running, and its port open?"
                 ) from None
         time.sleep(pause)
-        pause = min(2 * pause, longest)
 
 
-def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeout: float) -> None:
+def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool) -> bool:
+    """Return whether the peer answers, for which is looked only if `look`: else somebody does."""
     try:
         with socket.create_connection(address, timeout=timeout) as connection:
-            _examine(connection, address, identity, peer)
+            if look:
+                _examine(connection, address, identity, peer)
+            return look
     except socket.gaierror as error:
         if error.errno == socket.EAI_AGAIN:
             raise _NoAnswerError("the name cannot be looked up now") from None
@@ -79,6 +90,8 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
         if isinstance(error, ssl.SSLEOFError):
             raise _NoAnswerError("it hangs up during the TLS handshake") from None
         raise LinkError(f"what answers at {address} does not speak TLS; is it another program's port?") from None
+    except ConnectionRefusedError as error:
+        raise _RefusedError(error.strerror or "the connection was refused") from None
     except TimeoutError:
         raise _NoAnswerError("connected or not, nothing answers") from None
     except OSError as error:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import sys
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -30,7 +32,13 @@ from smc.link_shape import WINDOW_BYTES
 
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+if is_first := "grpc" not in sys.modules:
+    # It would load its interface of coroutines, which nothing here uses: a quarter of its time.
+    sys.modules["grpc.aio"] = types.ModuleType("grpc.aio")
 import grpc as grpc  # for `listening` too, which must not load it before this
+
+if is_first:  # whoever wants that interface imports it: then it is loaded
+    del sys.modules["grpc.aio"], grpc.aio
 
 from parties.link.operations import Operations, of_call
 
@@ -41,6 +49,7 @@ METHOD = f"/{SERVICE}/Exchange"
 LABEL = "smc-stream"  # the key of the metadata that tells a node what a stream is for
 GROUP = "smc-key-exchange"  # of the metadata that tells the dialling end the group of the key exchange
 CONNECT_SECONDS = 5.0  # for one attempt to connect
+Wire: TypeAlias = grpc.Channel  # a connection to the peer, of the dialling end: streams are opened on it
 
 
 @dataclass
@@ -56,6 +65,7 @@ class Stream:
     tls: str = ""  # version, as far as this end knows it
     group: str = ""  # of the key exchange; at the dialling end once it is `reached`
     operations: Operations | None = None  # instead of the iterators, where there are any
+    connection: Wire | None = None  # at the dialling end: further streams can be opened on it
 
     def __post_init__(self) -> None:
         self._arrived: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -142,29 +152,45 @@ def dial(
     wait: float,
     label: str = "",
     window: int = WINDOW_BYTES,
+    connection: Wire | None = None,
 ) -> Iterator[Stream]:
     """Begin to open the stream to the party that listens at `address`; returns before it is there.
 
-    `label` tells a node what the stream is for. `Stream.reached` tells how that ended. What the outbox holds already
-    leaves with the first packets. An attempt to connect takes `wait` seconds at most.
+    It is opened on an open `connection` if there is one. `label` tells a node what the stream is for. `Stream.reached`
+    tells how that ended. What the outbox holds already leaves with the first packets. An attempt to connect takes
+    `wait` seconds at most.
     """
     own_options = [
         ("grpc.ssl_target_name_override", tls_name(peer)),
         ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
         ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
     ]
-    everything = [*own_options, *options(keepalive, window)]
-    with grpc.secure_channel(f"dns:///{address}", _credentials(identity, peer), everything) as channel:
+    with ExitStack() as opened:
         try:
-            open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
-            call = open_stream(outbox, metadata=((LABEL, label),) if label else None)
+            call = None if connection is None else _call_on(connection, outbox, label)
+            if connection is None or call is None:
+                all_options = [*own_options, *options(keepalive, window)]
+                credentials = _credentials(identity, peer)
+                connection = opened.enter_context(grpc.secure_channel(f"dns:///{address}", credentials, all_options))
+                call = _call_on(connection, outbox, label)
+            assert call is not None
+            opened.callback(call.cancel)
             version = tls.VERSION if tls.NOTHING_OLDER else ""
-            stream = Stream(call, outbox, call.cancel, tls=version, operations=of_call(call))
+            stream = Stream(call, outbox, call.cancel, tls=version, operations=of_call(call), connection=connection)
             if not call.add_callback(stream.end):
                 stream.end()
             yield stream
         finally:
             outbox.close(discard=True)
+
+
+def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:
+    """Begin to open a stream on a connection; None if that was closed meanwhile."""
+    open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = connection.stream_stream(METHOD)
+    try:
+        return open_stream(outbox, metadata=((LABEL, label),) if label else None)
+    except ValueError:
+        return None
 
 
 def _credentials(identity: Identity, peer: x509.Certificate) -> grpc.ChannelCredentials:

@@ -22,7 +22,7 @@ from parties.link.listening import Take
 from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
-from parties.link.transport import Stream
+from parties.link.transport import Stream, Wire
 from parties.node.heads import RolledBackError
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
@@ -71,6 +71,7 @@ class Control:
         self._successor, self._succeeded = successor, succeeded
         self._lock = threading.Lock()
         self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
+        self._link: Link | None = None  # that is up
         self._stream: Stream | None = None
         self._stopped = threading.Event()
         self._rate = Rate(STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND)
@@ -86,6 +87,12 @@ class Control:
     def connected(self) -> bool:
         """True if there is a link now."""
         return self._outgoing is not None
+
+    @property
+    def connection(self) -> Wire | None:
+        """The connection of the link that is up, if we have dialled it: sessions of little can do with it."""
+        link = self._link
+        return None if link is None else link.connection
 
     def start(self) -> None:
         """Begin to dial, if this node is the one that connects."""
@@ -168,7 +175,7 @@ class Control:
             target=_tell, args=(link, outgoing, self._read, over), name="smc-control-out", daemon=True
         )
         with self._lock:
-            self._outgoing = outgoing
+            self._outgoing, self._link = outgoing, link
             self._down.clear()
             if self._stopped.is_set():  # while the link was being made
                 outgoing.put(None)
@@ -193,7 +200,7 @@ class Control:
             with self._lock:
                 current = self._outgoing is outgoing
                 if current:
-                    self._outgoing = None
+                    self._outgoing = self._link = None
             outgoing.put("")
             teller.join(SILENCE_SECONDS)
             if current:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parties.jobs import profiles
-from parties.jobs.choosing import choice_for
+from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import cost_report, profile_for
@@ -34,6 +34,9 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
+
+SESSION_BYTES = 1 << 16  # that a session leaves at least, about
+WORTH_BYTES = 1 << 20  # of what sessions leave: then it is collected
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,29 @@ Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finis
 Tell = Callable[[Event], None]
 
 
+class _Leavings:
+    """What sessions have made goes in circles, megabytes of it: left for later, it grows in among what stays.
+
+    So it is collected, once there may be enough of it: meanwhile nothing else in this process runs, for 30 ms and more.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._size = threading.Lock(), 0
+
+    def add(self, size: int) -> None:
+        """Note that a session has ended that sent and received so many bytes."""
+        with self._lock:
+            self._size += SESSION_BYTES + size
+            is_enough = self._size >= WORTH_BYTES
+            if is_enough:
+                self._size = 0
+        if is_enough:
+            gc.collect()
+
+
+_leavings = _Leavings()
+
+
 class Worker:
     """A thread that carries out an order over a link that it dials, or takes, itself. `over` is called at its end."""
 
@@ -131,6 +157,7 @@ class Worker:
         cut: Callable[[str], object] | None = None,
     ) -> None:
         self._order, self._dial, self._tell, self._over, self._cut = order, dial, tell, over, cut
+        self._total = Cost()
         self._thread = threading.Thread(target=self._run, name=f"smc-job-{order.job.id[:8]}", daemon=True)
 
     def start(self) -> None:
@@ -149,14 +176,14 @@ class Worker:
 
     def _run(self) -> None:
         self._work()
-        # What a session has made goes in circles, megabytes of it: left for later, it grows in among what stays.
-        gc.collect()
+        _leavings.add(self._total.bytes_sent + self._total.bytes_received)
 
     def _work(self) -> None:
         try:
             with self._dial() as link:
                 self._cut = link.channel.abort
-                self._tell(Linked(link.session().meter.total))
+                self._total = link.session().meter.total
+                self._tell(Linked(self._total))
                 finished = run(link, self._order, self._tell)
             self._tell(finished)
         except BaseException as error:
@@ -189,7 +216,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
                 engine = engine_of(session, chosen)
-                with sharded(link, engine, chosen):
+                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
     return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
@@ -280,6 +307,8 @@ def _profile(link: Link, order: Order) -> Profile:
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.integers, profiles.shards_of(specification))
     choice = choice_for(task, order.inputs)
+    if link.options is not None and link.options.ray is None:
+        check_memory(choice)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         channel, none = link.session().channel, len(contenders)  # no cost of the job

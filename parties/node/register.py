@@ -147,6 +147,11 @@ class Register:
         with self._lock:
             return [*self._past.bits, *(charge for record in self._store.all() for charge in record.bits)]
 
+    def lacks_word(self, identifier: str) -> bool:
+        """Return whether a job has our consent, and the peer has not decided as far as is known here."""
+        record = self.known(identifier)
+        return record is not None and record.ours.verdict == "approved" and self.state(record) == "waiting"
+
     def openings(self, identifier: str) -> Stored:
         """Return what sessions of a job have opened, or are about to open, of the step under way."""
         with self._open():

@@ -168,6 +168,7 @@ class Node:
             lambda: control.connected,
             self._events,
             self._predict,
+            lambda: control.connection,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
         return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, 1 / SECONDS_A_SESSION))

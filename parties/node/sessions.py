@@ -20,7 +20,7 @@ from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
-from parties.link.transport import Stream
+from parties.link.transport import Stream, Wire
 from parties.node import executor, outcome
 from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
@@ -46,6 +46,8 @@ DIAL_SECONDS = 10.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
+WORD_SECONDS = 1.0  # for the statement of a peer that dials already
+SMALL_BYTES = 1 << 20  # of a session on the standing link's connection, both ways: it holds nothing up
 
 
 class Sessions:
@@ -60,10 +62,11 @@ class Sessions:
         connected: Callable[[], bool],
         events: Events,
         link: str = "lan",  # what predictions are for
+        standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
     ) -> None:
         self._ledger, self._who, self._options = ledger, who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
-        self._link = link
+        self._link, self._standing = link, standing
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
@@ -72,6 +75,7 @@ class Sessions:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._idle = threading.Condition(self._lock)
+        self._news = threading.Condition()  # of jobs; its lock is taken before the ledger's, too
 
     def start(self) -> None:
         """Begin to dial, if this is the node that connects, and to look for tables that are away."""
@@ -86,6 +90,8 @@ class Sessions:
     def wake(self) -> None:
         """Look, for something has changed, whether a session can begin, or must end."""
         self._wake.set()
+        with self._news:
+            self._news.notify_all()
         with self._lock:
             running = list(self._running.items())
         for identifier, session in running:
@@ -126,6 +132,8 @@ class Sessions:
         if older is not None:
             older.abort("the peer has begun anew")
             raise RefusedError("the session before is ending")
+        with self._news:  # the peer's consent may be on its way, on another stream
+            self._news.wait_for(lambda: not self._ledger.lacks_word(identifier), WORD_SECONDS)
         record, session = self._begin(identifier)
         try:
             options = self._options_for(record)
@@ -157,7 +165,12 @@ class Sessions:
                 self._start(record, session, partial(self._dialled, record))
 
     def _dialled(self, record: Record) -> AbstractContextManager[Link]:
-        return open_link(self._options_for(record), record.ours.proposal.job)
+        """Dial for a session; of a small one the stream is another one on the standing link's connection."""
+        options, proposal = self._options_for(record), record.ours.proposal
+        cost = None if options.measure else predicted(proposal.task, self._ledger.inputs(record), self._link)
+        if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
+            options = replace(options, connection=self._standing())
+        return open_link(options, proposal.job)
 
     # Both.
 

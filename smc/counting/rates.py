@@ -30,4 +30,6 @@ ENGINE_SECONDS: Final = 0.6  # to load what reads large files and databases
 QUERIED_CELL_SECONDS: Final = 60e-9  # and to read and check a cell there
 PASS_SECONDS: Final = 15e-9  # to go through a cell of rows that are streamed
 TALLY_SECONDS: Final = 20e-9  # to count a cell of a table for a level of a tree
+SHARD_BYTES: Final = 120_000_000  # of memory: a shard's process that has begun
+HELD_TIMES: Final = 3  # the largest secrets of a shard, as often as it holds some of their size
 FRAME_BYTES: Final = 64  # of headers, a message

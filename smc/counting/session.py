@@ -46,6 +46,8 @@ class CountingSession(Session):
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
         self.lines: dict[str, float] = {}  # seconds of work, by what it is
+        self.held = 0  # bytes of the largest secrets at once
+        self.held_by_shards = 0  # the same of the shard that has most
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
@@ -71,6 +73,10 @@ class CountingSession(Session):
     def beside(self, seconds: float, what: str) -> None:
         """Count time that is no part of the conversation."""
         self.lines[what] = self.lines.get(what, 0.0) + seconds
+
+    def hold(self, size: int) -> None:
+        """Count secrets of `size` bytes that are in memory at once."""
+        self.held = max(self.held, size)
 
     def work(self, seconds: float) -> None:
         """Count computing time."""

@@ -2,8 +2,8 @@
 
 A `Kernel` names a function of a module of this package and the types of its arguments. On first use of any kernel of a
 module, the module's object file is taken from the cache; if there is none, numba compiles all kernels of the module
-and the file is written. Loading needs only llvmlite, so a program that finds its kernels compiled never imports
-numba, which would double its start-up time. Kernels run without the interpreter lock.
+and the file is written. A program that finds its kernels compiled never imports numba, which would double its start-up
+time, nor LLVM if the file is of the form that `objects` loads. Kernels run without the interpreter lock.
 
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
 processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. It is
@@ -18,27 +18,32 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 
+from smc.kernels import objects
 from smc.kernels.private_files import UnsafeError, lock, open_folder, read, write
+
+if TYPE_CHECKING:  # else loaded where something is compiled, or is in another form than `objects` knows
+    import llvmlite.binding as llvm
 
 PACKAGE = __name__.rpartition(".")[0]
 # What modules of kernels are made with.
 SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native", "transposition")
 DIGEST_BYTES = 32
+DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # of a processor, by Linux
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 ITEMS = {
     "u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f64": np.float64,
@@ -97,8 +102,8 @@ class Kernel:
     def function(self) -> Callable[..., None]:
         """The machine code, to be called with addresses and lengths; releases the interpreter lock."""
         width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
-        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)
-        return prototype(prepare(self.module).addresses[self.symbol])
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
+        return prototype(prepare(self.module)[self.symbol])
 
     @property
     def symbol(self) -> str:
@@ -106,40 +111,52 @@ class Kernel:
         return f"smc_{self.module}_{self.name}"
 
 
-class _Library:
-    """The machine code of one module of kernels, and where each of its functions is."""
-
-    def __init__(self, code: bytes, symbols: list[str]) -> None:
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
-        # Looked up now: LLVM forgets how once numba has compiled something in the same process.
-        self.addresses = {symbol: int(self._engine.get_function_address(symbol)) for symbol in symbols}
-
-
-_libraries: dict[str, _Library] = {}
+Addresses = Mapping[str, int]  # of functions, by their symbols
+_loaded: dict[str, Addresses] = {}  # by module
+_engines: list[object] = []  # of LLVM: they hold what they have loaded
 _lock = threading.Lock()
 
 
-def prepare(module: str) -> _Library:
-    """Return the machine code of a module of this package, loaded once a process."""
+def prepare(module: str) -> Addresses:
+    """Return where the functions of a module of this package are, whose machine code is loaded once a process."""
     with _lock:
-        if module not in _libraries:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            for name in C_FUNCTIONS:
-                address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
-                llvm.add_symbol(name, address)
-            symbols = [kernel.symbol for kernel in Kernel.registry[module]]
-            _libraries[module] = _Library(_machine_code(module), symbols)
-        return _libraries[module]
+        if module not in _loaded:
+            code, symbols = _machine_code(module), [kernel.symbol for kernel in Kernel.registry[module]]
+            functions = {name: _address(name) for name in C_FUNCTIONS}
+            _loaded[module] = objects.load(code, symbols, functions, _address("abort")) or _by_llvm(code, symbols)
+        return _loaded[module]
+
+
+def _address(c_function: str) -> int:
+    return ctypes.cast(getattr(ctypes.CDLL(None), c_function), ctypes.c_void_p).value or 0
+
+
+def _by_llvm(code: bytes, symbols: list[str]) -> Addresses:
+    import llvmlite.binding as llvm
+
+    machine = _target_machine()
+    for name in C_FUNCTIONS:
+        llvm.add_symbol(name, _address(name))
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    _engines.append(engine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    # Looked up now: LLVM forgets how once numba has compiled something in the same process.
+    return {symbol: int(engine.get_function_address(symbol)) for symbol in symbols}
 
 
 def _target_machine() -> llvm.TargetMachine:
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
     )
 
 
@@ -163,7 +180,7 @@ def _machine_code(module: str) -> bytes:
 
 def is_compiled(module: str) -> bool:
     """Return whether the code of a module is there: loaded, or in the cache."""
-    return module in _libraries or _stored(module, _silent) is not None
+    return module in _loaded or _stored(module, _silent) is not None
 
 
 def _file(module: str) -> str:
@@ -206,14 +223,31 @@ def _fingerprint(module: str) -> str:
     """Return what the object code depends on: sources, prototypes, compiler and processor."""
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
-        spec = find_spec(f"{PACKAGE}.{part}")
-        assert spec is not None
-        assert spec.origin is not None
-        state.update(Path(spec.origin).read_bytes())
+        state.update(_source(part))
     prototypes = [(kernel.name, kernel.types) for kernel in Kernel.registry[module]]
-    processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    state.update(repr((prototypes, llvmlite.__version__, processor)).encode())
+    state.update(repr((prototypes, llvmlite.__version__, _processor())).encode())
     return state.hexdigest()[:32]
+
+
+@cache
+def _source(module: str) -> bytes:
+    spec = find_spec(f"{PACKAGE}.{module}")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_bytes()
+
+
+@cache
+def _processor() -> str:
+    """Return what LLVM compiles for: as Linux describes an x86-64 processor, else in LLVM's words, which are dear."""
+    if (sys.platform, platform.machine()) == ("linux", "x86_64"):
+        first, _, _ = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")
+        lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in DESCRIBED]
+        if len(lines) == len(DESCRIBED):
+            return "\n".join(lines)
+    import llvmlite.binding as llvm
+
+    return repr((llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()))
 
 
 def cache_directories() -> Iterator[Path]:
@@ -228,6 +262,8 @@ def cache_directories() -> Iterator[Path]:
 
 def _compile(module: str) -> bytes:
     """Compile all kernels of a module to object code. The only place that needs numba."""
+    import llvmlite.binding as llvm
+
     functions = import_module(f"{PACKAGE}.{module}")
     linked = llvm.parse_assembly("")
     for kernel in Kernel.registry[module]:
@@ -239,6 +275,7 @@ def _compile(module: str) -> bytes:
 
 def _bitcode(kernel: Kernel, function: Callable[..., Any]) -> llvm.ModuleRef:
     """Return one kernel in LLVM's form, under its symbol, with a C interface: an array is address and lengths."""
+    import llvmlite.binding as llvm
     from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 
     items = {name: getattr(types, np.dtype(item).name) for name, item in ITEMS.items()}

@@ -18,8 +18,8 @@ OTs, one flight; n private-key operations an OT.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import gmpy2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric import rsa
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender
 from smc.primitives.arrays import Octets
 from smc.session import Session
+
+if TYPE_CHECKING:  # else loaded by who uses it: few do
+    import gmpy2
 
 MODULUS_BITS = 3072
 MODULUS_BYTES = MODULUS_BITS // 8
@@ -46,6 +49,8 @@ class _Permutation:
     """The sender's trapdoor: RSA inversion by the Chinese remainder theorem, side-channel-quiet powers."""
 
     def __init__(self) -> None:
+        import gmpy2
+
         # The key comes from OpenSSL's generator: the operating system's randomness.
         numbers = rsa.generate_private_key(EXPONENT, MODULUS_BITS).private_numbers()
         self._p, self._q = gmpy2.mpz(numbers.p), gmpy2.mpz(numbers.q)
@@ -54,6 +59,8 @@ class _Permutation:
         self.modulus = self._p * self._q
 
     def invert(self, value: bytes) -> bytes:
+        import gmpy2
+
         y = gmpy2.mpz(int.from_bytes(value, "little"))
         at_p = gmpy2.powmod_sec(y % self._p, self._dp, self._p)
         at_q = gmpy2.powmod_sec(y % self._q, self._dq, self._q)
@@ -120,6 +127,8 @@ class TrapdoorReceiver(Receiver):
 
     def _uniform(self, count: int) -> list[gmpy2.mpz]:
         """Draw values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
+        import gmpy2
+
         size = MODULUS_BYTES + 16
         raw = self.session.prg.bytes(size * count).tobytes()
         chunks = (raw[i : i + size] for i in range(0, len(raw), size))
@@ -132,6 +141,8 @@ class TrapdoorReceiver(Receiver):
             self.ready = True
 
     def _accept(self, modulus: Octets) -> None:
+        import gmpy2
+
         self._modulus = gmpy2.mpz(int.from_bytes(modulus.tobytes(), "little"))
         if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
             raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
@@ -157,6 +168,8 @@ class TrapdoorReceiver(Receiver):
 
     def _choose(self, choice: Choices, values: Octets) -> list[gmpy2.mpz]:
         """Fill in the values to offer, the image at the choice and decoys elsewhere; the preimages."""
+        import gmpy2
+
         choices, count, _ = values.shape
         preimages = self._uniform(count)
         images = _as_bytes([gmpy2.powmod(x, EXPONENT, self._modulus) for x in preimages])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +25,7 @@ from parties.tables import example
 from smc.errors import InputError
 from tests.support.chromium import chromium
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified
+from tests.support.places import ENVIRONMENT
 from tests.support.processes import here
 from tests.support.waiting import PATIENCE, eventually
 
@@ -102,6 +105,38 @@ def test_approved_in_the_browser(days: Nodes) -> None:
         page.close()
     left, right = days.finished(identifier)
     assert (left.state, right.state, left.ours.by) == ("done", "done", "operator")
+
+
+def test_two_operators_ask_the_same(days: Nodes) -> None:
+    """Whoever is first, it is one job, on the standing link's connection; what is wrong is told as by the command that
+    dials."""
+    connections = days.cable.carried
+    words = ["millionaires", "--node", "--purpose", "beds", "--value"]
+    first = subprocess.Popen(
+        [sys.executable, "-m", "parties.cli", *words, "9"], cwd=days.b.directory, env=ENVIRONMENT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    eventually(lambda: any(job.needs_us for job in days.a.client.jobs(1)))
+    answered = here(days.a.directory, *words, 7)
+    out, err = first.communicate(timeout=PATIENCE)
+    assert (answered.code, first.returncode) == (0, 0), answered.err + err
+    assert "the peer has more" in answered.out
+    assert "this party has more" in out
+    assert "answering b, who asked at 20" in answered.err
+    assert "cost of the conversation" in err
+    assert [job.state for job in days.a.client.jobs() if job.purpose == "beds"] == ["done"]
+    assert days.cable.carried == connections
+    days.finished(submit(days.a, purpose="research", engine="yao"))
+    assert days.cable.carried == connections + 1  # a tree by circuits alone has more to say
+    for more, message in (
+        (["--listen", "127.0.0.1:0"], "--node: the node has its own link: leave --listen out"),
+        (["--node", "c"], "peer: there is no peer 'c'"),
+        (["--out", "party.toml"], "--out"),
+    ):
+        done = here(days.a.directory, *words, 7, *more)
+        assert (done.code, message in done.message) == (2, True), done.message
+    assert "--value is missing" in here(days.a.directory, *words[:-1]).message
+    assert here(days.a.directory, "millionaires", "--purpose", "x", "--value", 1).code == 2
 
 
 def test_two_side_by_side(days: Nodes) -> None:

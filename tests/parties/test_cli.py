@@ -19,6 +19,7 @@ from tests.support.waiting import PATIENCE
 
 OF_OTHERS = {"duckdb", "pandas", "pyarrow", "ibis", "scipy", "opendp", "httpx", "starlette"}
 ROOMS_OF_OTHERS = ("parties.sources", "parties.tables.types", "parties.operator", "parties.web")
+UNUSED = {"rich", "numba", "matplotlib", "gmpy2", "grpc.aio._channel", "importlib.metadata"}
 SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
 
 
@@ -57,8 +58,24 @@ def test_a_small_question_loads_nothing_of_other_commands(identities: dict[str, 
     words = ["millionaires", "--value", "1", "--connect", f"127.0.0.1:{free_port()}", "--wait", "0.1", *map(str, files)]
     loaded = loaded_by(f"from parties.cli import run\nassert run({words!r}) == 3")
     assert {"grpc", "numpy", "smc.engines"} <= loaded
-    assert not loaded & (OF_OTHERS | {"rich", "numba", "matplotlib"})
+    assert not loaded & (
+        OF_OTHERS | {"rich", "numba", "matplotlib", "gmpy2", "grpc.aio._channel", "importlib.metadata"}
+    )
     assert not {name for name in loaded if name.startswith(ROOMS_OF_OTHERS)}
+
+
+def test_lines_and_the_cost_are_printed_without_what_draws() -> None:
+    code = """
+from parties.base import console
+from smc.meter import Meter
+console.out.print("a line")
+console.err.print(console.cost_table(Meter().report()))"""
+    assert "rich" not in loaded_by(code)
+
+
+def test_what_of_grpc_was_left_out_can_still_be_had() -> None:
+    code = "import parties.link.transport, grpc\nassert not hasattr(grpc, 'aio')\nimport grpc.aio\ngrpc.aio.Channel"
+    assert "grpc.aio._channel" in loaded_by(code)
 
 
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:

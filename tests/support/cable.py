@@ -42,6 +42,7 @@ class Cable:
         self._flows = threading.Event()
         self._flows.set()
         self.refused = 0  # connections while nobody listened, or it was cut
+        self.carried = 0  # all others
         self.forgotten = 0
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -81,6 +82,7 @@ class Cable:
                     self.refused += 1
                     continue
                 self._ends += [near, far]
+                self.carried += 1
                 connection = _Connection()
                 for one, other in ((near, far), (far, near)):
                     threading.Thread(target=self._carry, args=(one, other, connection), daemon=True).start()

@@ -60,22 +60,24 @@ TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on D
 }
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
     """Open the database to write, and make it if it is not there: the file for its owner only, so its new directory.
 
     May be used by several threads, one at a time. `with connection:` is a transaction. `InputError` if it cannot be
-    opened, is damaged, or may be read by others.
+    opened, is damaged, or may be read by others; also as of `sealed.refuse_plain`, unless it may be `plain`.
     """
+    if not plain:
+        sealed.refuse_plain(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        mode = stat.S_IMODE(path.stat().st_mode)
+        found = path.stat()
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
-    if mode & 0o077:
+    if stat.S_IMODE(found.st_mode) & 0o077:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
     with usable(path):
         connection = _open(path, "rw")
@@ -88,6 +90,8 @@ def connect(path: Path) -> sqlite3.Connection:
                 migrate(connection)
             script = _TABLES + ";".join(TRIGGERS.values()) + f"; PRAGMA user_version = {STATE}" if is_new else _TABLES
             connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
+            if not os.path.samestat(found, path.stat()):  # from here on who would replace it finds it locked
+                raise InputError(f"{path} has just been replaced, as by smc audit seal; try again")
         except BaseException:
             connection.close()
             raise
@@ -133,6 +137,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise InputError(f"there are no records: {path} does not exist")
+    sealed.refuse_plain(path)
     with usable(path), closing(_open(path, "ro")) as connection:
         connection.execute("BEGIN")
         if not _has_log(connection):

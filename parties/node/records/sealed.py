@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 import sys
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,12 +30,42 @@ def errors(*more: type[Exception], name: str = "Error") -> tuple[type[Exception]
     return (*more, *(getattr(module, name) for module in modules if module is not None))
 
 
+class _Peek:
+    """A file that is looked at and stays open: to close it would drop the locks that SQLite has on it here."""
+
+    def __init__(self, path: Path) -> None:
+        self.handle = os.open(path, os.O_RDONLY)
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):
+            os.close(self.handle)
+
+
+@lru_cache(maxsize=16)  # of more in one process the one that was looked at longest ago is closed
+def _peek(path: Path, device: int, number: int) -> _Peek:
+    """Return the file that is at a path, named by its inode, too: a path may come to be another file's."""
+    return _Peek(path)
+
+
 def is_sealed(path: Path) -> bool:
     """Return whether a database is encrypted (or as damaged as can be)."""
-    with suppress(OSError), path.open("rb") as stream:
-        start = stream.read(len(_START))
-        return bool(start) and start != _START and os.fstat(stream.fileno()).st_size % _PAGE == 0
+    with suppress(OSError):
+        found = path.stat()
+        start = os.pread(_peek(path, found.st_dev, found.st_ino).handle, len(_START), 0)
+        return bool(start) and start != _START and found.st_size % _PAGE == 0
     return False
+
+
+def refuse_plain(path: Path) -> None:
+    """Raise `InputError` if a database is not encrypted though its passphrase is here: another may stand in its place.
+
+    What is written would be readable, and nobody would notice.
+    """
+    if not is_sealed(path) and (line := keyfile.first_line(path.with_suffix(keyfile.ENDING))) is not None:
+        raise InputError(
+            f"{path} is not encrypted, but its passphrase is there, {line[1]}: put the encrypted one back, or encrypt "
+            "it by smc audit seal, or take the passphrase away"
+        )
 
 
 def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
@@ -80,16 +111,18 @@ def seal(path: Path, word: str) -> None:
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
     try:
         files.create_private(temporary, b"")
-        with closing(opened) as connection:
+        with closing(opened) as connection:  # open until the other has its name: who waits for it writes to that one
+            connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = DELETE")  # all of it in the file; locked if somebody reads it
+            connection.executescript("BEGIN EXCLUSIVE; COMMIT")  # and so it stays
             (state,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute("ATTACH DATABASE ? AS other KEY ?", (str(temporary.absolute()), word))
             connection.execute("SELECT sqlcipher_export('other')")
             connection.execute(f"PRAGMA other.user_version = {state:d}")
             connection.execute("DETACH DATABASE other")
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
         _words.pop(path, None)

@@ -61,7 +61,7 @@ class ShipSettings(Settings):
 
         Of a web address the host alone: what follows is the key to it, as a rule.
         """
-        host = self.webhook and urlsplit(self.webhook).hostname
+        host = self.web and urlsplit(self.web).hostname
         return self.name or host or self.where
 
     @model_validator(mode="after")

@@ -35,6 +35,8 @@ MODULE = "?module-path=/m.so"
         (f"token=a;object=b{MODULE}&pin-source=|cat", "pin-source must be given as an absolute path"),
         (f"token=a;object=b{MODULE}&pin-value=1234", "leave the PIN out"),
         (f"token=a;object=b;pin-value=1234{MODULE}", "leave the PIN out"),
+        (f"token=a;pin=1234;object=b{MODULE}", "leave the PIN out"),
+        (f"token=a;object=b;PIN%2Dvalue=1234{MODULE}", "leave the PIN out"),
         (f"token=a;object=b;type=cert{MODULE}", "type: must be private, not 'cert'"),
         (f"token=a;token=b;object=b{MODULE}", "'token' stands there twice"),
         (f"tokens=a;object=b{MODULE}", "'tokens' is not understood; there are 'token', 'serial'"),
@@ -212,6 +214,76 @@ def test_keys_of_another_type(hsm: SoftHsm, key: str, token: str, problem: str) 
                     private.destroy()
     with pytest.raises(TokenError, match=problem):
         token_key.opened(hsm.uri(key, token))
+
+
+def test_another_key_of_the_same_name(hsm: SoftHsm) -> None:
+    """A card that was put in for it, say: nothing is signed with that, and no other secret follows."""
+    key = token_key.of(hsm.uri("again"))
+    key.make()
+    key.check()
+    first = key.public_key()
+    import pkcs11
+
+    with _session(hsm) as session:
+        for half in list(session.get_objects({pkcs11.Attribute.LABEL: "again"})):
+            half.destroy()
+        key.make()
+    key.forget()
+    with pytest.raises(TokenError, match="again: the token has another key of this name than before"):
+        key.sign(b"x", ECDSA)
+    assert token_key.TokenKey(key.place, PIN).public_key() != first
+
+
+@pytest.mark.parametrize("form", ["raw", "short", "elsewhere"])
+def test_points_as_tokens_write_them(hsm: SoftHsm, form: str) -> None:
+    """In DER or as it is, which some do; what is no point of the curve is one line."""
+    import pkcs11
+
+    key = token_key.of(hsm.uri(form))
+    key.make()
+    with _session(hsm) as session:
+        public = session.get_key(pkcs11.ObjectClass.PUBLIC_KEY, label=form)
+        point = public[pkcs11.Attribute.EC_POINT]
+        fields = {pkcs11.Attribute.CLASS: pkcs11.ObjectClass.PUBLIC_KEY, pkcs11.Attribute.KEY_TYPE: pkcs11.KeyType.EC}
+        fields |= {pkcs11.Attribute.EC_PARAMS: public[pkcs11.Attribute.EC_PARAMS], pkcs11.Attribute.TOKEN: True}
+        public.destroy()
+        other = {"raw": point[2:], "short": point[:9], "elsewhere": point[:-1] + bytes([point[-1] ^ 1])}[form]
+        session.create_object({**fields, pkcs11.Attribute.EC_POINT: other, pkcs11.Attribute.LABEL: form})
+    if form == "raw":
+        key.check()
+        return
+    with pytest.raises(TokenError, match=f"{form}: its public key in the token is none"):
+        key.check()
+
+
+def test_what_is_derived_is_whole(key: TokenKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that gives nothing would make the secret one that everybody knows."""
+    import pkcs11
+
+    class Private:
+        def derive_key(self, *_: object, **__: object) -> dict[object, bytes]:
+            return {pkcs11.Attribute.VALUE: b""}
+
+    other = TokenKey(key.place, PIN)
+    other._open = token_key._Session(None, Private(), key.public_key())
+    monkeypatch.setattr(other, "forget", lambda: None)
+    with pytest.raises(TokenError, match="what the token derives is 0 bytes, not 32"):
+        _ = other.secret
+
+
+def test_a_token_that_nobody_has_set_up(hsm: SoftHsm, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pkcs11
+
+    class Token:
+        def open(self, **_: object) -> object:
+            raise pkcs11.UserPinNotInitialized
+
+    monkeypatch.setattr(token_key, "_token", lambda _: Token())
+    key = TokenKey(token_key.parse(hsm.uri("none")), PIN)
+    with pytest.raises(TokenError, match="the token makes no such key: user pin not initialized"):
+        key.make()
+    with pytest.raises(TokenError, match="none: user pin not initialized"):
+        key.check()
 
 
 def test_a_module_that_is_none(hsm: SoftHsm, tmp_path: Path) -> None:

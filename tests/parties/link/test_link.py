@@ -10,9 +10,11 @@ import threading
 import time
 from typing import Any
 
+import grpc
 import numpy as np
 import pytest
 
+from parties.link import preflight
 from parties.link.frames import CHUNK_BYTES
 from parties.link.identity import short_fingerprint
 from parties.link.opening import Link, open_link
@@ -89,6 +91,41 @@ def test_dialling_party_may_start_first(parties):
     time.sleep(0.3)
     listening, _ = parties.listen(nothing, listen=f"127.0.0.1:{port}")
     assert (listening.outcome(), dialling.outcome()) == (None, None)
+
+
+def test_who_comes_late_is_dialled_at_once_and_looked_at_only_if_that_fails(parties, monkeypatch, enough):
+    looked_at = []
+    monkeypatch.setattr(preflight, "_examine", lambda connection, *_: looked_at.append(connection))
+    refused, attempt = threading.Event(), socket.create_connection
+
+    def connect(*arguments, **named):
+        try:
+            return attempt(*arguments, **named)
+        except ConnectionRefusedError:
+            refused.set()
+            raise
+
+    monkeypatch.setattr(preflight.socket, "create_connection", connect)
+    port = free_port()
+    for own, looks in (("bob", 0), ("mallory", 1)):
+        refused.clear()
+        dialling = parties.connect(f"127.0.0.1:{port}", nothing, own=own)
+        assert refused.wait(PATIENCE)
+        listening, _ = parties.listen(nothing, listen=f"127.0.0.1:{port}", wait=0.1 if looks else PATIENCE)
+        assert (dialling.outcome() is None) == (looks == 0)
+        enough.set()
+        assert (listening.outcome() is None) == (looks == 0)
+        assert len(looked_at) == looks
+
+
+def test_a_connection_that_is_no_more_is_dialled_anew(parties):
+    closed, dead = (grpc.insecure_channel(f"127.0.0.1:{free_port()}") for _ in range(2))
+    closed.close()
+    with dead:
+        for connection in (closed, dead):
+            listening, address = parties.listen(nothing)
+            assert parties.connect(address, nothing, connection=connection).outcome() is None
+            assert listening.outcome() is None
 
 
 def test_ipv6(parties):
@@ -204,7 +241,7 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties, enough):
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])
 def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, enough, impostor):
     """Without the preflight, so that TLS alone must do it: a false listener, then a false dialler."""
-    monkeypatch.setattr("parties.link.opening.await_peer", lambda *arguments: None)
+    monkeypatch.setattr("parties.link.opening.await_peer", lambda *arguments: True)
     false_listener = impostor == "mallory"
     listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.1)
     error = parties.connect(address, nothing, own="bob" if false_listener else "mallory").outcome()

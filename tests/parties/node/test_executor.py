@@ -44,7 +44,12 @@ def test_the_last_common_level(left: int, right: int) -> None:
     assert met((cut(TREE, left), cut(TREE, right))) == (expected, expected)
 
 
-def test_what_a_session_leaves_in_circles_is_gone_with_it() -> None:
+@pytest.mark.parametrize(
+    ("sent", "sessions"), [(executor.WORTH_BYTES, 1), (0, executor.WORTH_BYTES // executor.SESSION_BYTES)]
+)
+def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
+    monkeypatch: pytest.MonkeyPatch, sent: int, sessions: int
+) -> None:
     class Circle:
         def __init__(self) -> None:
             self.itself = self
@@ -55,13 +60,17 @@ def test_what_a_session_leaves_in_circles_is_gone_with_it() -> None:
         made.append(ref(Circle()))
         raise LinkError("nobody is there")
 
+    monkeypatch.setattr(executor, "_leavings", executor._Leavings())
     order: Any = SimpleNamespace(job=SimpleNamespace(id="ab" * 16))
-    worker = executor.Worker(order, dial, lambda event: None, lambda: None)
     gc.disable()
     try:
-        worker.start()
-        worker._thread.join()
-        assert made[0]() is None
+        for session in range(sessions):
+            assert all(circle() is not None for circle in made), session
+            worker = executor.Worker(order, dial, lambda event: None, lambda: None)
+            worker._total.bytes_sent = sent
+            worker.start()
+            worker._thread.join()
+        assert all(circle() is None for circle in made)
     finally:
         gc.enable()
 

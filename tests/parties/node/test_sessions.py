@@ -69,6 +69,31 @@ def test_the_peer_cannot_begin_what_we_have_not_approved(
         assert not nodes.run(job)
 
 
+def test_a_session_may_come_a_moment_before_the_consent_to_it(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They travel on two streams; but what the peer does not consent to at all is refused."""
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = propose(pair, 0)
+        with monkeypatch.context() as patched:
+            patched.setattr(sessions, "WORD_SECONDS", 0.01)
+            with pytest.raises(RefusedError, match="waiting"):
+                nodes.alice.admit(job)
+        pair.deliver()
+        pair.parties[1].ledger.decide(job, "approved")
+        admitted: list[Any] = []
+        coming = threading.Thread(target=lambda: admitted.append(nodes.alice.admit(job)))
+        coming.start()
+        coming.join(0.05)
+        assert not admitted
+        pair.deliver()
+        nodes.alice.wake()
+        coming.join(PATIENCE)
+        ((outbox, take),) = admitted
+        take(Stream(iter([]), outbox, lambda: None))
+        eventually(lambda: not nodes.run(job))
+
+
 def test_no_session_begins_with_a_certificate_that_has_expired(
     tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,14 +72,15 @@ def test_a_job_is_asked_for_soon_after_a_new_state_and_then_ever_less_often(
     party: Party, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    states = iter([*["waiting"] * 8, *["running"] * 3, "done"])
+    states = iter([*["waiting"] * 24, *["running"] * 3, "done"])
     monkeypatch.setattr(client, "POLL_SECONDS", 0.5)
     monkeypatch.setattr(client.time, "sleep", pauses.append)
     monkeypatch.setattr(
         NodeClient, "job", lambda self, identifier: party.node.known[A].model_copy(update={"state": next(states)})
     )
     assert party.client.wait("a1b2").state == "done"
-    assert pauses == [0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5, 0.5, 0.02, 0.04, 0.08]
+    longer = [0.005 * 1.25**place for place in range(21)]
+    assert pauses == pytest.approx([*longer, 0.5, 0.5, 0.5, *longer[:3]])
 
 
 def test_every_call_reaches_the_node(party: Party) -> None:

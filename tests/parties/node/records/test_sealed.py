@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -209,3 +210,86 @@ def test_without_the_extra(place: Place, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "sqlcipher3", None)
     with pytest.raises(InputError, match=r"its encryption: needs more packages .*smc-two-party\[sealed\]"):
         database.connect(place.path)
+
+
+WRITER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0)
+connection.execute("CREATE TABLE lost (entry)")
+"""
+
+
+def test_nobody_writes_to_what_is_about_to_be_replaced(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands such as `smc publish` write without the node's lock: what they wrote then would be gone."""
+    said: list[str] = []
+
+    def replace(temporary: Path, path: Path) -> Path:
+        command = [sys.executable, "-c", WRITER, str(path)]
+        said.append(subprocess.run(command, capture_output=True, text=True, check=False).stderr)
+        os.replace(temporary, path)
+        return path
+
+    monkeypatch.setattr(Path, "replace", replace)
+    assert place.seal() == 0
+    assert "database is locked" in said[0]
+
+
+def test_who_opened_what_was_replaced_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a node that is started in the last moment of a sealing: what it wrote to the nameless file would be gone."""
+    place.party.connection.close()
+    has_log = database._has_log
+
+    def replaced(connection: sqlite3.Connection) -> bool:
+        other = place.path.with_name("other")
+        other.write_bytes(place.path.read_bytes())
+        other.replace(place.path)
+        return has_log(connection)
+
+    monkeypatch.setattr(database, "_has_log", replaced)
+    with pytest.raises(InputError, match=r"node\.sqlite has just been replaced, as by smc audit seal; try again"):
+        database.connect(place.path)
+
+
+def test_a_plain_one_in_its_place_is_refused(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or all that comes would be readable, and nobody would notice; nor does a new one begin as if nothing were."""
+    place.party.connection.close()
+    plain = place.path.read_bytes()
+    credentials = place.state.parent / "credentials"
+    credentials.mkdir()
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
+    (credentials / "node.passphrase").write_text(WORD)
+    assert place.seal() == 0
+    encrypted = place.path.read_bytes()
+    for content in (plain, b"", None):
+        place.path.unlink()
+        if content is not None:
+            place.path.touch(0o600)
+            place.path.write_bytes(content)
+            assert place.smc("audit", "verify") == 2
+            assert "is not encrypted, but its passphrase is there, in systemd's credential" in capsys.readouterr().err
+        assert place.smc("node") == 2
+        assert "is not encrypted, but its passphrase is there, in systemd's credential" in capsys.readouterr().err
+        assert (content is None) is not place.path.exists()
+        place.path.touch(0o600)
+        place.path.write_bytes(encrypted)
+    assert place.smc("audit", "verify") == 0
+    assert place.seal("--remove") == 0
+    assert place.smc("audit", "verify") == 2
+    assert place.seal() == 0
+    assert place.smc("audit", "verify") == 0
+
+
+def test_to_look_drops_no_lock(place: Place) -> None:
+    """Locks end when any file of the process is closed: then the next command that ends takes the log's end with it."""
+    assert (place.state / "node.sqlite-wal").exists()
+    for _ in range(2):
+        with database.reading(place.path):
+            pass
+        command = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM audit').connection.close()"
+        subprocess.run([sys.executable, "-c", command, str(place.path)], check=True)
+        place.party.ledger.note("node stopped", why="kept")
+    command = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT fields FROM audit'))"
+    seen = subprocess.run([sys.executable, "-c", command, str(place.path)], check=True, capture_output=True, text=True)
+    assert seen.stdout.count("kept") == 2

@@ -243,6 +243,21 @@ def test_a_collector_that_says_nothing_of_rejections_has_all(says: bytes) -> Non
         target._check(b" " * (1 << 17))
 
 
+@pytest.mark.parametrize("number", ['"1e2"', "2.5", '"two"', "-1", "[7]", "9" * 4000])
+def test_a_number_of_rejections_that_is_none_is_not_zero(number: str) -> None:
+    """Nothing of it is repeated in the log."""
+    target = targets.ToCollector(ShipSettings(otlp="http://127.0.0.1:1/v1/logs"))
+    with pytest.raises(ConnectionError, match="the collector rejects some entries"):
+        target._check(b'{"partialSuccess":{"rejectedLogRecords":%b}}' % number.encode())
+
+
+@pytest.mark.parametrize("way", ["webhook", "otlp"])
+def test_a_web_address_that_is_a_key_is_not_a_name(way: str) -> None:
+    """The node's log and the database name a target."""
+    target = ShipSettings.model_validate({way: "https://user:word@siem.example:4318/v1/logs?key=secret"})
+    assert target.called == "siem.example"
+
+
 @contextmanager
 def syslog(identity: Identity, answers: bool = False) -> Iterator[tuple[SyslogServer, dict[str, Any]]]:
     """A server, and the way to it."""

@@ -1,0 +1,91 @@
+"""A question asked through one's own running node: `smc millionaires --node`, where both nodes are up already.
+
+Nothing is dialled and no key is read: the node proposes the job over its standing link. If the peer has asked the same
+already, its job is consented to instead, and what it asks for is typed: so two operators who type the same command have
+the answer, whoever is first. Of two who ask at the same moment the job with the smaller identifier stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from parties.base import console
+from parties.base.canonical import canonical
+from parties.base.text import listed
+from parties.commands import job_text
+from parties.commands.following import check_end, follow
+from parties.commands.node_options import node_of
+from parties.jobs.kind import Kind
+from parties.jobs.settings import parameters
+from parties.operator.client import FIRST_POLL_SECONDS, LONGER, POLL_SECONDS, NodeClient
+from parties.operator.interface import JobResult, JobView, State
+from smc.errors import InputError, LinkError, SmcError
+
+THE_SAME = "the peer has asked the same"
+UNDECIDED: tuple[State, ...] = ("waiting", "queued")
+
+
+def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wait: float) -> JobResult:
+    """Ask the node, and follow the job to its end. Errors as `check_end` has them.
+
+    `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
+    """
+    node, settings = node_of(config_file, None), task.settings
+    in_settings = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    options = [option for option in parameters(task.Settings) if option.key in in_settings]
+    typed = {option.key: in_settings[option.key] for option in options if option.role == "private"}
+    public = {option.key: in_settings[option.key] for option in options if option.role == "public"}
+    head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
+    question = _Question(task.name, task.parameters(), peer)
+    if (theirs := question.of_peer(node)) is not None:
+        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
+            raise InputError(f"--node: several peers are known here; name one: {listed(known)}")
+        peer, what_for = job_text.shown(theirs.peer), job_text.shown(theirs.purpose, 80) or "no purpose given"
+        console.err.print(f"answering {peer}, who asked at {job_text.moment(theirs.proposed_at)} UTC: {what_for}")
+        job = node.approve(theirs.id, typed)
+    else:
+        job = _answered(node, node.submit({"protocol": task.name, **head, **public, **typed}), question, typed, wait)
+    check_end(ended := follow(node, job))
+    return node.result(ended.id)
+
+
+class _Question:
+    """What is asked: the kind, its public parameters, and of whom, by the name that the peer has here."""
+
+    def __init__(self, protocol: str, public: Mapping[str, Any], peer: str) -> None:
+        self._protocol, self._public, self._peer = protocol, canonical(public), peer
+
+    def of_peer(self, node: NodeClient) -> JobView | None:
+        """Return the peer's job of the same, if one waits for us: the oldest."""
+        waiting = (job for job in reversed(node.jobs(states=UNDECIDED)) if job.proposed_by == "peer" and job.needs_us)
+        return next((job for job in waiting if self._is_of(job)), None)
+
+    def _is_of(self, job: JobView) -> bool:
+        same = job.protocol == self._protocol and canonical(job.parameters) == self._public
+        return same and self._peer in ("", job.peer)
+
+
+def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
+    """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
+    deadline, pause, seen = time.monotonic() + wait, FIRST_POLL_SECONDS, ""
+    try:
+        while job.state in UNDECIDED:
+            if (now := node.changes()) != seen:
+                theirs, job, seen = question.of_peer(node), node.job(job.id), now
+                if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
+                    node.cancel(job.id, THE_SAME)
+                    return node.approve(theirs.id, typed)
+                continue
+            if time.monotonic() > deadline:
+                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
+            time.sleep(pause)
+            pause = min(LONGER * pause, POLL_SECONDS)
+    except (LinkError, KeyboardInterrupt):
+        with suppress(SmcError):
+            node.cancel(job.id, "nobody waits for it any more")
+        raise
+    return job

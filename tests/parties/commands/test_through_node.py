@@ -1,0 +1,150 @@
+"""Whom a question through the node answers, and whom it asks: by a node that only pretends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from parties.commands import through_node
+from parties.jobs.small.amounts import AmountSettings
+from parties.jobs.small.millionaires import Millionaires
+from parties.operator.interface import Asked, JobResult, JobView
+from smc.errors import InputError, JobMismatchError, LinkError
+from tests.support.fake_node import APPROVED, NOON, WAITING, FakeNode
+
+VALUE = Asked(name="value", title="Own number", help="private")
+EARLY, LATE = "0" * 32, "f" * 32  # before and behind what the fake node calls its own
+
+
+class Node(FakeNode):
+    """Jobs ask who has more; those with our consent are done as soon as they are followed."""
+
+    comes: Callable[[], object] = staticmethod(lambda: None)  # what happens right after we have asked
+
+    @override
+    def add(self, identifier: str = "", **fields: Any) -> JobView:
+        public = Millionaires(AmountSettings(value=1, bits=fields.pop("bits", 32))).parameters()
+        usual = {"protocol": "millionaires", "parameters": public, "asked": [VALUE]}
+        return super().add(identifier, **usual | fields)
+
+    @override
+    def submit(self, job: dict[str, Any]) -> JobView:
+        asked = self.change(super().submit(job).id, asked=[])
+        self.comes()
+        return asked
+
+    @override
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
+        if self.known[identifier].state != "queued":
+            return super().approve(identifier, typed)
+        self.typed = typed
+        return self.change(identifier, asked=[])
+
+    def wait(self, identifier: str, on_change: object) -> JobView:
+        assert self.known[identifier].state == "queued"
+        return self.finish(identifier)
+
+    @override
+    def result(self, identifier: str) -> JobResult:
+        return super().result(identifier).model_copy(update={"id": identifier})
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Node:
+    made = Node(NOON)
+    monkeypatch.setattr(through_node, "node_of", lambda *_: made)
+    return made
+
+
+def ask(peer: str = "", purpose: str | None = None, bits: int = 32) -> str:
+    task = Millionaires(AmountSettings(value=7, bits=bits))
+    return through_node.ask(task, None, peer, purpose, wait=0.03).id
+
+
+@pytest.mark.parametrize("peer", ["", "university"])
+@pytest.mark.parametrize("by_rule", [False, True])
+def test_who_was_asked_the_same_answers_the_oldest(node: Node, peer: str, by_rule: bool) -> None:
+    """A rule may have consented to it: then it waits for the number alone."""
+    state = {"state": "queued", "ours": APPROVED} if by_rule else {}
+    first, _ = node.add(LATE, **state), node.add(EARLY, **state)
+    assert ask(peer) == first.id
+    assert (node.typed, node.submitted) == ({"value": 7}, [])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"bits": 16},
+        {"protocol": "equality"},
+        {"peer": "hospital"},
+        {"state": "refused"},
+        {"state": "queued", "ours": APPROVED, "asked": []},
+        {"proposed_by": "us", "ours": APPROVED, "theirs": WAITING, "asked": []},
+    ],
+)
+def test_nobody_else_is_answered(node: Node, other: dict[str, Any]) -> None:
+    there = node.add(EARLY, **other)
+    with pytest.raises(LinkError, match=r"university has not answered within 0\.03 s"):
+        ask("university", "beds")
+    (own,) = (job for job in node.known.values() if job.id != EARLY)
+    assert (own.state, node.known[EARLY], node.typed) == ("cancelled", there, None)
+    assert node.submitted == [
+        {"protocol": "millionaires", "peer": "university", "purpose": "beds", "bits": 32, "value": 7}
+    ]
+
+
+def test_of_two_who_ask_at_once_the_first_by_its_digits_stays(node: Node) -> None:
+    node.comes = lambda: node.add(EARLY)
+    assert ask() == EARLY
+    (own,) = (job for job in node.known.values() if job.id != EARLY)
+    assert (own.state, own.why, node.typed) == ("cancelled", through_node.THE_SAME, {"value": 7})
+    node.clear()
+    node.comes = lambda: node.add(LATE)
+    with pytest.raises(LinkError):
+        ask()
+    assert (node.known[LATE].state, node.typed) == ("waiting", None)
+
+
+def test_of_several_peers_one_must_be_named(node: Node) -> None:
+    """Or whoever asks first, of all whom the node knows, would have the answer."""
+    node.peers.append("hospital")
+    node.add(EARLY, peer="hospital")
+    with pytest.raises(InputError, match="several peers are known here; name one: 'university', 'hospital'"):
+        ask()
+    assert (node.typed, node.submitted) == (None, [])
+    assert ask("hospital") == EARLY
+
+
+def test_what_has_begun_is_not_begun_again(node: Node) -> None:
+    """The peer has consented to our job and asked the same: the number goes into one of them."""
+
+    def both() -> None:
+        (own,) = node.known.values()
+        node.add(EARLY)
+        node.change(own.id, state="running", theirs=APPROVED)
+
+    node.comes = both
+    node.wait = lambda identifier, on_change: node.finish(identifier)  # type: ignore[method-assign]
+    assert ask() != EARLY
+    assert (node.known[EARLY].state, node.typed) == ("waiting", None)
+
+
+def test_a_refusal_ends_it(node: Node) -> None:
+    node.comes = lambda: _refuse(node)
+    with pytest.raises(JobMismatchError):
+        ask()
+
+
+def _refuse(node: Node) -> None:
+    for job in list(node.known.values()):
+        node.change(job.id, state="refused", why="no", ended_by="peer")
+    node.wait = lambda identifier, on_change: node.known[identifier]  # type: ignore[method-assign]
+
+
+def test_what_the_node_refuses_is_told(node: Node) -> None:
+    node.trouble = "a rule denies it"
+    with pytest.raises(InputError, match="a rule denies it"):
+        ask()
