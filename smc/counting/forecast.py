@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from smc.counting.engines import CountingEngine, make_counting_engine
 from smc.counting.rates import HELD_TIMES, SHARD_BYTES
-from smc.counting.recording import Group, Recording, group
+from smc.counting.recording import Group, Recording, group, uncollected
 from smc.counting.session import MESSAGES, CountingSession, Event
 from smc.counting.timing import message_seconds, predicted_seconds
 from smc.engines import Profile
@@ -100,10 +100,10 @@ def forecasts(
         if profile.shards > 1:  # what is cut, and how, is up to each engine
             yield forecast(program, profile)
             continue
-        alike = group(profile)
-        if alike not in recordings:
-            recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
-        counts = Forecast.begun(profile)
-        for recording, engine in zip(recordings[alike], counts.engines, strict=True):
-            recording.play(engine)
+        alike, counts = group(profile), Forecast.begun(profile)
+        with uncollected():
+            if alike not in recordings:
+                recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
+            for recording, engine in zip(recordings[alike], counts.engines, strict=True):
+                recording.play(engine)
         yield counts

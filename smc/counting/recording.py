@@ -8,6 +8,7 @@ engines then, whose own messages are counted as always.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -36,6 +37,18 @@ Step = Callable[[CountingEngine, list[AbstractContextManager[Any]]], object]
 def group(profile: Profile) -> Group:
     """Return what of a profile a conversation depends on."""
     return profile.form or profile.recipe.form, profile.prices, profile.arithmetic, profile.garbles
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cycles of objects in the block: it makes many that stay, and looking at them takes as long again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Recording:
