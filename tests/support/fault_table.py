@@ -30,9 +30,9 @@ HEAD = """# Faults of frames
 
 What becomes of a session when a frame is lost, late, repeated, behind the next one, cut short, too long, no frame at
 all, has a bit turned, when the stream is closed in its place, or when nothing comes any more. TLS lets nobody on the
-line change a frame: this is a peer that leaves the protocol, or a program that is broken. Written by `make faults`: of
-each party's frames up to {most}, at equal distances; {runs:,} sessions over the link's own frames and deadlines, joined
-in memory.
+line change a frame: this is a peer that leaves the protocol, or a program that is broken. Written by `make faults`: so
+many of each party's frames: {most} (if one, the middle; else at equal distances); {runs:,} sessions over the link's own
+frames and deadlines, joined in memory.
 
 `3`: the honest party ends with exit code 3 and one line, and shows no result. `0`: it has the result, and so has the
 other. `refused`: both end by one refusal that the protocol has, as of a joint table that may not be told. Anything else
