@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -13,13 +12,14 @@ from protocols.logarithm import x_log_x
 from protocols.pieces import in_shards
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
+from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
 # x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
 BATCH = 1 << 14
 
 
-@lru_cache(maxsize=32)
+@kept
 def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
     """Return the index of the least of some signed integers, the first among equals.
 

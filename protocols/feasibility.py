@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import gmpy2
 import numpy as np
@@ -42,6 +41,7 @@ from protocols.pieces import in_shards
 from protocols.precision import Precision
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, all_of, any_of, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives.bits import BitMatrix
 
@@ -107,7 +107,7 @@ def batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
     return [[groups[i] for i in part] for part in np.split(np.arange(len(groups)), cuts)]
 
 
-@lru_cache(maxsize=64)
+@kept
 def all_netlist(inputs: int, form: Form = "size") -> Netlist:
     """Return whether all of some bits are 1."""
     builder = Builder(form)
@@ -170,7 +170,7 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
 # Numbers of rows.
 
 
-@lru_cache(maxsize=32)
+@kept
 def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = "size") -> Netlist:
     """Build the circuit. Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are
     at least `k` rows and at least `diversity` classes; the number of rows; those of each class but the last.
@@ -208,7 +208,7 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
 # Closeness.
 
 
-@lru_cache(maxsize=32)
+@kept
 def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size") -> Netlist:
     """Return whether twice the sum of the positive ones of some signed integers is at most a last one."""
     builder = Builder(form)

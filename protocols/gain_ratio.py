@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +34,11 @@ from protocols.entropies import BATCH, groups
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.openings import index_width
+from protocols.pieces import in_shards
 from protocols.precision import Precision
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Netlist, any_of, concatenate, multiply, normalise, select, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine, Word
 from smc.primitives import bits as bitpack
 
@@ -53,9 +55,28 @@ def greatest(
     From this party's n(v, c), int64[nodes, values, classes] for each attribute; `feasible` says by place which are
     allowed, if it is not empty.
     """
+    weights = np.array([sum(problem.domains[attribute] for attribute in line) for line in candidates])
+    most = max(map(len, candidates))
+
+    def piece(part: slice) -> tuple[Any, ...]:
+        return problem, candidates[part], [table[part] for table in tables], most, [bit.take(part) for bit in feasible]
+
+    (places,) = in_shards(engine, _greatest, weights, piece)
+    return places
+
+
+def _greatest(
+    engine: Engine,
+    problem: Problem,
+    candidates: Sequence[Sequence[int]],
+    tables: Sequence[Indices],
+    most: int,
+    feasible: Sequence[Bits],
+) -> tuple[Bits]:
+    """Return the same of nodes with at most so many candidates."""
     words, form = engine.words, engine.form
     lengths = np.array([len(line) for line in candidates])
-    most, starts = int(lengths.max()), np.cumsum(lengths) - lengths
+    starts = np.cumsum(lengths) - lengths
     of_nodes = np.repeat(np.arange(len(lengths)), lengths)
     rows = np.array([tables[line[0]][node].sum() for node, line in enumerate(candidates)])
     precision = problem.precision(words.prices)
@@ -68,7 +89,7 @@ def greatest(
     none = engine.constant(np.zeros((gains.width, 1), dtype=np.uint8))
     members = groups(starts, lengths)
     columns = [Bits.join([gains, none]).take(np.where(column < 0, gains.batch, column)) for column in members.T]
-    (sums,) = engine.run(_sum_netlist(most, gains.width, form), *columns)
+    (sums,) = engine.run(_sum_netlist(len(columns), gains.width, form), *columns)
     numbers = engine.constant(bitpack.from_integers(lengths[of_nodes].tolist(), most.bit_length()))
     (ranks,) = engine.run(
         _rank_netlist(gains.width, splits.width, sums.width, most.bit_length(), form),
@@ -92,7 +113,7 @@ def greatest(
         winners = engine.run(_better_netlist(widths, form), *pairs[0], *pairs[1])
         spans = [slice(at, at + len(lengths)) for at in range(0, winners[0].batch, len(lengths))]
         players = [[part.take(span) for part in winners] for span in spans] + players[2 * len(spans) :]
-    return players[0][0]
+    return (players[0][0],)
 
 
 def _informations(
@@ -144,7 +165,7 @@ def _filled(lines: Sequence[Sequence[int]]) -> Indices:
     return np.array([[*line, *[-1] * (longest - len(line))] for line in lines])
 
 
-@lru_cache(maxsize=32)
+@kept
 def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form = "size") -> Netlist:
     """Build a circuit: gain, split information and both parties' numbers of rows in; the former two out, scaled.
 
@@ -162,14 +183,14 @@ def scaled_netlist(precision: Precision, classes: int, digits: int, form: Form =
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
     builder = Builder(form)
     builder.output(total([builder.input(width) for _ in range(members)], width + members.bit_length()))
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
     """Return whether a gain is no less than the mean, from the sum and number of all, and whether it splits at all."""
     builder = Builder(form)
@@ -178,7 +199,7 @@ def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) ->
     return builder.build()
 
 
-@lru_cache(maxsize=32)
+@kept
 def _better_netlist(widths: tuple[int, ...], form: Form) -> Netlist:
     """Return the better of two candidates: each an index, a gain, a split information, and what comes before these."""
     builder = Builder(form)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import combinations
 
 from protocols.majority import greatest_sum
 from protocols.openings import index_width
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, maximum, select, total
+from smc.circuit.kept import kept
 
 
-@lru_cache(maxsize=32)
+@kept
 def leaf_netlist(
     classes: int, width: int, min_rows: int, form: Form = "size", candidates: int = 0, root: bool = False
 ) -> Netlist:

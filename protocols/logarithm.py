@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from protocols.inputs import both_inputs, checked
 from protocols.precision import Precision, derive
 from smc.circuit import Builder, Form, Netlist, decode, normalise
+from smc.circuit.kept import kept
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
 TABLE_BITS = 128  # working precision of the public tables
 
 
-@lru_cache(maxsize=64)
+@kept
 def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
     """Return the rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
     width, cells = precision.count_width, precision.cells

@@ -156,11 +156,10 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
         return None
-    radius = Fraction(1, 2 << cells)
+    share = room * (1 - Fraction(1, 2 << cells)) / (2 * terms)  # of digit j: j times it, over the radius to the j - 1
     digits = []
     for j in range(1, terms + 1):
-        allowed = room / (2 * terms) * j * (1 - radius) / radius ** (j - 1)
-        fewest = max(cells + 1, math.ceil(-math.log2(allowed)))
+        fewest = max(cells + 1, math.ceil(-math.log2(share * j) - (cells + 1) * (j - 1)))
         digits.append(min(fewest, width - 1))
     return Precision(bound, cells, tuple(digits), 0)
 

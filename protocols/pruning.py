@@ -40,9 +40,11 @@ from protocols.counts import Indices, LevelCounts
 from protocols.entropies import conditional_entropies, entropies, groups
 from protocols.feasibility import Ruling, all_netlist, batches, by_place
 from protocols.majority import count_inputs
+from protocols.pieces import in_shards
 from protocols.problem import Problem
 from protocols.tree import Forest, Open, Split, Tree
 from smc.circuit import Builder, Form, Netlist, maximum, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine, Word
 from smc.engines.words import MAX_WIDTH
 from smc.primitives import bits as bitpack
@@ -84,7 +86,7 @@ def pruned(
 # By entropy.
 
 
-@lru_cache(maxsize=32)
+@kept
 def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
     """Return whether the first of two signed integers is the greater one."""
     builder = Builder(form)
@@ -192,7 +194,7 @@ def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
 # By errors.
 
 
-@lru_cache(maxsize=32)
+@kept
 def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
     """Return the greatest number of rows of a class: counts by class of party 0, of party 1 in."""
     builder = Builder(form)
@@ -202,7 +204,7 @@ def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
     """Return whether the sum of some unsigned integers is greater than that of two more."""
     builder = Builder(form)
@@ -212,18 +214,22 @@ def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
     return builder.build()
 
 
+def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[Bits]:
+    """Return how many rows of each group are of its majority, from own int64[groups, classes] of each split."""
+    netlist = most_netlist(problem.classes, problem.count_width, engine.form)
+    parts = [
+        count_inputs(engine, np.concatenate(part).T, problem.count_width) for part in batches(each, problem.classes)
+    ]
+    return (Bits.join([engine.run(netlist, *part)[0] for part in parts]),)
+
+
 def _right_more(engine: Engine, problem: Problem, left: Sequence[tuple[int, ...]], tables: LevelCounts) -> Bits:
     """Return whether the parts' majorities get enough rows more right than the node's, [1, splits]."""
     splits = [tables.values[attribute][node] for node, line in enumerate(left) for attribute in line]
     each = [*splits, *tables.classes[:, None]]  # the nodes themselves are what nothing splits
-    netlist = most_netlist(problem.classes, problem.count_width, engine.form)
-    right = Bits.join(
-        [
-            engine.run(netlist, *count_inputs(engine, np.concatenate(part).T, problem.count_width))[0]
-            for part in batches(each, problem.classes)
-        ]
-    )
-    lengths = np.array([len(part) for part in splits])
+    weights = np.array([len(part) for part in each])
+    (right,) = in_shards(engine, _right, weights, lambda part: (problem, each[part]), 1)
+    lengths = weights[: len(splits)]
     starts, of_nodes = np.cumsum(lengths) - lengths, np.repeat(np.arange(len(left)), [len(line) for line in left])
     none = engine.constant(np.zeros((right.width, 1), dtype=np.uint8))  # what a split with fewer parts has instead
     parts = [Bits.join([right, none]).take(column) for column in groups(starts, lengths).T]

@@ -39,6 +39,7 @@ from protocols.counts import Indices
 from protocols.majority import count_inputs
 from protocols.precision import count_width
 from smc.circuit import Builder, Form, Netlist, decode, normalise, total
+from smc.circuit.kept import kept
 from smc.engines import Bits, Choice, Engine, Word
 from smc.engines.words import MAX_WIDTH
 from smc.errors import InputError
@@ -152,7 +153,7 @@ def coefficients(parameters: Parameters) -> list[list[int]]:
     ]
 
 
-@lru_cache(maxsize=64)
+@kept
 def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -> Netlist:
     """Build a circuit: class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell, D_1 .. D_k out."""
     width, cells = parameters.count_width, parameters.cells

@@ -4,19 +4,23 @@ Counts are exact: a level of n nodes that compare so many questions each costs f
 are counted at two sizes, and checked at a third. Seconds are the forecast of what the second has more than the first,
 on a shard's part of the link, as often as a shard does that.
 
-python -m scripts.scale --measure ROWS    # the processor's time and the memory of real runs, by numbers of shards
+python -m scripts.scale --measure ROWS --times TIMES    # processor and memory of real runs, by numbers of shards
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import os
 import resource
 import secrets
+import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -43,6 +47,7 @@ BOUNDS = (10**4, 10**6, ROWS)
 WAYS = tuple((link, shards) for link in (LINKS[0], LINKS[2]) for shards in (1, 64))
 LEVELS = ((1_000, 1_000), (1_000_000, 16), (1_000_000, 10_000))
 DEPTHS = (2, 6)  # of measured trees: what beginning takes, and what computing does
+PR_SET_CHILD_SUBREAPER = 36  # of Linux' prctl
 COUNT_BYTES = 4 * 8  # of a comparison: two values, two classes
 
 
@@ -175,19 +180,32 @@ def _beyond(profile: Profile) -> list[str]:
     return cells
 
 
-def measure(rows: int) -> None:
-    """Run real pairs of processes, and print what they took of processor and memory, both parties together."""
+def measure(rows: int, times: int) -> None:
+    """Run real pairs of processes, and print what they took of processor and memory, both parties together: medians."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what they leave behind is waited for, and so counted
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         _furnish(directory, rows)
-        print("| levels | shards | processor, s | largest process so far, MB | bytes |\n|---:|---:|---:|---:|---:|")
-        for depth in DEPTHS:
-            for shards in (4, 2, 1):
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                sent = _pair(directory, shards, depth)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                print(f"| {depth} | {shards} | {seconds:.1f} | {after.ru_maxrss / 1000:,.0f} | {sent:,} |", flush=True)
+        head = ("engine", "levels", "shards", "processor, s", "largest process so far, MB", "bytes")
+        print("\n".join(rows_of([head])[:2]))
+        for profile in PROFILES[:2]:
+            for depth in DEPTHS:
+                for shards in (4, 2, 1):
+                    taken = [_taken(directory, replace(profile, shards=shards), depth) for _ in range(times)]
+                    seconds, sent = statistics.median(seconds for seconds, _ in taken), taken[0][1]
+                    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+                    print(f"| {profile} | {depth} | {shards} | {seconds:.1f} | {most:,.0f} | {sent:,} |", flush=True)
+
+
+def _taken(directory: Path, profile: Profile, depth: int) -> tuple[float, int]:
+    """Return the processor's seconds of a run, user and system, of all processes, and its bytes both ways."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    sent = _pair(directory, profile, depth)
+    with suppress(ChildProcessError):
+        while os.wait():
+            pass
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, sent
 
 
 def _furnish(directory: Path, rows: int) -> None:
@@ -204,7 +222,7 @@ def _furnish(directory: Path, rows: int) -> None:
         (directory / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
-def _pair(directory: Path, shards: int, depth: int) -> int:
+def _pair(directory: Path, profile: Profile, depth: int) -> int:
     """Run `smc id3` at both parties; the bytes both ways."""
     port = 20_000 + secrets.randbelow(10_000)  # below those that systems give to whoever asks for any: shards follow
     running = []
@@ -212,7 +230,7 @@ def _pair(directory: Path, shards: int, depth: int) -> int:
         what = ["--data", f"{name}.csv", "--schema", "schema.toml", "--target", "y", "--plain", f"--max-depth={depth}"]
         link = ["--identity", f"{name}.key", "--certificate", f"{name}.crt", "--peer", f"{peer}.crt"]
         out = ["--report", f"{name}.json", "--force", "--json"]
-        parts = ["--shards", str(shards)] if shards > 1 else []
+        parts = ["--engine", profile.engine, "--garbling", profile.garbling, "--shards", str(profile.shards)]
         command = [sys.executable, "-m", "parties.cli", "id3", *what, *link, way, f"127.0.0.1:{port}", *out, *parts]
         running.append(subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     if any(process.wait() for process in running):
@@ -225,9 +243,10 @@ def main() -> None:
     """Write the page's section, or measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", type=int, metavar="ROWS")
-    rows = parser.parse_args().measure
-    if rows is not None:
-        measure(rows)
+    parser.add_argument("--times", type=int, default=5)
+    given = parser.parse_args()
+    if given.measure is not None:
+        measure(given.measure, given.times)
         return
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)

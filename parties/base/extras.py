@@ -29,6 +29,7 @@ EXTRA_OF = {
     "MySQLdb": "mysql",
     "pyspark": "spark",
     "scipy": "tables",
+    "ray": "ray",
     "pkcs11": "pkcs11",
     "sqlcipher3": "sealed",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
-from protocols.release.tree import chosen
+from protocols.release.tree import chosen, with_noise
 from protocols.release.tree_problem import Measure, Problem
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
@@ -38,7 +38,8 @@ def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mecha
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         counts_of_party = [counts // 2 if engine.party else counts - counts // 2 for counts in tables[table]]
         scores = problem.measure.scores(engine, counts_of_party)
-        places = chosen(engine, problem, ATTRIBUTES, scores.take(np.tile(np.arange(ATTRIBUTES), copies)))
+        copied = scores.take(np.tile(np.arange(ATTRIBUTES), copies))
+        places = chosen(engine, problem, ATTRIBUTES, with_noise(engine, problem, ATTRIBUTES, copied))
         return np.array(bitpack.to_integers(engine.reveal(places)[0]), dtype=np.int64)
 
     what = f"{ROWS} rows of one class, and {'one of the other moved' if replaced else 'one of the other, or none'}"

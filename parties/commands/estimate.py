@@ -162,7 +162,8 @@ def _show(
             f"{row['seconds']:.3g}",
         )
     console.show(table)
-    console.out.print(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}")
+    memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
+    console.out.print(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
 
 
 def _in_seconds(lines: Mapping[str, float]) -> str:
@@ -183,5 +184,6 @@ def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
         "party0_rounds": first.rounds,
         "party1_rounds": second.rounds,
         "seconds": round(counts.seconds(shape), 6),
+        **({"shard_bytes": counts.shard_bytes} if profile.shards > 1 else {}),
         "work": {name: round(seconds, 6) for name, seconds in counts.lines().items()},
     }

@@ -78,6 +78,7 @@ _LINK = (
     click.option("--window", type=int, help="MiB under way at once: more for a link that is fast and long  [1]"),
     click.option("--classical", is_flag=True, default=None, help="Permit a key exchange that is not post-quantum."),
     click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
+    click.option("--ray", metavar="ADDRESS", help="Shards on the machines of our own Ray there: HOST:PORT, or auto."),
 )
 
 

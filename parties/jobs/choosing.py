@@ -12,14 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parties.base import memory
 from parties.base.canonical import canonical
+from parties.base.console import size
 from parties.base.recent import Recent
 from parties.jobs import profiles
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import ENGINE, EngineSettings
 from parties.link.measurement import measuring_seconds
 from smc.counting import Forecast, Program, forecasts
+from smc.counting.rates import SHARD_BYTES
 from smc.engines import Profile
+from smc.errors import InputError
 from smc.link_shape import PRESETS, LinkShape
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ class Choice:
     """What is known before the peer is reached: the profile, or the forecasts of those among which the link decides.
 
     With "auto" both are there if the job is settled by its size, and no forecasts if it is too large to be counted.
+    With a named profile of several shards both are there, too: what these take of memory is said by its forecast.
     """
 
     profile: Profile | None
@@ -49,6 +54,22 @@ class Choice:
     def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
         """Return the profile on such a link, of machines that take `pace` times as long as the usual one."""
         return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
+
+
+def memory_of_shard(choice: Choice) -> int:
+    """Return the bytes of memory that a shard takes at most, about, as far as the job was counted."""
+    return max((counted.shard_bytes for counted in choice.forecasts), default=SHARD_BYTES)
+
+
+def check_memory(choice: Choice) -> None:
+    """`InputError` if there is less memory here than the job's shards take, as far as it was counted."""
+    shards, free = max(profile.shards for profile in choice.possible), memory.free()
+    if shards == 1 or free is None:
+        return
+    needed = shards * memory_of_shard(choice)
+    if needed > free:
+        least = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
+        raise InputError(f"{least}: agree on fewer shards, or free some")
 
 
 _recent = Recent[str, Choice](MOST_KEPT)
@@ -70,7 +91,7 @@ def choice(
 ) -> Choice:
     """Return the choice for a specification and its program; without one it cannot be counted."""
     if (named := profiles.named(specification)) is not None:
-        return Choice(named)
+        return Choice(named, tuple(forecasts(program(), [named])) if named.shards > 1 and program else ())
     if program is None:
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))

@@ -44,13 +44,21 @@ class Connection:
 
     def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
         """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
-        from parties.jobs.choosing import choice_for
+        from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
 
-        with self.agreed(task.specification(), status, choice_for(task, Inputs(self.party))) as run:
+        choice = choice_for(task, Inputs(self.party))
+        try:
+            if self._link.ray is None:
+                check_memory(choice)
+        except InputError:
+            with suppress(SmcError):
+                self.decline()
+            raise
+        with self.agreed(task.specification(), status, choice) as run:
             from parties.jobs.sharding import sharded
 
-            with sharded(run.link, run.engine, run.profile):
+            with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
                 state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))
 
@@ -85,6 +93,7 @@ class Connection:
             window=self._link.window,
             classical=self._link.classical,
             shape=self._link.emulate,
+            ray=self._link.ray,
         )
 
     def decline(self) -> None:

@@ -6,19 +6,23 @@ its own session identifier follows from the job's, and fresh nonces. Party 0's s
 the job's session tells the peer: of a command on 0.0.0.0:7000 shard k listens on port 7000 + k, from 1 on, of a node
 (whose jobs have shards at the same time) on any free one.
 
-Processes are spawned: they share nothing with this one. Each lives until the session ends, or this process.
+Processes share nothing with this one: on Linux they are forks of one that has loaded what all of them need, and holds
+no link, no thread of gRPC's and no secret; elsewhere each is begun anew. What circuits this process has built, to count
+the job, it tells them. Each lives until the session ends, or this process.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,12 +31,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
-from parties.base.address import parse_address
+from parties.base.address import Address, parse_address
 from parties.link.identity import Identity
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
+from smc.circuit import Netlist
+from smc.circuit.kept import Name, keep, recent
 from smc.engines import Engine, Profile, XorSharedEngine, engine_of
-from smc.engines.shards import Failed, Line, Shards, perform
+from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
 from smc.errors import LinkError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
@@ -41,7 +47,10 @@ if TYPE_CHECKING:
     from parties.base.token_key import TokenKey
 
 WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
+UNBEGUN = "its process has not begun"
 END_SECONDS = 10.0  # for a process to end by itself
+COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
+CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 
@@ -49,7 +58,7 @@ KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 class Order:
     """What a shard's process is told: plain values."""
 
-    key_pem: bytes
+    key_pem: bytes = field(repr=False)
     token: TokenKey | None
     certificate_pem: bytes
     peer_pem: bytes
@@ -59,16 +68,24 @@ class Order:
     options: dict[str, Any]
     job: dict[str, Any]
     profile: Profile
+    circuits: dict[Name, Netlist]
 
 
 @contextmanager
-def sharded(link: Link, engine: Engine, profile: Profile) -> Iterator[None]:
-    """Give an engine its shards, if its profile has several, for the enclosed work."""
+def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> Iterator[None]:
+    """Give an engine its shards, if its profile has several, for the enclosed work; each takes so much `memory`."""
     if profile.shards == 1:
         yield
         return
     assert link.options is not None
-    shards = engine.shards = Processes(link.session(), link.options, profile)
+    shards: Processes
+    if link.options.ray is None:
+        shards = Processes(link.session(), link.options, profile)
+    else:
+        from parties.jobs.ray_shards import OnRay
+
+        shards = OnRay(link.session(), link.options, profile, memory)
+    engine.shards = shards
     threading.Thread(target=_kill_with_link, args=(link, shards), name="smc-shards", daemon=True).start()
     try:
         yield
@@ -94,17 +111,33 @@ class Processes(Shards):
         return {number: process.pid for number, process in self._processes.items()}
 
     @override
-    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
         begun: list[Line] = [self._spawn(number, listen=self._door(number)) for number in numbers]
-        return [_told(line) for line in begun]
+        return [self._told(line) for line in begun]
+
+    def _told(self, line: Any) -> tuple[Line, Door]:
+        """Return a way to a shard with the door that it says it has. Raises what it says is wrong here."""
+        if isinstance(line, _Dead):
+            return line, NOWHERE
+        try:
+            answer = line.recv()
+        except (EOFError, OSError):
+            return _Dead(LinkError(UNBEGUN)), NOWHERE
+        if isinstance(answer, Failed):
+            raise answer.error
+        return line, door(answer)
 
     @override
-    def _calling(self, number: int, door: int) -> Line:
+    def _calling(self, number: int, door: Door) -> Line:
         assert self._options.connect is not None
-        if not door:
-            return _Dead(LinkError("the peer's could not be begun"))
-        host = parse_address(self._options.connect)
-        return self._spawn(number, connect=str(host._replace(port=door)))
+        try:
+            if not door[-1]:
+                raise LinkError("the peer's could not be begun")
+            place = met_at(door, parse_address(self._options.connect))
+        except LinkError as error:
+            self._begun[number] += 1
+            return _Dead(error)
+        return self._spawn(number, connect=str(place))
 
     @override
     def _end(self, number: int) -> None:
@@ -154,20 +187,62 @@ class Processes(Shards):
             {name: getattr(options, name) for name in KEPT},
             job,
             self._profile,
+            recent(CIRCUITS),
         )
-        context = multiprocessing.get_context("spawn")
+        return self._begin(number, order)
+
+    def _begin(self, number: int, order: Order) -> Line:
+        context = _context()
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
-        process.start()
-        there.close()
+        try:
+            process.start()
+        except OSError:  # it is gone before it has read what it is told
+            return _Dead(LinkError(UNBEGUN))
+        finally:
+            there.close()
         self._processes[number] = process
         return here
+
+
+def _context() -> Any:
+    """Return how processes begin; see the module's first lines. Protocols that are loaded here are loaded for all."""
+    if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    protocols = [name for name in sys.modules if name.startswith("protocols.")]
+    context.set_forkserver_preload([__name__, *COMMAND, *protocols])
+    return context
 
 
 def _kill_with_link(link: Link, shards: Processes) -> None:
     """Once the job's link is over, by whomever, nobody waits for its shards any more."""
     link.channel.ended.wait()
     shards.kill()
+
+
+def door(address: Address) -> Door:
+    """Return a shard's door; of a host that is none, that of the session's own."""
+    if not address.host:
+        return (*NOWHERE[:-1], address.port)
+    host = ipaddress.ip_address(address.host)
+    wide = host if host.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}")
+    return (*(int(group, 16) for group in wide.exploded.split(":")), address.port)
+
+
+def met_at(door: Door, session: Address) -> Address:
+    """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
+
+    The peer says it: it shall not have us dial what only this machine reaches.
+    """
+    groups, port = door[:-1], door[-1]
+    if not any(groups):
+        return session._replace(port=port)
+    wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
+    host = wide.ipv4_mapped or wide
+    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+        raise LinkError(f"the peer's shard is said to be met at {host}")
+    return Address(str(host), port)
 
 
 class _Dead:
@@ -182,22 +257,18 @@ class _Dead:
         return Failed(self._error)
 
 
-def _told(line: Any) -> tuple[Line, int]:
-    """Return a way to a shard with the port that it says it listens on. Raises what it says is wrong here."""
-    try:
-        answer = line.recv()
-    except (EOFError, OSError):
-        return _Dead(LinkError("its process has not begun")), 0
-    if isinstance(answer, Failed):
-        raise answer.error
-    return line, int(answer)
-
-
 def _work(main: Connection, order: Order) -> None:
-    """Be a shard: open the link to the peer's, then do one task after another, until there are no more."""
+    """Be a shard, until there are no more tasks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    serve(main, order)
+    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
+
+
+def serve(main: Any, order: Order) -> None:
+    """Open the link to the peer's shard, and say where; then do one task after another, until there are no more."""
+    keep(order.circuits)
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
     options = LinkOptions(
         Identity(Path(), Path(), certificate, order.key_pem, order.token),
@@ -207,7 +278,7 @@ def _work(main: Connection, order: Order) -> None:
         wait=WAIT_SECONDS,
         shape=order.rate,
         kernels=order.profile.kernels,
-        on_listening=lambda address: main.send(parse_address(address).port),
+        on_listening=lambda address: main.send(Address("", parse_address(address).port)),
         **order.options,
     )
     with suppress(EOFError, OSError):
@@ -221,7 +292,6 @@ def _work(main: Connection, order: Order) -> None:
             raise
         except Exception as error:
             main.send(_plain(Failed(error)))
-    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
 
 
 def _plain(answer: Any) -> Any:

@@ -32,6 +32,7 @@ class LinkOptions:
     `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
+    `ray` is where a Ray of this party is to begin shards.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
     open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
     once, while the connection is being made: the place to load what the session will need. `kernels`:
@@ -55,6 +56,7 @@ class LinkOptions:
     shape: LinkShape | None = None
     measure: bool = False
     label: str = ""
+    ray: str | None = None
     on_listening: Callable[[str], None] | None = None
     on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None

@@ -52,6 +52,7 @@ class LinkSettings(Settings):
     `window` is how many MiB may be under way to this party: on a long and fast link so many that they are at least the
     rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.
     `classical` permits a key exchange that a quantum computer could break one day, for what was recorded till then.
+    `ray`, `auto` or HOST:PORT, is a Ray of this party's machines that begins shards (`parties.jobs.ray_shards`).
     """
 
     identity: LocalPath | None = None
@@ -64,6 +65,7 @@ class LinkSettings(Settings):
     window: Annotated[int, Field(strict=True, ge=1, le=64)] = WINDOW_BYTES // MIB
     classical: Annotated[bool, Field(strict=True)] = False
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
+    ray: Annotated[str, Field(pattern=r"^(auto|[\w.\[\]:-]+:\d+)$")] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
@@ -87,6 +89,7 @@ class Way:
     window: int
     classical: bool
     emulate: LinkShape | None
+    ray: str | None
 
 
 def require_link(settings: LinkSettings) -> Way:
@@ -107,4 +110,5 @@ def require_link(settings: LinkSettings) -> Way:
         window=settings.window * MIB,
         classical=settings.classical,
         emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
+        ray=settings.ray,
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parties.jobs import profiles
-from parties.jobs.choosing import choice_for
+from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import cost_report, profile_for
@@ -216,7 +216,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
                 engine = engine_of(session, chosen)
-                with sharded(link, engine, chosen):
+                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
     link.finish()
     return Finished(task.encode(state), session.meter.total, cost_report(link, profile))
@@ -307,6 +307,8 @@ def _profile(link: Link, order: Order) -> Profile:
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.integers, profiles.shards_of(specification))
     choice = choice_for(task, order.inputs)
+    if link.options is not None and link.options.ray is None:
+        check_memory(choice)
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         channel, none = link.session().channel, len(contenders)  # no cost of the job

@@ -36,7 +36,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import ceil, log
 
 import numpy as np
@@ -49,6 +48,7 @@ from protocols.majority import count_inputs
 from protocols.precision import count_width
 from protocols.problem import Problem
 from smc.circuit import Builder, Form, Integer, Netlist, maximum
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine, Word
 from smc.errors import InputError
 from smc.recipes import GARBLED, Prices
@@ -189,7 +189,7 @@ class EntropyQuality(_Approximate):
         return Problem((), classes, self.bound // 2, delta=float(2 * self.error / self.bound))
 
 
-@lru_cache(maxsize=64)
+@kept
 def _greatest_netlist(classes: int, width: int, form: Form) -> Netlist:
     """Class counts of party 0, of party 1 in; the greatest sum out. All add up to less than 2^width."""
     builder = Builder(form)
@@ -199,7 +199,7 @@ def _greatest_netlist(classes: int, width: int, form: Form) -> Netlist:
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def _add_netlist(width: int, form: Form) -> Netlist:
     builder = Builder(form)
     left: Integer = builder.input(width)

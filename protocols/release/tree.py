@@ -37,7 +37,6 @@ after the choice, in a round trip more: with it, all n nodes would pay for what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -46,11 +45,13 @@ from protocols.edges import padded
 from protocols.grower import Grower, OnLevel
 from protocols.majority import count_inputs
 from protocols.opened import index_below
+from protocols.pieces import in_shards
 from protocols.release.choice import noisy_argmax
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf
 from smc.circuit import Builder, Form, Integer, Netlist, argmax
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine
 
 
@@ -94,7 +95,7 @@ def private_tree(
 # The attribute of each node, or that it is a leaf.
 
 
-@lru_cache(maxsize=64)
+@kept
 def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
     """Return a score and uniform bits in; the score with its noise out, wide enough for it."""
     builder = Builder(form)
@@ -103,7 +104,7 @@ def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) 
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
     """Return the index of the greatest of some numbers, the first among equals. The last number has a bonus."""
     builder = Builder(form)
@@ -117,12 +118,16 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 def chosen_at_once(engine: Engine, problem: Problem, left: int, values: int) -> int:
     """Return how many nodes choose in one batch if none has more attributes left, or more values of theirs together."""
     bits = problem.candidates(left) * problem.attribute_law(left).bits
-    return max(1, engine.comfortable // max(2 * (values + 1) * problem.classes * problem.count_width, bits))
+    return max(1, _comfortable(engine) // max(2 * (values + 1) * problem.classes * problem.count_width, bits))
 
 
 def labelled_at_once(engine: Engine, problem: Problem) -> int:
     """Return how many leaves get their classes in one batch."""
-    return max(1, engine.comfortable // (problem.classes * max(problem.class_law().bits, 2 * problem.count_width)))
+    return max(1, _comfortable(engine) // (problem.classes * max(problem.class_law().bits, 2 * problem.count_width)))
+
+
+def _comfortable(engine: Engine) -> int:
+    return engine.comfortable * (1 if engine.shards is None else engine.shards.count)
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
@@ -132,36 +137,55 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
     """
     lengths = np.array([len(left) for left in lefts])
     most = int(lengths.max())
-    measure, candidates = problem.measure, problem.candidates(most)
     size = chosen_at_once(engine, problem, most, max(sum(problem.domains[a] for a in left) for left in lefts))
     indices = []
     for nodes in np.split(np.arange(len(lefts)), range(size, len(lefts), size)):
         tables = [table for node in nodes for table in _tables(problem, own, lefts[node], node)]
-        with engine.session.phase("scores"):
-            scores = measure.scores(engine, tables)
+        noisy = _noisy(engine, problem, most, tables)
         with engine.session.phase("choice"):
-            indices.append(chosen(engine, problem, most, scores, lengths[nodes]))
+            indices.append(chosen(engine, problem, most, noisy, lengths[nodes]))
     (opened,) = engine.reveal(Bits.join(indices))
+    candidates = problem.candidates(most)
     numbers = index_below(opened, candidates, "a node's choice")
     return index_below(opened, np.where(numbers == most, candidates, lengths), "a node's choice")
 
 
-def chosen(engine: Engine, problem: Problem, left: int, scores: Bits, lengths: Indices | None = None) -> Bits:
+def _noisy(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> Bits:
+    """Return the score of each candidate with its noise, from own int64[values, classes]."""
+    sizes = np.array([len(table) for table in tables])
+    (noisy,) = in_shards(engine, _scored, sizes, lambda part: (problem, left, tables[part]))
+    return noisy
+
+
+def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> tuple[Bits]:
+    """Return the same of some."""
+    with engine.session.phase("scores"):
+        scores = problem.measure.scores(engine, tables)
+    with engine.session.phase("choice"):
+        return (with_noise(engine, problem, left, scores),)
+
+
+def with_noise(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
+    """Return scores of `Problem.measure` with the noise of nodes that have at most so many attributes left."""
+    law = problem.attribute_law(left)
+    add = noisy_netlist(scores.width, problem.measure.signed, law, engine.form)
+    return engine.run(add, scores, engine.random(law.bits, scores.batch))[0]
+
+
+def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: Indices | None = None) -> Bits:
     """Return the secret places of nodes' choices, one for each, of nodes with at most so many attributes left.
 
-    `scores` are those of `Problem.measure`, candidate by candidate and node by node; "stop" is a node's last.
+    `noisy` are scores `with_noise`, candidate by candidate and node by node; "stop" is a node's last.
     `lengths` int64[nodes] says how many attributes each node has left if not all have the same number.
     """
-    law, candidates, signed = problem.attribute_law(left), problem.candidates(left), problem.measure.signed
-    lengths = np.full(scores.batch // candidates, left) if lengths is None else lengths
+    candidates = problem.candidates(left)
+    lengths = np.full(noisy.batch // candidates, left) if lengths is None else lengths
     ends = np.cumsum(lengths + problem.stop)
     places = padded(lengths, ends - lengths - problem.stop, left)
     if problem.stop:
         places = np.column_stack([places, ends - 1])
-    add = noisy_netlist(scores.width, signed, law, engine.form)
-    (noisy,) = engine.run(add, scores, engine.random(law.bits, scores.batch))
     bonus = problem.bonus if problem.stop else 0
-    choose = greatest_netlist(noisy.width, signed, candidates, bonus, engine.form)
+    choose = greatest_netlist(noisy.width, problem.measure.signed, candidates, bonus, engine.form)
     (winners,) = engine.run(choose, *(noisy.take(column) for column in places.T))
     return winners
 
@@ -177,7 +201,7 @@ def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) 
 # The class of each leaf.
 
 
-@lru_cache(maxsize=64)
+@kept
 def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) -> Netlist:
     """Class counts of party 0, of party 1, uniform bits in; the index of the greatest sum with its noise out."""
     builder = Builder(form)
@@ -193,13 +217,23 @@ def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
     """Return the class of each leaf, int64[leaves], from this party's int64[leaves, classes]."""
     if not len(own):
         return np.zeros(0, dtype=np.int64)
-    law, width = problem.class_law(), problem.count_width
-    netlist = class_netlist(width, problem.classes, law, engine.form)
     size = labelled_at_once(engine, problem)
     with engine.session.phase("classes"):
-        indices = []
-        for part in np.split(own, range(size, len(own), size)):
-            inputs = count_inputs(engine, part.T, width)
-            indices += engine.run(netlist, *inputs, engine.random(law.bits * problem.classes, len(part)))
-        (opened,) = engine.reveal(Bits.join(indices))
+        parts = np.split(own, range(size, len(own), size))
+        (opened,) = engine.reveal(Bits.join([_classes(engine, problem, part) for part in parts]))
     return index_below(opened, problem.classes, "a leaf's class")
+
+
+def _classes(engine: Engine, problem: Problem, own: Indices) -> Bits:
+    """Return the secret class of each leaf, from this party's int64[leaves, classes]."""
+    each = np.ones(len(own), dtype=np.int64)
+    (labels,) = in_shards(engine, _labelled, each, lambda part: (problem, own[part]))
+    return labels
+
+
+def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
+    """Return the same of some."""
+    law, width = problem.class_law(), problem.count_width
+    inputs = count_inputs(engine, own.T, width)
+    netlist = class_netlist(width, problem.classes, law, engine.form)
+    return (engine.run(netlist, *inputs, engine.random(law.bits * problem.classes, len(own)))[0],)

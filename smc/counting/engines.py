@@ -46,6 +46,7 @@ class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
+    cell_bytes = 1
     transfers: Transfers
 
     def __init__(self, session: Session, *more: Any) -> None:
@@ -73,6 +74,8 @@ class CountingEngine(XorSharedEngine):
     @override
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         self.built(netlist)
+        batch = inputs[0].batch if inputs else 1
+        self.counted.hold(self.cell_bytes * batch * sum((*netlist.input_widths, *netlist.output_widths)))
         return super().run(netlist, *inputs)
 
     def built(self, netlist: Netlist) -> None:
@@ -137,6 +140,7 @@ def _work(session: Session, seconds: float) -> None:
 class CountingYao(CountingEngine, YaoEngine):
     """Counts garbled circuits. Cells are zeros of one byte: labels would only take memory."""
 
+    cell_bytes = 16
     garbler = _CountingGarbler
     evaluator = _CountingEvaluator
 
@@ -239,6 +243,7 @@ class _CountingShards(ShardsHere):
     def _heard(self, numbers: Sequence[int]) -> None:
         """Add to the trace that of the shard with most bytes, each message as large as those of all shards together."""
         assert isinstance(self.session, CountingSession)
+        self.session.held_by_shards = max(self.session.held_by_shards, *(self._sessions[n].held for n in numbers))
         traces = [self._sessions[number].trace for number in numbers]
         sizes = [sum(amount for kind, amount in trace if kind != "work") for trace in traces]
         most = sizes.index(max(sizes))

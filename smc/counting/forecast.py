@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from smc.counting.engines import CountingEngine, make_counting_engine
+from smc.counting.rates import HELD_TIMES, SHARD_BYTES
 from smc.counting.recording import Group, Recording, group
 from smc.counting.session import CountingSession, Event
 from smc.counting.timing import predicted_seconds
@@ -41,6 +42,11 @@ class Forecast:
     def bytes(self) -> int:
         """Both ways."""
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
+
+    @property
+    def shard_bytes(self) -> int:
+        """The memory of a shard's process, about: of the party and the shard that take most."""
+        return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:
         """Return the seconds of work by what it is, of the party that has more of it; `seconds` has them all."""

@@ -27,4 +27,6 @@ BUILD_SECONDS: Final = 3.5e-6  # a gate, XOR or AND, of a circuit that is built 
 START_SECONDS: Final = 0.55  # a command's process, until it has reached the peer
 CELL_SECONDS: Final = 0.7e-6  # to read a cell of a file
 TALLY_SECONDS: Final = 20e-9  # to count a cell of a table for a level of a tree
+SHARD_BYTES: Final = 120_000_000  # of memory: a shard's process that has begun
+HELD_TIMES: Final = 3  # the largest secrets of a shard, as often as it holds some of their size
 FRAME_BYTES: Final = 64  # of headers, a message

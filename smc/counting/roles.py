@@ -6,6 +6,7 @@ that compute (their names begin with "_") by how long they take. Blocks and keys
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class CountingTransfers(Transfers):
         super().__init__(session, kind, twin=TWINS.__getitem__)
 
     def _room(self, *shape: int) -> Blocks:
+        assert isinstance(self.session, CountingSession)
+        self.session.hold(8 * math.prod(shape))
         return _zeros(*shape)
 
     def _put(self, *_: Any) -> None: ...

@@ -46,6 +46,8 @@ class CountingSession(Session):
         super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
         self.trace: list[Event] = []
         self.lines: dict[str, float] = {}  # seconds of work, by what it is
+        self.held = 0  # bytes of the largest secrets at once
+        self.held_by_shards = 0  # the same of the shard that has most
         self.times = 1  # how often what is counted takes place: its bytes and its computing, in as many messages
 
     def send(self, step: str, array: NDArray[Any]) -> None:
@@ -67,6 +69,10 @@ class CountingSession(Session):
         """Count an incoming message of `size` bytes."""
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
+
+    def hold(self, size: int) -> None:
+        """Count secrets of `size` bytes that are in memory at once."""
+        self.held = max(self.held, size)
 
     def work(self, seconds: float, what: str = COMPUTING) -> None:
         """Count computing time."""

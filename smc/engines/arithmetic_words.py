@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from typing_extensions import override
 from smc.arithmetic import bits_to_shares, product
 from smc.arithmetic.shares import Shares
 from smc.circuit import Builder, Form, Netlist
+from smc.circuit.kept import kept
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
 from smc.engines.words import Choice, Groups, Word, Words
@@ -23,7 +23,7 @@ from smc.recipes import Prices
 MODULUS = 1 << 64
 
 
-@lru_cache(maxsize=64)
+@kept
 def _adder(width: int, form: Form) -> Netlist:
     builder = Builder(form)
     builder.output(builder.input(width) + builder.input(width))

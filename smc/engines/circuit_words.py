@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
+from smc.circuit.kept import kept
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine
 from smc.engines.words import Choice, Groups, Word, Words
@@ -20,7 +20,7 @@ Table = tuple[int, ...]
 Widths = tuple[int, ...]
 
 
-@lru_cache(maxsize=64)
+@kept
 def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netlist:
     """XOR of the entries whose bit is set: free gates only."""
     builder = Builder()
@@ -31,7 +31,7 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
     """Return (factor - offset) * word: one output, in the form "depth" two whose sum it is."""
     builder = Builder(form)
@@ -45,7 +45,7 @@ def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: in
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist:
     """Return the sum of the inputs `plus` less that of the inputs `minus`, all signed."""
     builder = Builder(form)
@@ -54,7 +54,7 @@ def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist
     return builder.build()
 
 
-@lru_cache(maxsize=64)
+@kept
 def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
     """Return two outputs whose sum is that of the inputs `plus` less that of the inputs `minus`, all signed."""
     builder = Builder("depth")

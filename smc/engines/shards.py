@@ -10,7 +10,7 @@ be computed again, in a new session with fresh keys, and what was lost has shown
 joint randomness are the same again: what a session draws follows from its contributions alone, whatever was lost.
 
 Cost of a call: a byte a shard each way and a round, that says which are in; what bits become on the way, on garbled
-circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and two bytes a
+circuits a correlated OT each, on XOR shares nothing. A shard's first piece besides sets up its OTs, and 18 bytes a
 shard say where each is met. How a batch is cut is public, and follows from public numbers.
 """
 
@@ -33,6 +33,9 @@ from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session, derive
 
+Door = tuple[int, ...]  # where a shard is met: the groups of an IPv6 address, and a port
+DOOR_NUMBERS = 9
+NOWHERE: Door = (0,) * DOOR_NUMBERS
 Results = tuple[Any, ...]  # of `Bits` and `Word`
 Work = Callable[
     ..., Results
@@ -90,11 +93,14 @@ class Shards(ABC):
         self._failed: set[int] = set()
 
     @abstractmethod
-    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
-        """Begin these shards where the peer's can meet them: a way to each, and its door, uint16; 0 if it failed."""
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
+        """Begin these shards where the peer's can meet them: a way to each, and its door.
+
+        An address of zeros is where the session's is met, a port of zero says that the shard has failed.
+        """
 
     @abstractmethod
-    def _calling(self, number: int, door: int) -> Line:
+    def _calling(self, number: int, door: Door) -> Line:
         """Begin a shard that meets the peer's at this door."""
 
     @abstractmethod
@@ -149,8 +155,8 @@ class Shards(ABC):
             self.session.send("shards.doors", np.array([door for _, door in begun], dtype=np.uint16))
             lines = [line for line, _ in begun]
         else:
-            doors = self.session.receive("shards.doors", np.uint16, (len(numbers),)).tolist()
-            lines = [self._calling(number, door) for number, door in zip(numbers, doors, strict=True)]
+            doors = self.session.receive("shards.doors", np.uint16, (len(numbers), DOOR_NUMBERS)).tolist()
+            lines = [self._calling(number, tuple(door)) for number, door in zip(numbers, doors, strict=True)]
         self._lines.update(zip(numbers, lines, strict=True))
 
     def _answers(self, numbers: Sequence[int], tasks: Sequence[Task]) -> dict[int, Done | Failed]:
@@ -193,11 +199,11 @@ class ShardsHere(Shards):
         self._engine_of = engine_of
 
     @override
-    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, int]]:
-        return [(self._calling(number, 0), 0) for number in numbers]
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
+        return [(self._calling(number, NOWHERE), NOWHERE) for number in numbers]
 
     @override
-    def _calling(self, number: int, door: int) -> Line:
+    def _calling(self, number: int, door: Door) -> Line:
         return _Here(self._engine_of(number))
 
     @override

@@ -186,16 +186,21 @@ def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> Non
                 decided += 1
 
 
+def children(process: int) -> list[int]:
+    return [
+        int(number) for path in Path(f"/proc/{process}/task").glob("*/children") for number in path.read_text().split()
+    ]
+
+
 def shards_of(node: NodeProcess) -> list[int]:
-    """The processes that a node has begun as shards."""
+    """The processes that a node has begun as shards: forks of a child of its own."""
     assert node.process is not None
-    listed = [path.read_text() for path in Path(f"/proc/{node.process.pid}/task").glob("*/children")]
-    numbers = [int(number) for line in listed for number in line.split()]
-    return [number for number in numbers if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()]
+    servers = [one for one in children(node.process.pid) if b"forkserver" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    return [shard for server in servers for shard in children(server)]
 
 
 def test_shards_killed_in_the_middle_of_a_job(pair: Nodes) -> None:
-    """kill -9 of a shard of each node: the job goes on in the same session, and opens each level once."""
+    """kill -9 of a shard of each node: the job goes on in the same session, opens each level and charges once."""
     identifier = submit(pair.a, purpose="research", shards=2)
     for depth, victim in enumerate((pair.a, pair.b)):
         eventually(lambda depth=depth: (at := job(pair.a, identifier).progress) is not None and at.depth > depth)
@@ -208,5 +213,15 @@ def test_shards_killed_in_the_middle_of_a_job(pair: Nodes) -> None:
         entries = [entry for entry in node.client.audit(1000) if entry.job == identifier]
         opened = [entry.fields["depth"] for entry in entries if entry.kind == "opened"]
         assert len(opened) == len(set(opened)) > 3
+        assert shards_of(node) == []
+    noisy = submit(pair.a, purpose="research", shards=2, epsilon=1.0, max_depth=2, trees=2, stop="off")
+    eventually(lambda: shards_of(pair.a))
+    os.kill(min(shards_of(pair.a)), signal.SIGKILL)
+    left, right = pair.finished(noisy)
+    assert left.state == right.state == "done", (left.why, right.why)
+    assert pair.a.client.result(noisy).tree["trees"] == pair.b.client.result(noisy).tree["trees"]
+    for node in (pair.a, pair.b):
+        assert depths(node, noisy) == [0]
+        assert [entry.job for entry in node.client.audit(1000) if entry.kind == "spent"] == [noisy]
         assert verified(node)["ok"]
         assert shards_of(node) == []

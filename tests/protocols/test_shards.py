@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,13 +15,17 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from protocols.cost_model import with_tree
-from protocols.counts import RowCounts
+from protocols.counts import RowCounts, Unpartitioned
 from protocols.id3 import Problem, Tree, id3
 from protocols.pieces import BLOCK, in_shards
 from protocols.pieces import cut as cut_batch
+from protocols.release import tree_openings
+from protocols.release import tree_problem as noisy
+from protocols.release.quality import QUALITIES
+from protocols.release.tree import private_tree
 from protocols.rules import Rules
 from smc.channel import Buffer, Channel, MemoryChannel
-from smc.counting import forecast
+from smc.counting import CountingEngine, forecast
 from smc.engines import Bits, Engine, Profile, Word, XorSharedEngine, engine_of, shards
 from smc.errors import LinkError
 from smc.local import run_local
@@ -30,6 +36,15 @@ from tests.support.shards import Meeting
 
 PROFILES = [Profile("yao"), Profile("mixed", garbling="three-halves"), Profile("lean", "ferret"), Profile("gmw")]
 PROBLEM = Problem((3, 2, 4, 3), 3, 40, delta=0.05)
+NOISY = noisy.Problem((3, 2, 4, 3), 3, 40, 3, Fraction(2), Fraction(1))
+
+
+class Zeros(Prg):
+    """Contributes zeros to what is drawn: the same noise however a batch is cut."""
+
+    @override
+    def bits(self, *shape: int) -> Any:
+        return np.zeros(shape, dtype=np.uint8)
 
 
 def public(cost: Cost) -> dict[str, Any]:
@@ -39,7 +54,7 @@ def public(cost: Cost) -> dict[str, Any]:
 
 
 @cache
-def run(problem: Problem, profile: Profile, meeting: Meeting | None = None) -> tuple[Tree, list[Meter]]:
+def run(problem: Problem | noisy.Problem, profile: Profile, meeting: Meeting | None = None) -> tuple[Tree, list[Meter]]:
     rng = np.random.default_rng(5)
     meters = [Meter(), Meter()]
     data = [
@@ -53,10 +68,15 @@ def run(problem: Problem, profile: Profile, meeting: Meeting | None = None) -> t
     def both(session: Session) -> Tree:
         meters[session.party] = session.meter
         engine = engine_of(session, profile) if profile.shards == 1 else (meeting or met).engine_of(session, profile)
-        return id3(engine, problem, RowCounts(problem.domains, problem.classes, *data[session.party]))
+        counts = RowCounts(problem.domains, problem.classes, *data[session.party])
+        if isinstance(problem, Problem):
+            return id3(engine, problem, counts)
+        with session.contribute(Zeros(bytes(16))):
+            return private_tree(engine, problem, Unpartitioned(counts))[0]
 
     met = Meeting()
-    tree, same = run_local(both)
+    with patch.object(shards, "Prg", Zeros):
+        tree, same = run_local(both)
     assert tree == same
     return tree, meters
 
@@ -67,20 +87,39 @@ def run(problem: Problem, profile: Profile, meeting: Meeting | None = None) -> t
         *((PROBLEM, profile) for profile in PROFILES),
         *((replace(PROBLEM, rules=Rules(k=2, against="public")), profile) for profile in PROFILES[::2]),
         *((replace(PROBLEM, criterion="gini", prune="mdl"), profile) for profile in PROFILES[1::2]),
+        *((replace(PROBLEM, criterion="gain-ratio", prune="pessimistic"), profile) for profile in PROFILES[:3:2]),
+        *((replace(NOISY, quality=quality), profile) for quality, profile in zip(QUALITIES, PROFILES, strict=False)),
     ],
     ids=str,
 )
-def test_the_tree_is_the_same_and_its_costs_are_foreseen(problem: Problem, profile: Profile) -> None:
+def test_the_tree_is_the_same_and_its_costs_are_foreseen(problem: Problem | noisy.Problem, profile: Profile) -> None:
     alone, _ = run(problem, profile)
     several = replace(profile, shards=3)
     tree, meters = run(problem, several)
     assert tree == alone
-    counted = forecast(lambda engine: with_tree(engine, problem, tree), several)
+    counted = forecast(lambda engine: counting(engine, problem, tree), several)
     for party in (0, 1):
         assert public(counted.costs[party]) == public(meters[party].total)
         assert {path: public(cost) for path, cost in counted.meters[party].phases.items()} == {
             path: public(cost) for path, cost in meters[party].phases.items()
         }
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("profile", PROFILES[1:3], ids=str)
+def test_64_shards_are_foreseen(profile: Profile) -> None:
+    """A root of 100 columns: each shard scores one or two. What 64 take on links is counted in docs/scale.md."""
+    problem, several = Problem((2,) * 100, 2, 10**6, delta=0.05, max_depth=1), replace(profile, shards=64)
+    tree, meters = run(problem, several)
+    counted = forecast(lambda engine: with_tree(engine, problem, tree), several)
+    assert [public(cost) for cost in counted.costs] == [public(meter.total) for meter in meters]
+
+
+def counting(engine: CountingEngine, problem: Problem | noisy.Problem, tree: Tree) -> None:
+    if isinstance(problem, Problem):
+        with_tree(engine, problem, tree)
+    else:
+        tree_openings.with_forest(engine, problem, (tree,))
 
 
 class Cut(Channel):

@@ -96,8 +96,6 @@ class PrivateTree(SeveralTrees):
             raise InputError("support_epsilon is the exact tree's: leave it out, or leave out epsilon")
         if self.settings.most_bytes is not None:
             raise InputError("most_bytes is the exact tree's: leave it out, or leave out epsilon")
-        if self.settings.shards is not None:
-            raise InputError("shards are the exact tree's: leave them out, or leave out epsilon")
         if self.settings.tolerance != Id3Settings().tolerance:
             raise InputError("tolerance is the exact tree's: leave it out, or leave out epsilon")
         for name in ("prune", "holdout", "weights"):
@@ -224,10 +222,10 @@ class PrivateTree(SeveralTrees):
 
     @override
     def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`."""
+        """See `Kind.most`; of shards none is known."""
         from protocols.release import tree_costs
 
-        if not self.is_countable:
+        if not self.is_countable or profile.shards > 1:
             return None
         return tree_costs.most_bytes(self.problem, profile, self._part)
 

@@ -115,6 +115,9 @@ def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.Ca
     assert code == 0
     assert "of the first: " in out
     assert "besides, at most: start 0.55 s, counting what suits" in out
+    assert "memory of a shard" not in out
+    code, out, _ = run(capsys, *arguments, "--max-rows", 20, "--shards", 2)
+    assert "; memory of a shard: about 120" in out.replace("\n", " ")
 
 
 def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

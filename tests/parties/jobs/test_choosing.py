@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,19 +16,24 @@ from hypothesis import strategies as st
 
 from parties.base.settings import merge
 from parties.jobs import choosing, kinds, profiles
-from parties.jobs.choosing import Choice, choice, choice_for, settled, usual
+from parties.jobs.choosing import Choice, check_memory, choice, choice_for, settled, usual
 from parties.jobs.inputs import Inputs
 from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.settings import ForestSettings
 from parties.link import measurement, pace
 from parties.link.measurement import measuring_seconds
+from protocols.cost_model import typical, with_tree
+from protocols.counts import RowCounts
+from protocols.id3 import Problem, id3
 from protocols.millionaires import strict
 from smc.counting import Forecast, forecast
-from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
-from smc.engines import Profile
+from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE, SHARD_BYTES
+from smc.engines import Bits, Profile, XorSharedEngine, YaoEngine
+from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.session import Session
+from tests.support.shards import Meeting
 
 AUTO = {"protocol": "test", "engine": "auto"}
 
@@ -149,3 +155,50 @@ def test_a_settled_profile_is_agreed_on_as_if_it_had_been_said() -> None:
     }  # fmt: skip
     assert choosing.agreed_fields(AUTO, MANY) == AUTO
     assert profiles.named(choosing.agreed_fields(AUTO, known)) == known.profile
+
+
+def test_shards_that_would_not_fit_are_refused_by_their_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes less the more there are, but all together more: refused by what is counted, in one line."""
+    problem = Problem((4,) * 5, 2, 100_000, 0.05)
+
+    def found(shards: int) -> Choice:
+        named = {"protocol": "test", "engine": "mixed", "shards": shards}
+        program = partial(typical, problem=problem, largest=10**5)
+        return choice(named, lambda: program, True, Profile("mixed"))
+
+    two, four = found(2), found(4)
+    (each, less) = (some.forecasts[0].shard_bytes for some in (two, four))
+    assert SHARD_BYTES < less < each
+    for some, shards, needed in ((two, 2, 2 * each), (four, 4, 4 * less)):
+        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed)
+        check_memory(some)
+        monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed - 1)
+        with pytest.raises(InputError, match=rf"^{shards} shards take about [^\n]* are free: agree on fewer shards"):
+            check_memory(some)
+    check_memory(found(1))
+    monkeypatch.setattr(choosing.memory, "free", lambda: None)
+    check_memory(four)
+
+
+def test_what_a_shard_holds_is_what_the_largest_circuit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of 16 bytes of the inputs and outputs of the largest run, as in a run with shards in this process."""
+    profile, problem = Profile("yao", shards=2), Problem((3, 2, 4), 2, 40, 0.05)
+    held = []
+
+    def run(engine: YaoEngine, netlist: Any, *inputs: Bits) -> list[Bits]:
+        outputs = XorSharedEngine.run(engine, netlist, *inputs)
+        if engine.shards is None:
+            held.append(sum(part.data.nbytes for part in (*inputs, *outputs)))
+        return outputs
+
+    def program(session: Session) -> Any:
+        cells = np.random.default_rng(session.party).integers(0, (*problem.domains, 2), (40, 4))
+        rows = RowCounts(problem.domains, problem.classes, cells[:, :3], cells[:, 3])
+        return id3(meeting.engine_of(session, profile), problem, rows)
+
+    meeting = Meeting()
+    monkeypatch.setattr(YaoEngine, "run", run, raising=False)
+    tree = run_local(program)[0]
+    monkeypatch.undo()
+    counted = forecast(lambda engine: with_tree(engine, problem, tree), profile)
+    assert [engine.counted.held_by_shards for engine in counted.engines] == [max(held)] * 2

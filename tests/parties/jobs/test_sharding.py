@@ -24,10 +24,10 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
 
-pytestmark = [pytest.mark.slow, pytest.mark.campaign]  # nodes' shards are killed in tests/conformance
+pytestmark = pytest.mark.slow  # nodes' shards are killed in tests/conformance
 
 PROBLEM = Problem((3, 2, 4, 3), 2, 40, delta=0.05)
-PROFILE = Profile("mixed", shards=2)
+PROFILE = Profile("mixed", shards=3)
 Kills = dict[tuple[int, int], int]  # of a party's shard: at which of its tasks
 
 
@@ -45,13 +45,17 @@ def program(link: Link) -> tuple[Tree, Any]:
 
 
 def killing(monkeypatch: pytest.MonkeyPatch, kills: Kills) -> list[int]:
-    """Kill these processes, and list them: just before they are given an odd task, or in the middle of an even one."""
-    given = Counter[tuple[int, int]]()
-    answers, killed = Processes._answers, list[int]()
+    """Kill these processes, and list them: just before they are given an odd task, or in the middle of an even one.
+
+    A task of number 0 is to begin.
+    """
+    given, begun = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    answers, spawn, killed = Processes._answers, Processes._spawn, list[int]()
 
     def kill(shards: Processes, number: int) -> None:
-        killed.append(shards.pids[number])
-        os.kill(killed[-1], signal.SIGKILL)
+        if number in shards.pids:  # else the session has ended in the meantime
+            killed.append(shards.pids[number])
+            os.kill(killed[-1], signal.SIGKILL)
 
     def watched(shards: Processes, numbers: Sequence[int], tasks: Any) -> Any:
         for number in numbers:
@@ -64,19 +68,37 @@ def killing(monkeypatch: pytest.MonkeyPatch, kills: Kills) -> list[int]:
                     threading.Timer(0.02, kill, (shards, number)).start()
         return answers(shards, numbers, tasks)
 
+    def spawned(shards: Processes, number: int, *arguments: Any, **named: Any) -> Any:
+        place, line = (shards.session.party, number), spawn(shards, number, *arguments, **named)
+        begun[place] += 1
+        if kills.get(place) == 0 and begun[place] == 1:
+            kill(shards, number)
+        return line
+
     monkeypatch.setattr(Processes, "_answers", watched)
+    monkeypatch.setattr(Processes, "_spawn", spawned)
     return killed
 
 
-def test_killed_processes_cost_nothing_but_time(parties: Parties, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("steps", [range(2, 3), pytest.param(range(1, 100), marks=pytest.mark.campaign)], ids=str)
+def test_killed_processes_cost_nothing_but_time(
+    parties: Parties, monkeypatch: pytest.MonkeyPatch, steps: range
+) -> None:
+    """kill -9 of a shard of each party at every one of its tasks, or in the middle of it: till there are no more."""
+
     def clear(session: Session) -> Tree:
         return id3(engine_of(session, Profile("clear")), PROBLEM, rows(session.party))
 
     expected = run_local(clear)[0]
     counted = forecast(lambda engine: with_tree(engine, PROBLEM, expected), PROFILE)
-    killed = killing(monkeypatch, {(0, 0): 2, (1, 1): 3})
-    (left, cost), (right, _) = parties.run(program, program)
-    assert left == right == expected
-    assert cost.bits_opened == counted.costs[0].bits_opened
-    assert len(killed) == 2
-    assert multiprocessing.active_children() == []
+    for step in steps:
+        with monkeypatch.context() as patched:
+            killed = killing(patched, {(0, 0): step, (1, 1): step + 1, (step % 2, 2): 0})
+            (left, cost), (right, _) = parties.run(program, program)
+        assert left == right == expected
+        assert cost.bits_opened == counted.costs[0].bits_opened
+        assert multiprocessing.active_children() == []
+        if len(killed) == 1:
+            break
+        assert len(killed) == 3 or len(steps) > 1
+    assert len(killed) == 1 or len(steps) == 1

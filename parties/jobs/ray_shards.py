@@ -1,0 +1,142 @@
+"""Shards on several machines of one party, by Ray: an actor each, where Ray has a processor and the memory for it.
+
+Ray is inside one party; between parties there is the pinned link only, as everywhere. It carries what shards are told,
+this party's key, counts and shares, and its store may put them on its machines' disks. Its ports are open to the
+network, on one machine too, and who reaches them may run any program there. So it is used only with TLS of its own, in
+which either end shows a certificate (RAY_USE_TLS, which every machine of it must have). All run this program.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from typing import Any
+
+from typing_extensions import override
+
+from parties.base.address import Address
+from parties.base.extras import needing
+from parties.jobs.sharding import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
+from parties.link.options import LinkOptions
+from smc.engines import Profile
+from smc.engines.shards import Line
+from smc.errors import InputError
+from smc.session import Session
+
+_connecting = threading.Lock()
+
+
+class OnRay(Processes):
+    """Shards as actors of Ray; each reserves a processor, and `memory` bytes."""
+
+    def __init__(self, session: Session, options: LinkOptions, profile: Profile, memory: int) -> None:
+        super().__init__(session, options, profile)
+        assert options.ray is not None
+        self._ray = connected(options.ray)
+        self._actors = self._ray.remote(num_cpus=1, memory=memory, max_restarts=0)(_Actor)
+        self._here = self._ray.util.get_node_ip_address()
+
+    @override
+    def _door(self, number: int) -> str:
+        host = "[::]" if ":" in self._here else "0.0.0.0"
+        return f"{host}:0"
+
+    @override
+    def _begin(self, number: int, order: Order) -> Line:
+        actor = self._actors.remote(order)
+        self._processes[number] = _Handle(self._ray, actor)
+        return _Line(self._ray, actor, self._here)
+
+
+class _Actor:
+    """A shard in one of Ray's processes."""
+
+    def __init__(self, order: Order) -> None:
+        self._main, there = multiprocessing.Pipe()
+        self._thread = threading.Thread(target=self._serve, args=(there, order), daemon=True)
+        self._thread.start()
+
+    def _serve(self, there: Any, order: Order) -> None:
+        with there:
+            serve(there, order)
+
+    def host(self) -> str:
+        """Return the address of this machine, as Ray knows it."""
+        import ray
+
+        return str(ray.util.get_node_ip_address())
+
+    def send(self, task: Any) -> None:
+        """Hand over a task."""
+        self._main.send(task)
+
+    def recv(self) -> Any:
+        """Return the next answer."""
+        return self._main.recv()
+
+    def join(self) -> None:
+        """Wait for the end."""
+        self._thread.join(END_SECONDS)
+
+
+class _Line:
+    """The way to an actor, from a machine with the address `here`."""
+
+    def __init__(self, ray: Any, actor: Any, here: str) -> None:
+        self._ray, self._actor, self._here = ray, actor, here
+        self._begun = actor.host.remote()
+
+    def send(self, task: Any, /) -> None:
+        self._get(self._begun, WAIT_SECONDS)
+        self._actor.send.remote(task)
+
+    def recv(self) -> Any:
+        host = self._get(self._begun, WAIT_SECONDS)
+        answer = self._get(self._actor.recv.remote())
+        return answer._replace(host="" if host == self._here else host) if isinstance(answer, Address) else answer
+
+    def _get(self, reference: Any, seconds: float | None = None) -> Any:
+        """Return what an actor answers. `OSError` if it is gone or at its end, or has no place on any machine yet."""
+        try:
+            return self._ray.get(reference, timeout=seconds)
+        except self._ray.exceptions.RayError as error:
+            raise ConnectionError(type(error).__name__) from None
+
+
+class _Handle:
+    """What `Processes` does with a process."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+        self.pid = 0
+
+    def join(self, seconds: float = 0.0) -> None:
+        if seconds:
+            self._ray.wait([self._actor.join.remote()], timeout=seconds)
+
+    def kill(self) -> None:
+        self._ray.kill(self._actor)
+
+
+def connected(address: str) -> Any:
+    """Return Ray, connected to the one at this address, or `auto` for that of this machine.
+
+    `InputError` if there is none, or no TLS.
+    """
+    require_tls()
+    with needing("shards on Ray"):
+        import ray
+    with _connecting:
+        if not ray.is_initialized():
+            try:
+                ray.init(address=address, log_to_driver=False, configure_logging=False)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise InputError(f"ray: nothing to be reached at {address} ({type(error).__name__})") from None
+    return ray
+
+
+def require_tls() -> None:
+    """Raise `InputError` if Ray would not use TLS."""
+    if os.environ.get("RAY_USE_TLS") != "1":
+        raise InputError("ray: whoever reaches its ports could read keys and counts: set RAY_USE_TLS=1, here and there")

@@ -1,0 +1,59 @@
+"""Circuits that are built once, and may be handed to another process: to build one takes microseconds a gate."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from functools import wraps
+from typing import ParamSpec
+
+from smc.circuit.netlist import Netlist
+
+MOST = 1 << 10  # circuits of a process
+
+Name = tuple[Hashable, ...]  # who builds it, from what
+Parameters = ParamSpec("Parameters")
+
+_built: OrderedDict[Name, Netlist] = OrderedDict()  # what was asked for last stands last
+_lock = threading.Lock()
+
+
+def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
+    """Keep what a function of a module builds from hashable arguments.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> @kept
+        ... def negation(width):
+        ...     builder = Builder()
+        ...     builder.output(~builder.input(width))
+        ...     return builder.build()
+        >>> negation(8) is negation(8)
+        True
+    """
+
+    @wraps(build)
+    def found(*arguments: Parameters.args, **named: Parameters.kwargs) -> Netlist:
+        name = build.__module__, build.__qualname__, arguments, tuple(named.items())
+        with _lock:
+            netlist = _built.pop(name, None)
+        netlist = build(*arguments, **named) if netlist is None else netlist
+        keep({name: netlist})
+        return netlist
+
+    return found
+
+
+def keep(circuits: Mapping[Name, Netlist]) -> None:
+    """Keep circuits that have been built, here or by another process with the same program."""
+    with _lock:
+        _built.update(circuits)
+        while len(_built) > MOST:
+            _built.popitem(last=False)
+
+
+def recent(most: int) -> dict[Name, Netlist]:
+    """Return the circuits that were asked for last, at most so many."""
+    with _lock:
+        return dict([*_built.items()][-most:])
