@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.tree import Forest, Open, Split, Tree, child_of, walk
+from protocols.tree import Forest, Open, Split, Tree, child_of, open_nodes
 from smc.errors import InputError
 
 BATCH = 1 << 16  # lines of a piece
@@ -78,7 +78,7 @@ class NoRows:
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
         """See `ForestCounts.level`."""
-        nodes = sum(isinstance(node, Open) for tree in forest for node, _ in walk(tree))
+        nodes = open_nodes(forest)
         shapes = self._domains if attributes else ()
         tables = tuple(np.zeros((nodes, size, self._classes), dtype=np.int64) for size in shapes)
         return LevelCounts(np.zeros((nodes, self._classes), dtype=np.int64), tables)

@@ -48,7 +48,7 @@ OnLevel = Callable[[Level], None]
 Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 
-@dataclass
+@dataclass(slots=True)
 class Node:
     """A node while its tree grows; `attribute` or `label` is set once it is decided."""
 
@@ -69,8 +69,8 @@ class Node:
             return self.decided
         if self.attribute is None:
             return OPEN
-        split = Split(self.attribute, tuple([child.frozen() for child in self.children]))
-        if self.children and all(child.decided is not None for child in self.children):
+        split = Split(self.attribute, tuple([child.decided or child.frozen() for child in self.children]))
+        if self.children and all(child.decided for child in self.children):
             self.decided = split
         return split
 

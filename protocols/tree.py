@@ -6,7 +6,7 @@ order in which every count, circuit and message of a level lists them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Open:
     """A node that is not decided yet."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Leaf:
     """A leaf: the index of its class."""
 
     label: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Split:
     """An inner node: the index of its attribute and one child per value.
 
@@ -82,6 +82,18 @@ def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
     if isinstance(tree, Split):
         for child in tree.children:
             yield from walk(child, depth + 1)
+
+
+def open_nodes(trees: Sequence[Tree]) -> int:
+    """Count the open nodes of some trees."""
+    waiting, count = list(trees), 0
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Split):
+            waiting.extend(node.children)
+        elif isinstance(node, Open):
+            count += 1
+    return count
 
 
 def encode(tree: Tree) -> Any:

@@ -17,4 +17,32 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only what it grows by is looked at",
         ),
     ),
+    "smc/gmw/triples.py": (
+        (
+            "taken.append([part[..., :count].reshape(-1) for part in parts])",
+            "taken.append([part[..., :count].reshape(-(1 + 1)) for part in parts])",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
+    "smc/yao/walk.py": (
+        (
+            "state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]",
+            "state[slot : slot + len(labels)].reshape(-(1 + 1), size, 2)[:] = labels[:, part]",
+            "numpy takes any negative number for the size that is to be found",
+        ),
+    ),
+    "smc/ot/lpn.py": (
+        (
+            "self._entries = np.empty(96, dtype=np.uint64)",
+            "self._entries = np.empty((96 + 1), dtype=np.uint64)",
+            "room for a kernel that uses 96 of them",
+        ),
+    ),
+    "smc/ot/transfers.py": (
+        (
+            "self._ready = True",
+            "self._ready = False",
+            "the roles are set up once by themselves, and send nothing again",
+        ),
+    ),
 }

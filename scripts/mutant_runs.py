@@ -48,7 +48,7 @@ def forked(act: Callable[[], Outcome], seconds: float) -> Outcome:
     try:
         if not receiver.poll(10 * seconds):
             raise StuckError
-        return receiver.recv()  # type: ignore[no-any-return]
+        return receiver.recv()
     except EOFError:
         raise StuckError from None
     finally:
@@ -67,7 +67,8 @@ def _bounded(act: Callable[[], object], sender: Connection, seconds: float) -> N
 
 @dataclass
 class Reached:
-    """What tests reach: of each function the tests, of each test its seconds; and which modules they have loaded."""
+    """What tests reach that do not fail: of each function the tests, of each test its seconds; and which modules they
+    have loaded."""
 
     tests: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -81,7 +82,8 @@ class Reached:
         """
         own = set() if function[1] else {test for test in self.seconds if mirror in test}
         found = own | self.tests.get(function, set())
-        chosen, total = [], 0.0
+        chosen: list[str] = []
+        total = 0.0
         for test in sorted(found, key=lambda test: (mirror not in test, self.seconds[test], test)):
             total += self.seconds[test]
             if chosen and total > most:
@@ -149,6 +151,9 @@ class _Reaching:
 
     def result(self) -> Reached:
         """Return what was reached."""
+        for test in self.reached.failed:
+            self.reached.seconds.pop(test, None)
+            self._of.pop(test, None)
         for test, (path, own) in self._of.items():
             for file, line in own | self._shared[path]:
                 if file.startswith(OWN):

@@ -4,7 +4,7 @@ Counts are exact: a level of n nodes that compare so many questions each costs f
 are counted at two sizes, and checked at a third. Seconds are the forecast of what the second has more than the first,
 on a shard's part of the link, as often as a shard does that.
 
-python -m scripts.scale --measure ROWS --times TIMES    # processor and memory of real runs, by numbers of shards
+python -m scripts.scale --measure ROWS [--times 5] [--levels 2 6]    # processor and memory of real runs
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _beyond(profile: Profile) -> list[str]:
     return cells
 
 
-def measure(rows: int, times: int) -> None:
+def measure(rows: int, times: int, levels: Sequence[int]) -> None:
     """Run real pairs of processes, and print what they took of processor and memory, both parties together: medians."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what they leave behind is waited for, and so counted
     with tempfile.TemporaryDirectory() as place:
@@ -189,7 +189,7 @@ def measure(rows: int, times: int) -> None:
         head = ("engine", "levels", "shards", "processor, s", "largest process so far, MB", "bytes")
         print("\n".join(rows_of([head])[:2]))
         for profile in PROFILES[:2]:
-            for depth in DEPTHS:
+            for depth in levels:
                 for shards in (4, 2, 1):
                     taken = [_taken(directory, replace(profile, shards=shards), depth) for _ in range(times)]
                     seconds, sent = statistics.median(seconds for seconds, _ in taken), taken[0][1]
@@ -244,9 +244,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", type=int, metavar="ROWS")
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--levels", type=int, nargs="+", default=DEPTHS)
     given = parser.parse_args()
     if given.measure is not None:
-        measure(given.measure, given.times)
+        measure(given.measure, given.times, given.levels)
         return
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)

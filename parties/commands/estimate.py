@@ -15,11 +15,13 @@ from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, json_option, program_arguments
 from parties.commands.own_table import by_table, chosen
 from parties.jobs import kinds, profiles
+from parties.jobs.choosing import tiny
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from parties.jobs.tabular_settings import TabularSettings
+from parties.link.pace import USUAL, own_pace
 from parties.party_file import load
 from smc.counting import Forecast, forecasts
 from smc.counting.rates import START_SECONDS
@@ -100,7 +102,8 @@ def _estimate_of(name: str) -> click.Command:
             file = load(config_file)
             in_file = file.of_kind(name)
             assert isinstance(in_file, TabularSettings)
-            in_file = by_table(in_file, file.tables[chosen(table, file.tables)])
+            source = file.tables[chosen(table, file.tables)]
+            in_file = by_table(in_file, source).model_copy(update={"own_table": source})
         settings = merge(in_file, read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(options):
@@ -127,17 +130,33 @@ def _names(options: Sequence[Parameter]) -> set[str]:
 def _show(
     counted: Counted, integers: bool, shards: int, link: str, as_json: bool, by_itself: Mapping[str, float]
 ) -> None:
-    """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is."""
-    shape, chosen = LinkShape.parse(link), profiles.contenders(integers, shards)
-    suited = profiles.in_shards(profiles.profiles(integers), shards)
+    """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is.
+
+    Seconds of computing are those of this machine. Counting is what a run does: of what suits, of which all has to be
+    counted only where garbled circuits do not settle it, and the bound of one profile.
+    """
+    shape, chosen, pace = LinkShape.parse(link), profiles.contenders(integers, shards), own_pace() / USUAL
+    every = profiles.in_shards(profiles.profiles(integers), shards)
     rows: list[dict[str, Any]] = []
-    counting, began = 0.0, time.process_time()
+    garbled: list[Forecast] = []
+    counting = {"garbled": 0.0, "others": 0.0, "bound": 0.0}
     with console.progress("counting") as progress:
-        for counts in forecasts(counted.program, suited, lambda profile: progress.doing(f"counting: {profile}")):
-            counting += time.process_time() - began if counts.profile in chosen else 0.0
-            rows.append(_fields(counts, shape) | {"at_most": counted.most(counts.profile)})
+        began = time.process_time()
+        for counts in forecasts(
+            counted.program,
+            sorted(every, key=lambda profile: profile not in chosen),
+            lambda profile: progress.doing(f"counting: {profile}"),
+        ):
+            ended = time.process_time()
+            if counts.profile in chosen:
+                counting["garbled" if counts.profile.garbles else "others"] += ended - began
+                garbled += [counts] if counts.profile.garbles else []
+            rows.append(_fields(counts, shape, pace) | {"at_most": counted.most(counts.profile)})
             began = time.process_time()
-    besides = {"start": START_SECONDS, "counting what suits": round(counting, 3), **by_itself}
+            counting["bound"] = max(counting["bound"], began - ended)
+    if tiny(tuple(garbled)) is not None:
+        del counting["others"]
+    besides = {"start": START_SECONDS, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}
@@ -170,7 +189,7 @@ def _in_seconds(lines: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {seconds:.2g} s" for name, seconds in lines.items())
 
 
-def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
+def _fields(counts: Forecast, shape: LinkShape, pace: float) -> dict[str, Any]:
     profile, (first, second) = counts.profile, counts.costs
     return {
         "engine": profile.engine,
@@ -183,7 +202,7 @@ def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
         "messages": first.messages,
         "party0_rounds": first.rounds,
         "party1_rounds": second.rounds,
-        "seconds": round(counts.seconds(shape), 6),
+        "seconds": round(counts.seconds(shape, pace), 6),
         **({"shard_bytes": counts.shard_bytes} if profile.shards > 1 else {}),
-        "work": {name: round(seconds, 6) for name, seconds in counts.lines().items()},
+        "work": {name: round(seconds, 6) for name, seconds in counts.lines(pace).items()},
     }

@@ -127,7 +127,9 @@ def command_of(name: str) -> click.Command:
             with console.progress("counting") as status:
                 from parties.node.prediction import predicted  # the engines take their time to load
 
-                if (cost := predicted(task, Inputs(party), "lan")) is not None and cost.bytes >= WORTH_SAYING:
+                if (
+                    cost := predicted(task, Inputs(party), "lan", any_profile=False)
+                ) is not None and cost.bytes >= WORTH_SAYING:
                     from parties.commands import job_text
 
                     status.say(job_text.expected(cost))

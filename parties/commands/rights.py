@@ -32,8 +32,7 @@ AFTERWARDS = (
 def group() -> None:
     """Answer what people ask of a table of ours (GDPR, articles 15 to 21).
 
-    Each answer is an entry of the audit log: what was asked, of which table, under which number of yours, and never
-    by
+    Each answer is an entry of the audit log: what was asked, of which table, under which number of yours, never by
     whom. The peer is told nothing.
     """
 

@@ -1,9 +1,10 @@
 """Which profile a job runs on if its engine is "auto": the quickest of those that suit it, the same at both parties.
 
-All are counted ahead, from what is public. Where one of them loses so little on links of every kind that measuring the
-link would take longer, the job is settled by its size: nothing is measured, and the profile is agreed on as if it had
-been said. Else both parties measure the link together, tell each other how quick their machines are, and take the
-quickest there. A job too large to be counted takes its kind's usual profile. What is said wins: nothing is chosen then.
+All are counted ahead, from what is public. Where some of them lose so little on links of every kind that measuring the
+link would take longer, the job is settled by its size: of these it takes the one whose time on a usual link and whose
+bytes weigh least together, nothing is measured, and the profile is agreed on as if it had been said. Else both parties
+measure the link together, tell each other how quick their machines are, and take the quickest there. A job too large to
+be counted takes its kind's usual profile. What is said wins: nothing is chosen then.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind
 
 LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # of every kind
+USUAL_LINK = LinkShape(100e6, 5e-3)  # on which time is weighed against bytes
+BYTE_SECONDS = 8 / 10e6  # that a byte is worth there: it may be paid for, and others wait behind it
+UNNOTICED = (
+    0.015  # seconds more, besides what measuring takes, that a job may lose: a command takes half of one to start
+)
 TINY = 1 << 21  # bytes by garbled circuits, of few rounds: no shared bits, of many, could save what their rounds cost
 SMALL = 1 << 27  # bytes both ways by every profile: beyond, what is lost is never so little
 MOST_KEPT = 4  # choices: their events take up to some MB each
@@ -96,7 +102,7 @@ def choice(
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
     counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
-    if max(garbled.bytes for garbled in counted) <= TINY and (best := settled(counted)):
+    if (best := tiny(counted)) is not None:
         return Choice(best, counted)
     counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
     return Choice(settled(counted), counted)
@@ -109,18 +115,27 @@ def usual(settings: EngineSettings) -> Profile:
     return Profile(**fields | ({"engine": settings.usual} if settings.engine == "auto" else {}), shards=shards)
 
 
+def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile of a job that is so small by garbled circuits that nothing else is counted; or None."""
+    return settled(garbled) if max(counted.bytes for counted in garbled) <= TINY else None
+
+
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
-    """Return the profile of fewest bytes that loses less than measuring takes on links of every kind; or None."""
+    """Return the profile that weighs least of those that lose little more than measuring takes on links of every kind;
+    None if none does."""
     if max(counted.bytes for counted in forecasts) > SMALL:
         return None
-    lost = {counted.profile: 0.0 for counted in forecasts}  # at most, in times that the link is measured
+    enough = list(forecasts)
     for shape in LINKS:
         seconds = {counted.profile: counted.seconds(shape) for counted in forecasts}
-        least = min(seconds.values())
-        for profile, taken in seconds.items():
-            lost[profile] = max(lost[profile], (taken - least) / measuring_seconds(shape))
-    enough = [counted for counted in forecasts if lost[counted.profile] <= 1]
-    return min(enough, key=lambda counted: counted.bytes).profile if enough else None
+        most = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
+        enough = [counted for counted in enough if seconds[counted.profile] <= most]
+    return min(enough, key=lambda counted: (weight(counted), str(counted.profile))).profile if enough else None
+
+
+def weight(counted: Forecast) -> float:
+    """Return seconds on a usual link, and what the bytes are worth there."""
+    return counted.seconds(USUAL_LINK) + counted.bytes * BYTE_SECONDS
 
 
 def agreed_fields(specification: Mapping[str, Any], choice: Choice) -> dict[str, Any]:

@@ -16,12 +16,14 @@ from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of, own_table
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from parties.tables.types import type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
 
 Own = TypeVar("Own", bound="BySchema")
+CELL_BYTES = 8  # of a file, about
 
 
 class BySchema(Kind):
@@ -76,10 +78,22 @@ class BySchema(Kind):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """See `Kind.own_seconds`: a file is read."""
-        from smc.counting.rates import CELL_SECONDS
+        """See `Kind.own_seconds`: a file is read, or an engine is asked: for many rows, or typed ones."""
+        from parties.sources.opening import LARGE, is_plain
+        from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
-        return {"opening the table": self.settings.max_rows * len(self.columns) * CELL_SECONDS}
+        cells, table = self.settings.max_rows * len(self.columns), self.settings.own_table
+        is_queried = cells * CELL_BYTES >= LARGE or any(map(type_of, self.schema.attributes.values()))
+        if self.is_grouped or (is_queried if table is None else not is_plain(table, self.schema)):
+            seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
+        else:
+            seconds = {"opening the table": cells * CELL_SECONDS}
+        return seconds | ({"passing over rows": self.passes * cells * PASS_SECONDS} if self.passes else {})
+
+    @property
+    def passes(self) -> int:
+        """How often rows that are streamed are gone through, once they are there."""
+        return 0
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

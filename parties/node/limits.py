@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from parties.node.statement import Statement
 from smc.errors import ProtocolError
 
-MOST_A_DAY = 500  # proposals, by our clock when we hear of them: those that are kept are kept for ever
+MOST_A_DAY = 500  # proposals, by our clock when we hear of them
 MOST_BYTES_A_DAY = 16 << 20  # of jobs and entries that the peer's statements make us write
 OLDEST = timedelta(days=31)  # it may have waited for a link for so long
 CLOCK_SKEW = timedelta(days=1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parties.base.canonical import canonical
 from parties.base.recent import Recent
-from parties.jobs.choosing import Choice, choice_for
+from parties.jobs.choosing import choice_for
 from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
@@ -20,7 +21,8 @@ MOST_KEPT = 1024
 class Prediction:
     """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step.
 
-    `most`: bytes both ways that no run exceeds, by any profile that it could have; None if no bound is known.
+    `most`: bytes both ways that no run exceeds, by any profile that it could have, or by this one; None if no bound is
+    known.
     """
 
     profile: Profile
@@ -33,23 +35,27 @@ class Prediction:
     assumed: str  # for what it was counted, if that depends on rows
 
 
-_recent = Recent[tuple[str, Profile, str], Prediction](MOST_KEPT)
+_recent = Recent[tuple[str, Profile, str, bool], Prediction](MOST_KEPT)
 
 
-def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
+def predicted(task: Kind, inputs: Inputs, link: str, any_profile: bool = True) -> Prediction | None:
     """Count what a task will cost on such a link; None if it is too large to be counted ahead.
 
-    With its own profile, or for the engine "auto" with the one that would be chosen on such a link.
+    With its own profile, or for the engine "auto" with the one that would be chosen on such a link; its bound holds for
+    `any_profile` that the task could have, which takes as many times as long as there are, or for this one.
     """
     if not task.is_countable:
         return None
     choice = choice_for(task, inputs)
     profile = choice.quickest(LinkShape.parse(link))
-    key = canonical(task.specification()), profile, link
-    return _recent.get(key, lambda: _counted(task, inputs, profile, choice, link))
+    key = canonical(task.specification()), profile, link, any_profile
+    bounded = choice.possible if any_profile else (profile,)
+    return _recent.get(key, lambda: _counted(task, inputs, profile, choice.profile is not None, bounded, link))
 
 
-def _counted(task: Kind, inputs: Inputs, profile: Profile, choice: Choice, link: str) -> Prediction:
+def _counted(
+    task: Kind, inputs: Inputs, profile: Profile, settled: bool, bounded: Sequence[Profile], link: str
+) -> Prediction:
     program = task.program(inputs)
 
     def announced(engine: CountingEngine) -> object:
@@ -60,18 +66,18 @@ def _counted(task: Kind, inputs: Inputs, profile: Profile, choice: Choice, link:
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
-        task.estimate if choice.profile else "typical",  # on another link by another profile, perhaps
+        task.estimate if settled else "typical",  # on another link by another profile, perhaps
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
-        _most(task, choice),
+        _most(task, bounded),
         task.assumed,
     )
 
 
-def _most(task: Kind, choice: Choice) -> int | None:
-    """Return the largest bound of the profiles that a run could have."""
-    bounds = [task.most(profile) for profile in choice.possible]
+def _most(task: Kind, possible: Sequence[Profile]) -> int | None:
+    """Return the largest bound of some profiles."""
+    bounds = [task.most(profile) for profile in possible]
     known = [bound for bound in bounds if bound is not None]
     return max(known) if known and len(known) == len(bounds) else None

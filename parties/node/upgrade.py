@@ -8,7 +8,7 @@ from typing import NamedTuple
 from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
-from parties.node.records import audit, database
+from parties.node.records import audit, database, marker
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.settings import NodeFile
 from parties.node.store import Store
@@ -40,9 +40,14 @@ def check(file: NodeFile) -> Upgrade:
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
             found = database.state_number(copy)
             database.migrate(copy)
-            checked = audit.verify(copy, read_certificate(required(file.link.certificate, "link.certificate")))
-            entries = checked.entries
-            problems += [f"the audit log: {problem}" for problem in checked.problems]
+            certificate = read_certificate(required(file.link.certificate, "link.certificate"))
+            begun = (
+                database.last_rows(copy, 1) or database.signed_head(copy) or (path.parent / marker.FILE_NAME).exists()
+            )
+            if begun:  # else a start writes the first entry
+                checked = audit.verify(copy, certificate)
+                entries = checked.entries
+                problems += [f"the audit log: {problem}" for problem in checked.problems]
             kept = Store(copy).all()
             jobs, waiting = len(kept), sum(record.ended_at is None for record in kept)
     except InputError as error:

@@ -201,20 +201,40 @@ def compared(
     return selection.weighted(engine, distances, scales, less), law
 
 
-def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:
-    """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured.
+def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> None:
+    """Count a run of so many rounds, each with all candidates and a marginal of so many cells, or the next larger."""
+    tables = _begun(engine, plan)
+    for _ in range(rounds):
+        _round(engine, plan, tables, cells)
+
+
+def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = True) -> None:
+    """Count a run of all rounds that there can be, each with the largest marginal.
 
     And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
-    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone.
+    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone. Bytes may
+    be counted with all rounds but the first at once, unless OT is silent: each of these sends the same.
     """
+    work, tables = plan.work, _begun(engine, plan)
+    rounds = plan.rounds - len(work.singles) + 1 if len(work.sets) > len(work.singles) else 0
+    for _ in range(rounds if one_by_one else min(rounds, 1)):
+        _round(engine, plan, tables, max(work.sizes))
+    if rounds > 1 and not one_by_one:
+        with engine.repeated(rounds - 1):
+            _round(engine, plan, tables, max(work.sizes))
+
+
+def _begun(engine: CountingEngine, plan: AimProblem) -> JointTables:
+    """Count the single columns."""
     work = plan.work
-    zeros = np.zeros(sum(work.sizes), dtype=np.int64)
-    tables = JointTables(engine, zeros, work.sizes, work.max_rows)
-    sigma, epsilon = plan.first
-    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0), plan.most_counts)
-    every = list(range(len(work.sets)))
-    largest = max(every, key=lambda number: work.sizes[number])
-    for _ in range(plan.rounds - len(work.singles) + 1 if len(every) > len(work.singles) else 0):
-        estimates = selection.told_estimates(engine, work, zeros)
-        choice(engine, plan, tables, every, estimates, sigma, epsilon)
-        selection.measure(engine, work, tables, [largest], sigma, epsilon, plan.most_counts)
+    tables = JointTables(engine, np.zeros(sum(work.sizes), dtype=np.int64), work.sizes, work.max_rows)
+    selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0), plan.most_counts)
+    return tables
+
+
+def _round(engine: CountingEngine, plan: AimProblem, tables: JointTables, cells: int) -> None:
+    work, every = plan.work, range(len(plan.work.sets))
+    measured = min((table for table in every if work.sizes[table] >= cells), key=lambda table: work.sizes[table])
+    estimates = selection.told_estimates(engine, work, np.zeros(sum(work.sizes), dtype=np.int64))
+    choice(engine, plan, tables, every, estimates, *plan.first)
+    selection.measure(engine, work, tables, [measured], *plan.first, plan.most_counts)

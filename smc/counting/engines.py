@@ -79,13 +79,14 @@ class CountingEngine(XorSharedEngine):
         return super().run(netlist, *inputs)
 
     def built(self, netlist: Netlist) -> None:
-        """Count the time of building a circuit, the first time that it is run; it is kept for later ones."""
+        """Count the time of building a circuit, the first time that it is run; it is kept for later ones.
+
+        Who counts a job ahead has built it by then, so it is no part of the conversation.
+        """
         if id(netlist) not in self._built:
             self._built[id(netlist)] = netlist
-            times, self.counted.times = self.counted.times, 1
             gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
-            self.counted.work(gates * BUILD_SECONDS, BUILDING)
-            self.counted.times = times
+            self.counted.beside(gates * BUILD_SECONDS, BUILDING)
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
@@ -177,7 +178,8 @@ class _CountingTripleGates(TripleGates):
     source = _CountingTripleSource
 
     def _places(self, stars: Stars, *_: Any) -> tuple[Places, Places]:
-        return np.broadcast_to(0, (len(stars.centres), 2)), np.broadcast_to(0, (len(stars.gates), 4))
+        kind = np.dtype(np.int64)
+        return no_values(kind, (len(stars.centres), 2)), no_values(kind, (len(stars.gates), 4))
 
     def _step(self, state: State, closed: Places, closing: Places, xors: Gates, *arguments: Any) -> None:
         _, opening, width, *_ = arguments

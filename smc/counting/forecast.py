@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from smc.counting.engines import CountingEngine, make_counting_engine
 from smc.counting.rates import HELD_TIMES, SHARD_BYTES
 from smc.counting.recording import Group, Recording, group
-from smc.counting.session import CountingSession, Event
-from smc.counting.timing import predicted_seconds
+from smc.counting.session import MESSAGES, CountingSession, Event
+from smc.counting.timing import message_seconds, predicted_seconds
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 from smc.meter import Cost, Meter
@@ -49,9 +49,13 @@ class Forecast:
         return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:
-        """Return the seconds of work by what it is, of the party that has more of it; `seconds` has them all."""
+        """Return the seconds of a processor by what it does, of the party that has more of it.
+
+        `seconds` has all but building circuits, which is done by who counts.
+        """
         names = {name: None for engine in self.engines for name in engine.counted.lines}
-        return {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
+        work = {name: pace * max(engine.counted.lines.get(name, 0.0) for engine in self.engines) for name in names}
+        return {**work, MESSAGES: max(map(message_seconds, self.traces))}
 
     def seconds(self, shape: LinkShape, pace: float = 1.0) -> float:
         """Predict seconds from the first message to the result, on such a link.

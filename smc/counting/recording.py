@@ -19,7 +19,7 @@ from typing_extensions import override
 from smc.arithmetic.shares import Shares
 from smc.circuit import Netlist
 from smc.counting.engines import CountingEngine
-from smc.counting.session import COMPUTING, CountingSession
+from smc.counting.session import CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits
@@ -72,8 +72,8 @@ class _Session(CountingSession):
         self._steps.append(lambda engine, _: engine.counted.received(size))
 
     @override
-    def work(self, seconds: float, what: str = COMPUTING) -> None:
-        self._steps.append(lambda engine, _: engine.counted.work(seconds, what))
+    def work(self, seconds: float) -> None:
+        self._steps.append(lambda engine, _: engine.counted.work(seconds))
 
     @contextmanager
     @override
@@ -177,4 +177,4 @@ def _both_ways(transfers: Transfers, count: int) -> None:
 
 
 def _zeros(kind: Any, *shape: int) -> NDArray[Any]:
-    return np.broadcast_to(np.zeros((), dtype=kind), shape)
+    return no_values(np.dtype(kind), shape)

@@ -70,7 +70,7 @@ class _Counted(Role):
         return _zeros(*shape)
 
     def _bytes(self, *shape: int) -> Octets:
-        return np.broadcast_to(np.uint8(0), shape)
+        return no_values(np.dtype(np.uint8), shape)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
         return values

@@ -19,7 +19,7 @@ from smc.channel import Buffer, Channel
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
 
-COMPUTING, BUILDING = "computing", "building circuits"  # the lines of work
+COMPUTING, MESSAGES, BUILDING = "computing", "messages", "building circuits"  # the lines of work
 Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
 
 
@@ -70,14 +70,18 @@ class CountingSession(Session):
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
 
+    def beside(self, seconds: float, what: str) -> None:
+        """Count time that is no part of the conversation."""
+        self.lines[what] = self.lines.get(what, 0.0) + seconds
+
     def hold(self, size: int) -> None:
         """Count secrets of `size` bytes that are in memory at once."""
         self.held = max(self.held, size)
 
-    def work(self, seconds: float, what: str = COMPUTING) -> None:
+    def work(self, seconds: float) -> None:
         """Count computing time."""
         seconds *= self.times
-        self.lines[what] = self.lines.get(what, 0.0) + seconds
+        self.beside(seconds, COMPUTING)
         if self.trace and self.trace[-1][0] == "work":
             seconds += self.trace.pop()[1]
         self.trace.append(("work", seconds))

@@ -9,10 +9,17 @@ come out of the two sequences of events.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
 from smc.counting.session import Event
 from smc.link_shape import Direction, LinkShape
+
+
+def message_seconds(trace: Sequence[Event]) -> float:
+    """Return what the messages of a trace cost its party's processor, whatever the link."""
+    sizes = [amount for kind, amount in trace if kind != "work"]
+    return len(sizes) * SECONDS_PER_MESSAGE + sum(sizes) * SECONDS_PER_BYTE
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape, pace: float = 1.0) -> float:

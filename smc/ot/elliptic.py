@@ -32,7 +32,6 @@ from smc.primitives.arrays import Octets
 from smc.session import Session
 
 POINT = 32
-BATCH = 1 << 10  # OTs a message
 WIDE_SCALAR = 64  # random bytes that are reduced to a uniform scalar
 
 
@@ -115,8 +114,6 @@ class EllipticSender(Sender):
 
 class EllipticReceiver(Receiver):
     """Receiver of elliptic-curve OT."""
-
-    batch = BATCH
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)

@@ -131,7 +131,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "orders/more.py": "from orders.less import less\n\ndef more(a, b):\n    return less(b, a)\n",
         "orders/apart.py": "",
         "tests/orders/test_more.py": "import orders.apart\nfrom orders.more import more\n\n"
-        "def test_4_is_more_than_3():\n    assert more(4, 3)\n\ndef test_nothing():\n    pass\n",
+        "def test_4_is_more_than_3():\n    assert more(4, 3)\n\ndef test_nothing():\n    pass\n\n"
+        "def test_that_fails():\n    assert more(3, 3)\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -158,7 +159,7 @@ TEST = "tests/orders/test_more.py::test_4_is_more_than_3"
 
 def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: Path) -> None:
     near = forked(partial(reached, tree, ["tests/orders"]), 60)
-    assert not near.failed
+    assert near.failed == [TEST.replace("4_is_more_than_3", "that_fails")]
     assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "less.py::", 60) == [TEST]
     assert near.of(("orders/less.py", 6), "", 60) == []
 
@@ -177,8 +178,9 @@ def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
 ) -> None:
     assert main(["orders/less.py"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "LIVES  orders/less.py:4: return a < b -> return a <= b"
-    assert lines[2] == "LIVES  orders/less.py:7: return a + 1 -> return a - 1  (no test reaches it)"
+    assert lines[0] == "LEFT OUT, for it fails as it is: tests/orders/test_more.py::test_that_fails"
+    assert lines[2] == "LIVES      orders/less.py:4: return a < b -> return a <= b"
+    assert lines[3] == "UNREACHED  orders/less.py:7: return a + 1 -> return a - 1"
     assert lines[-1] == "orders/less.py: 4 tried, 0 killed"
     monkeypatch.setitem(EQUIVALENT, "orders/less.py", (("return a < b", "return a <= b", "never equal"),))
     assert main(["orders/less.py"]) == 1
@@ -186,7 +188,7 @@ def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
     page = (tree / "page.md").read_text()
     assert page.startswith("Above\n")
     assert page.endswith("Below\n")
-    assert "| `orders/less.py` | 4 | 4 | 0 | 1 | 3 |\n" in page
+    assert "| `orders/less.py` | 4 | 2 | 0 | 1 | 1 |\n" in page
     assert "- `orders/less.py`: `return a < b` is `return a <= b`: never equal\n" in page
     again = page.partition(BEGIN)[2].partition(END)[0]
     assert markdown(Known(tree / "nothing"), again) in page, "rows of modules that were not tried stay"

@@ -166,6 +166,11 @@ class Cluster(Release):
             parts = usual_parts(self.settings.max_rows, share / self.settings.together, len(self.axes))
         return Grid.over(self.axes, parts)
 
+    @property
+    @override
+    def passes(self) -> int:
+        return len(self.rounds)
+
     @cached_property
     def rounds(self) -> tuple[Part, ...]:
         """The numbers of each round; a grid is one."""

@@ -223,6 +223,11 @@ class RegressJoint(BySchema):
     def streamed(self) -> bool:
         return self.method.streamed
 
+    @property
+    @override
+    def passes(self) -> int:
+        return self.method.steps if self.streamed else 0
+
     def own_rows(self, source: Source) -> OwnRows | OwnMoments:
         """Return this party's rows. `InputError` if there are fewer than was agreed on."""
         rows: OwnRows | OwnMoments

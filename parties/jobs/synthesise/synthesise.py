@@ -26,7 +26,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.release.aim import AimProblem
     from protocols.release.selection import Workload
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 MOST_CODES = 1 << 16  # values of a column
 
@@ -160,28 +160,52 @@ class Synthesise(Release):
     # What it costs.
 
     def _program(self, engine: Any) -> None:
-        """Count a run with all rounds that there can be."""
+        """Count a run with the rounds that are likely."""
+        from parties.jobs.synthesise import expected
         from protocols.release import aim, mst
 
         if self.settings.select == "mst":
             mst.count(engine, self.work)
         else:
-            aim.count_at_most(engine, self.plan)
+            aim.count(engine, self.plan, expected.rounds(self.plan), sum(self.work.sizes) // len(self.work.sizes))
         rows.count_at_most(engine, self.settings, self.names)
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`: of all rounds there can be."""
+        from protocols.release import aim
+        from smc.counting import forecast
+
+        if self.estimate != "typical":
+            return None
+
+        def program(engine: Any) -> None:
+            aim.count_at_most(engine, self.plan, profile.ot == "ferret")
+            rows.count_at_most(engine, self.settings, self.names)
+
+        return forecast(program, profile).bytes
+
+    @override
+    def own_seconds(self) -> dict[str, float]:
+        """See `Kind.own_seconds`: party 0 fits models besides, at the pace of this machine."""
+        from parties.jobs.synthesise import expected
+        from parties.link.pace import USUAL, own_pace_alone
+
+        fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)
+        return {**super().own_seconds(), "fitting models": round(fits * own_pace_alone() / USUAL, 3)}
 
     @property
     @override
     def estimate(self) -> Estimate:
-        """See `Kind.estimate`: what is opened decides how many rounds there are."""
-        return "at most"
+        """See `Kind.estimate`: what is opened decides how many rounds AIM has."""
+        return "at most" if self.settings.select == "mst" else "typical"
 
     @property
     @override
     def assumed(self) -> str:
-        if self.settings.select == "mst":
-            rounds = "the largest pairs"
-        else:
-            rounds = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
+        from parties.jobs.synthesise import expected
+
+        rounds = "the largest pairs" if self.settings.select == "mst" else f"{expected.rounds(self.plan)} rounds"
         return f"{rounds}, and {rows.most(self.settings):,} rows"
 
     # How it is run.

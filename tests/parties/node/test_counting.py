@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parties.jobs.kind import Step
@@ -13,7 +14,7 @@ from parties.node.budget.bits import BitsAccount, BitsCharge
 from parties.node.counting import BitsError, PastBitsError
 from parties.node.policy.rules import Rule
 from parties.sources.settings import BudgetSettings
-from smc.errors import InputError
+from smc.errors import InputError, ProtocolError
 from smc.local import run_local
 from smc.meter import Cost
 from smc.session import Session
@@ -168,3 +169,16 @@ def test_the_bound_is_a_window_s_and_has_shares() -> None:
     assert account.fits(4086)
     assert not account.fits(4087)
     assert BitsAccount(None, charges, now).fits(1 << 60)
+
+
+@pytest.mark.parametrize("word", [2, 255])
+def test_a_peer_that_says_neither_is_not_believed(word: int) -> None:
+    def program(session: Session) -> None:
+        if session.party == 1:
+            session.send("checkpoint.bits", np.array([word], dtype=np.uint8))
+            session.receive("checkpoint.bits", np.uint8, (1,))
+            return
+        with pytest.raises(ProtocolError, match="neither that a step's bits fit nor that they do not"):
+            counting.agree(session, Step(1, 2, None, "level 1"), 6, True)
+
+    run_local(program)

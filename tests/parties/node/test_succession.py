@@ -13,15 +13,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pydantic import ValidationError
 
 from parties.commands.identity import group
 from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import RefusedError
-from parties.node import validity
+from parties.node import records, validity
 from parties.node.peers import Who, reached
 from parties.node.records import AuditLog
 from parties.node.records.signature import sign
-from parties.node.records.succession import Successor, _document, load, succession
+from parties.node.records.succession import Succession, Successor, _document, load, succession
 from parties.node.service import Node
 from parties.node.settings import NodeFile
 from smc.errors import InputError
@@ -74,6 +75,32 @@ def test_only_the_former_key_names_a_successor(identities: dict[str, Identity], 
         path.write_text(text)
         with pytest.raises(InputError, match="is no word of a new certificate"):
             load(path, bob.certificate)
+
+
+def test_a_word_has_its_fields_for_good() -> None:
+    fields: dict[str, Any] = {"former": "AB", "certificate": "", "until": "2026-03-01", "signature": "cd" * 64}
+    word = Succession.model_validate(fields)
+    for wrong in ({**fields, "more": 1}, {**fields, "until": b"2026-03-01"}):
+        with pytest.raises(ValidationError):
+            Succession.model_validate(wrong)
+    with pytest.raises(ValidationError):
+        word.until = "2026-03-02"  # type: ignore[misc]
+
+
+def test_the_last_day_of_a_certificate_is_a_day_of_it(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    monkeypatch.setattr(records.succession, "datetime", SimpleNamespace(now=lambda zone: noon))
+    alice, bob = identities["alice"], identities["bob"].certificate
+    days = {day: Successor(bob, date(2026, 3, 1) + timedelta(days=day)).is_due for day in (-1, 0, 1)}
+    assert days == {-1: True, 0: False, 1: False}
+    end = bob.not_valid_after_utc.date()
+    assert succession(alice, bob, end).until == end.isoformat()
+    with pytest.raises(InputError, match="is after the new certificate's last day"):
+        succession(alice, bob, end + timedelta(days=1))
+    with pytest.raises(InputError, match="is past: name 2026-03-01 or a later day"):
+        succession(alice, bob, date(2026, 2, 28))
 
 
 def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity, tmp_path: Path) -> None:

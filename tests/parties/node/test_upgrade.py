@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from parties.cli import run
 from parties.node import heads, limits, settings, store, upgrade
-from parties.node.records import audit, database, shipped
+from parties.node.records import audit, database, marker, shipped
 from smc.errors import InputError
 
 STATES = Path(__file__).parent / "states"
@@ -85,6 +85,22 @@ def test_the_check_changes_nothing(tmp_path: Path) -> None:
         before = database_file.read_bytes()
         upgrade.check(settings.load(file))
         assert database_file.read_bytes() == before
+
+
+def test_a_log_without_an_entry_is_no_problem_unless_there_was_one(tmp_path: Path) -> None:
+    """`smc audit seal` makes the database before the first start; a log that was emptied stays a problem."""
+    with state_of(0, tmp_path) as file:
+        place = tmp_path / "state" / database.FILE_NAME
+        with closing(sqlite3.connect(place)) as connection, connection:
+            connection.executescript("DROP TRIGGER audit_no_delete; DELETE FROM audit; DELETE FROM jobs")
+        missing = f"the audit log: entries 1 to {ENTRIES} are missing at the end"
+        assert missing in upgrade.check(settings.load(file)).problems
+        place.unlink()
+        database.connect(place).close()
+        found = upgrade.check(settings.load(file))
+        assert (found.found, found.entries, found.problems) == (database.STATE, 0, ())
+        (place.parent / marker.FILE_NAME).write_text("{}")
+        assert upgrade.check(settings.load(file)).problems == ("the audit log: there is no entry",)
 
 
 def test_a_state_of_a_later_release_is_refused_by_check_and_start(tmp_path: Path) -> None:

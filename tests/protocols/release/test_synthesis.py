@@ -396,6 +396,9 @@ def test_no_path_through_the_rounds_costs_more_than_the_bound(sigma: int, moved:
     plan = AimProblem(Workload((2, 2, 2), sets, 40, rho), weights(sets, sets[3:]), 10**6)
     seen = forecast(lambda engine: rounds(engine, plan, [*moved, *[True] * 60]), profile).costs
     most = forecast(lambda engine: aims.count_at_most(engine, plan), profile).costs
+    assert forecast(lambda engine: aims.count_at_most(engine, plan, one_by_one=False), profile).bytes == (
+        most[0].bytes_sent + most[1].bytes_sent
+    )
     for one, bound in zip(seen, most, strict=True):
         for field in FIELDS:
             assert getattr(one, field) <= getattr(bound, field), field

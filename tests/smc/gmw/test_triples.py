@@ -110,6 +110,23 @@ def test_each_byte_is_given_out_once_in_order(steps: list[tuple[Counts, list[Cou
         assert found == [number % 251 for number in range(len(found))]
 
 
+def test_no_more_is_made_than_what_is_not_in_store() -> None:
+    transfers = Numbered()
+    source = TripleSource(Session(0, None, bytes(32)), transfers)  # type: ignore[arg-type]
+    made = []
+    for asked in (8, 8, 5, 11, 0):
+        source.reserve(counts(asked))
+        made.append(transfers._next[1])
+    source.take(counts(4))
+    source.reserve(counts(8))
+    assert [*made, transfers._next[1]] == [8, 8, 8, 11, 11, 12]
+
+
+def test_the_widths_are_those_of_the_wire() -> None:
+    """Both parties make triples of them, in this order."""
+    assert WIDTHS.tolist() == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+
+
 def test_more_than_was_reserved_is_refused_and_nothing_is_lost() -> None:
     source = TripleSource(Session(0, None, bytes(32)), Numbered())  # type: ignore[arg-type]
     source.reserve(counts(8, 2))

@@ -33,19 +33,26 @@ def loaded(code: bytes, names: list[str] = NAMES) -> dict[str, int] | None:
     return objects.load(code, names, {name: native._address(name) for name in native.C_FUNCTIONS}, FAILED)
 
 
+def fresh() -> native.Kernel:
+    """The kernel that hashes, with nothing loaded."""
+    kernel = native.Kernel("labels", "hash_blocks", *kernels.hash_blocks.types)
+    native.Kernel.registry["labels"].remove(kernel)
+    return kernel
+
+
 def test_both_compute_the_same(code: bytes) -> None:
     source = np.random.default_rng(1).integers(0, 1 << 64, (21, 2), dtype=np.uint64)
-    words, hashed = hash_keys(bytes(16)), []
+    words, hashed, called = hash_keys(bytes(16)), [], []
     ours = loaded(code)
     assert ours is not None
     for addresses in (ours, native._by_llvm(code, NAMES)):
-        kernel = native.Kernel("labels", "hash_blocks", "u64[,]", "u64", "u64[,]", "u64[,]")
-        native.Kernel.registry["labels"].remove(kernel)
-        width = 3 * 3 + 1
-        kernel._function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)(addresses[kernel.symbol])
+        kernel = fresh()
+        called.append(addresses[kernel.symbol])
+        vars(kernel)["function"] = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 10)(called[-1])
         hashed.append(np.zeros_like(source))
         kernel(words, 5, source, hashed[-1])
     assert hashed[0].any()
+    assert called[0] != called[1]
     np.testing.assert_array_equal(*hashed)
 
 
@@ -87,11 +94,10 @@ def test_other_forms_are_left_to_llvm(code: bytes) -> None:
 
 
 def test_llvm_is_loaded_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, engines = hash_keys(bytes(16)), list(native._engines)
     monkeypatch.setattr(native, "_loaded", {})
     monkeypatch.setattr(native.objects, "load", lambda *_: None)
     words = np.zeros((4, 2), dtype=np.uint64)
-    address = native.prepare("labels")["smc_labels_hash_blocks"]
-    monkeypatch.setattr(kernels.hash_blocks, "_function", None)
-    kernels.hash_blocks(hash_keys(bytes(16)), 0, np.zeros((4, 2), dtype=np.uint64), words)
-    assert address
+    fresh()(keys, 0, np.zeros((4, 2), dtype=np.uint64), words)
     assert words.any()
+    assert len(native._engines) == len(engines) + 1

@@ -228,3 +228,19 @@ def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int)
     # RSA keys come from the system, and top bits of values below N are not quite uniform: 1024 of them, off by a half
     # at most, move the sum by half a standard deviation. Elsewhere another seed fails once in 1.7 million times.
     assert deviation < (20 if name == "trapdoor" else 5)
+
+
+def test_both_directions_reserve_as_many_as_they_make() -> None:
+    """Silent OT makes them ahead: of strings by the eight."""
+    reserved: list[int] = []
+
+    def program(session: Session) -> None:
+        transfers = Transfers(session)
+        if session.party == 0:
+            for role in (transfers.sender, transfers.receiver):
+                role.reserve = reserved.append  # type: ignore[method-assign]
+        list(transfers.random_strings([(3, 5)]))
+        transfers.random(np.zeros(7, dtype=np.uint8))
+
+    run_local(program)
+    assert reserved == [40, 40, 7, 7]

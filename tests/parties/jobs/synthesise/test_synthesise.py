@@ -165,9 +165,9 @@ def test_rows_of_values_that_do_not_exist_are_refused() -> None:
         run_local(party)
 
 
-def test_an_estimate_tells_the_most_there_can_be() -> None:
+def test_an_estimate_tells_for_what_it_is() -> None:
     said = str(task_of().counted(None, Inputs()))
-    assert said == "at most, for 60 rounds, the most there can be, and 2,000 rows"
+    assert said == "typical, for 13 rounds, and 2,000 rows"
     assert str(task_of(select="mst", rows=7).counted(None, Inputs())) == "at most, for the largest pairs, and 7 rows"
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from parties.node.records.kinds import FIELDS, MAX_TEXT, EntryKind, Failed, Interrupted, NotNegative
+from parties.node.records.kinds import FIELDS, MAX_TEXT, Cancelled, EntryKind, Failed, Interrupted, NotNegative
 
 
 def test_every_kind_has_its_fields() -> None:
@@ -26,7 +26,9 @@ def test_what_an_entry_does_not_say_is_nothing() -> None:
     """Logs have entries from before there were these fields."""
     assert Interrupted(why="", bytes_sent=3, bytes_received=4).depth == 0
     failed = Failed(error="E")
-    assert (failed.why, failed.bytes_sent, failed.bytes_received) == ("", 0, 0)
+    cancelled = Cancelled(by="us")
+    for entry in (failed, cancelled):
+        assert (entry.why, entry.bytes_sent, entry.bytes_received) == ("", 0, 0)
 
 
 @pytest.mark.parametrize(
