@@ -31,13 +31,6 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "numpy takes any negative number for the size that is to be found",
         ),
     ),
-    "smc/ot/lpn.py": (
-        (
-            "self._entries = np.empty(96, dtype=np.uint64)",
-            "self._entries = np.empty((96 + 1), dtype=np.uint64)",
-            "room for a kernel that uses 96 of them",
-        ),
-    ),
     "smc/ot/transfers.py": (
         (
             "self._ready = True",

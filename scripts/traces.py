@@ -57,10 +57,10 @@ PROFILES = [
 PAGE = """# Traces of compiled code
 
 Kernels compute on secrets. Each of the protocols was called with two sets of secrets at the same addresses and followed
-instruction by instruction: in how many calls, over how many addresses of instructions and of memory that they read or write (the
-first {limit:,} instructions of a call), and whether these are the same. It is the machine code that protocols run on
-this processor, {processor}; another gets other code, so run `make traces` there, which writes this page. What it cannot
-see is the time that an instruction takes, and what Python does around kernels, in whole arrays.
+instruction by instruction: in how many calls, over how many addresses of instructions and of memory that they read or
+write (the first {limit:,} instructions of a call), and whether these are the same. It is the machine code that
+protocols run on this processor, {processor}; another gets other code, so run `make traces` there, which writes this
+page. What it cannot see is the time that an instruction takes, and what Python does around kernels, in whole arrays.
 
 {table}
 """

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from parties.base.address import Address
 from parties.base.extras import needing
-from parties.jobs.sharding import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
+from parties.jobs.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
 from parties.link.options import LinkOptions
 from smc.engines import Profile
 from smc.engines.shards import Line

@@ -41,6 +41,7 @@ class Line(Channel):
 class MemoryLink:
     """As much of a link as a session needs."""
 
+    options = None
     measured = LinkShape.parse("lan")
     measuring = Cost(bytes_sent=1000)
     pace = 1.0

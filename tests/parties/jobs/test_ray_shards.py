@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parties.base.address import Address
 from parties.jobs import ray_shards
-from parties.jobs.sharding import Processes, door, met_at
+from parties.jobs.shard_processes import Processes, door, met_at
 from parties.link.opening import Link
 from protocols.id3 import Tree, id3
 from smc.engines import Profile, engine_of
@@ -20,8 +20,8 @@ from smc.engines.shards import Door
 from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
-from tests.parties.jobs.test_sharding import PROBLEM, program, rows
 from tests.support.links import Parties
+from tests.support.sharded_tree import PROBLEM, program, rows
 
 SESSION = Address("peer.example", 7000)
 

@@ -10,38 +10,21 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
-from parties.jobs.sharding import Processes, sharded
-from parties.link.opening import Link
+from parties.jobs.shard_processes import Processes
 from protocols.cost_model import with_tree
-from protocols.counts import RowCounts
-from protocols.id3 import Problem, Tree, id3
+from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
+from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
 
 pytestmark = pytest.mark.slow  # nodes' shards are killed in tests/conformance
 
-PROBLEM = Problem((3, 2, 4, 3), 2, 40, delta=0.05)
-PROFILE = Profile("mixed", shards=3)
 Kills = dict[tuple[int, int], int]  # of a party's shard: at which of its tasks
-
-
-def rows(party: int) -> RowCounts:
-    rng = np.random.default_rng(party)
-    cells = np.stack([rng.integers(0, size, 40) for size in PROBLEM.domains], axis=1)
-    return RowCounts(PROBLEM.domains, PROBLEM.classes, cells, (cells.sum(axis=1) + rng.integers(0, 2, 40)) % 2)
-
-
-def program(link: Link) -> tuple[Tree, Any]:
-    session = link.session()
-    engine = engine_of(session, PROFILE)
-    with sharded(link, engine, PROFILE):
-        return id3(engine, PROBLEM, rows(session.party)), session.meter.total
 
 
 def killing(monkeypatch: pytest.MonkeyPatch, kills: Kills) -> list[int]:

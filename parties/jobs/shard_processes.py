@@ -1,0 +1,278 @@
+"""The shards of a job as processes: each with a connection of its own to the peer's, under the identity of the job.
+
+A shard's link is opened like any other: pinned certificates, TLS 1.3, a hello each way. What both say in it is of which
+session they are a shard, by a key derived from that session's identifier, which one, and for which time it is begun; so
+its own session identifier follows from the job's, and fresh nonces. Party 0's shard listens on a port of its own, which
+the job's session tells the peer: of a command on 0.0.0.0:7000 shard k listens on port 7000 + k, from 1 on, of a node
+(whose jobs have shards at the same time) on any free one.
+
+Processes share nothing with this one: on Linux they are forks of one that has loaded what all of them need, and holds
+no link, no thread of gRPC's and no secret; elsewhere each is begun anew. What circuits this process has built, to count
+the job, it tells them. Each lives until the session ends, or this process.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from typing_extensions import override
+
+from parties.base.address import Address, parse_address
+from parties.link.identity import Identity
+from parties.link.opening import open_link
+from parties.link.options import LinkOptions
+from smc.circuit import Netlist
+from smc.circuit.kept import Name, keep, recent
+from smc.engines import Profile, XorSharedEngine, engine_of
+from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
+from smc.errors import LinkError, SmcError
+from smc.link_shape import LinkShape
+from smc.session import Session
+
+if TYPE_CHECKING:
+    from parties.base.token_key import TokenKey
+
+WAIT_SECONDS = 30.0  # for the peer's shard to come: both are begun at once
+UNBEGUN = "its process has not begun"
+END_SECONDS = 10.0  # for a process to end by itself
+COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
+CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
+KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a shard's process is told: plain values."""
+
+    key_pem: bytes = field(repr=False)
+    token: TokenKey | None
+    certificate_pem: bytes
+    peer_pem: bytes
+    listen: str | None
+    connect: str | None
+    rate: LinkShape | None
+    options: dict[str, Any]
+    job: dict[str, Any]
+    profile: Profile
+    circuits: dict[Name, Netlist]
+
+
+class Processes(Shards):
+    """Shards as processes of this machine."""
+
+    def __init__(self, session: Session, options: LinkOptions, profile: Profile) -> None:
+        super().__init__(session, profile.shards)
+        self._options = options
+        self._profile = replace(profile, shards=1)
+        self._begun = Counter[int]()
+        self._processes: dict[int, Any] = {}
+
+    @property
+    def pids(self) -> dict[int, int]:
+        """The process of each shard that is there."""
+        return {number: process.pid for number, process in self._processes.items()}
+
+    @override
+    def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
+        begun: list[Line] = [self._spawn(number, listen=self._door(number)) for number in numbers]
+        return [self._told(line) for line in begun]
+
+    def _told(self, line: Any) -> tuple[Line, Door]:
+        """Return a way to a shard with the door that it says it has. Raises what it says is wrong here."""
+        if isinstance(line, _Dead):
+            return line, NOWHERE
+        try:
+            answer = line.recv()
+        except (EOFError, OSError):
+            return _Dead(LinkError(UNBEGUN)), NOWHERE
+        if isinstance(answer, Failed):
+            raise answer.error
+        return line, door(answer)
+
+    @override
+    def _calling(self, number: int, door: Door) -> Line:
+        assert self._options.connect is not None
+        try:
+            if not door[-1]:
+                raise LinkError("the peer's could not be begun")
+            place = met_at(door, parse_address(self._options.connect))
+        except LinkError as error:
+            self._begun[number] += 1
+            return _Dead(error)
+        return self._spawn(number, connect=str(place))
+
+    @override
+    def _end(self, number: int) -> None:
+        """See `Shards._end`: nothing of it goes on."""
+        process = self._processes.pop(number, None)
+        if process is not None:
+            process.kill()
+            process.join()
+
+    def finish(self) -> None:
+        """End all in order: each says goodbye to the peer's."""
+        for line in [*self._lines.values()]:
+            with suppress(OSError):
+                line.send(None)
+        for process in [*self._processes.values()]:
+            process.join(END_SECONDS)
+
+    def kill(self) -> None:
+        """End what is still there."""
+        for number in [*self._processes]:
+            self._end(number)
+
+    def _door(self, number: int) -> str:
+        address = parse_address(self._options.listen or "", lowest_port=0)
+        fixed = address.port and not self._options.label
+        return str(address._replace(port=address.port + 1 + number if fixed else 0))
+
+    def _spawn(self, number: int, listen: str | None = None, connect: str | None = None) -> Line:
+        self._begun[number] += 1
+        options, session, shape = self._options, self.session, self._options.shape
+        job = {
+            "protocol": "shard",
+            "of": session.derive("shards", size=32).hex(),
+            "shard": number,
+            "time": self._begun[number],
+        }
+        if shape is not None and shape.rate is not None:
+            shape = replace(shape, rate=shape.rate / self.count)  # all have one line
+        order = Order(
+            options.identity.key_pem,
+            options.identity.token,
+            options.identity.certificate.public_bytes(Encoding.PEM),
+            options.peer.public_bytes(Encoding.PEM),
+            listen,
+            connect,
+            shape,
+            {name: getattr(options, name) for name in KEPT},
+            job,
+            self._profile,
+            recent(CIRCUITS),
+        )
+        return self._begin(number, order)
+
+    def _begin(self, number: int, order: Order) -> Line:
+        context = _context()
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
+        try:
+            process.start()
+        except OSError:  # it is gone before it has read what it is told
+            return _Dead(LinkError(UNBEGUN))
+        finally:
+            there.close()
+        self._processes[number] = process
+        return here
+
+
+def _context() -> Any:
+    """Return how processes begin; see the module's first lines. Protocols that are loaded here are loaded for all."""
+    if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    protocols = [name for name in sys.modules if name.startswith("protocols.")]
+    context.set_forkserver_preload([__name__, *COMMAND, *protocols])
+    return context
+
+
+def door(address: Address) -> Door:
+    """Return a shard's door; of a host that is none, that of the session's own."""
+    if not address.host:
+        return (*NOWHERE[:-1], address.port)
+    host = ipaddress.ip_address(address.host)
+    wide = host if host.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}")
+    return (*(int(group, 16) for group in wide.exploded.split(":")), address.port)
+
+
+def met_at(door: Door, session: Address) -> Address:
+    """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
+
+    The peer says it: it shall not have us dial what only this machine reaches.
+    """
+    groups, port = door[:-1], door[-1]
+    if not any(groups):
+        return session._replace(port=port)
+    wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
+    host = wide.ipv4_mapped or wide
+    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+        raise LinkError(f"the peer's shard is said to be met at {host}")
+    return Address(str(host), port)
+
+
+class _Dead:
+    """A shard that is not there."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def send(self, task: object, /) -> None: ...
+
+    def recv(self) -> Failed:
+        return Failed(self._error)
+
+
+def _work(main: Connection, order: Order) -> None:
+    """Be a shard, until there are no more tasks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group: the job's process ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    serve(main, order)
+    os._exit(0)  # nothing is left to write, and gRPC takes its time to let go of threads
+
+
+def serve(main: Any, order: Order) -> None:
+    """Open the link to the peer's shard, and say where; then do one task after another, until there are no more."""
+    keep(order.circuits)
+    certificate = x509.load_pem_x509_certificate(order.certificate_pem)
+    options = LinkOptions(
+        Identity(Path(), Path(), certificate, order.key_pem, order.token),
+        x509.load_pem_x509_certificate(order.peer_pem),
+        listen=order.listen,
+        connect=order.connect,
+        wait=WAIT_SECONDS,
+        shape=order.rate,
+        kernels=order.profile.kernels,
+        on_listening=lambda address: main.send(Address("", parse_address(address).port)),
+        **order.options,
+    )
+    with suppress(EOFError, OSError):
+        try:
+            with open_link(options, order.job) as link:
+                engine = engine_of(link.session(), order.profile)
+                assert isinstance(engine, XorSharedEngine)
+                while (task := main.recv()) is not None:
+                    main.send(_plain(perform(engine, task)))
+        except (EOFError, OSError):
+            raise
+        except Exception as error:
+            main.send(_plain(Failed(error)))
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer that can be told another process: an error of ours as it is, any other by its words."""
+    if isinstance(answer, Failed) and not isinstance(answer.error, SmcError):
+        return Failed(RuntimeError(f"{type(answer.error).__name__}: {answer.error}"))
+    return answer
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
