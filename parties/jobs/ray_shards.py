@@ -1,8 +1,9 @@
 """Shards on several machines of one party, by Ray: an actor each, where Ray has a processor and the memory for it.
 
 Ray is inside one party; between parties there is the pinned link only, as everywhere. It carries what shards are told,
-this party's key, counts and shares, and its store may put them on its machines' disks. So over more than one machine it
-is used only with TLS of its own (RAY_USE_TLS, which every machine of it must have). All run this program.
+this party's key, counts and shares, and its store may put them on its machines' disks. Its ports are open to the
+network, on one machine too, and who reaches them may run any program there. So it is used only with TLS of its own, in
+which either end shows a certificate (RAY_USE_TLS, which every machine of it must have). All run this program.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ class _Handle:
 def connected(address: str) -> Any:
     """Return Ray, connected to the one at this address, or `auto` for that of this machine.
 
-    `InputError` if there is none, or if it has several machines and no TLS.
+    `InputError` if there is none, or no TLS.
     """
+    require_tls()
     with needing("shards on Ray"):
         import ray
     with _connecting:
@@ -131,7 +133,10 @@ def connected(address: str) -> Any:
                 ray.init(address=address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise InputError(f"ray: nothing to be reached at {address} ({type(error).__name__})") from None
-    machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
-    if len(machines) > 1 and os.environ.get("RAY_USE_TLS") != "1":
-        raise InputError("ray: it has several machines, and would carry keys and counts in clear: set RAY_USE_TLS=1")
     return ray
+
+
+def require_tls() -> None:
+    """Raise `InputError` if Ray would not use TLS."""
+    if os.environ.get("RAY_USE_TLS") != "1":
+        raise InputError("ray: whoever reaches its ports could read keys and counts: set RAY_USE_TLS=1, here and there")

@@ -22,7 +22,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 class Order:
     """What a shard's process is told: plain values."""
 
-    key_pem: bytes
+    key_pem: bytes = field(repr=False)
     token: TokenKey | None
     certificate_pem: bytes
     peer_pem: bytes
@@ -106,10 +106,14 @@ class Processes(Shards):
     @override
     def _calling(self, number: int, door: Door) -> Line:
         assert self._options.connect is not None
-        if not door[-1]:
+        try:
+            if not door[-1]:
+                raise LinkError("the peer's could not be begun")
+            place = met_at(door, parse_address(self._options.connect))
+        except LinkError as error:
             self._begun[number] += 1
-            return _Dead(LinkError("the peer's could not be begun"))
-        return self._spawn(number, connect=str(met_at(door, parse_address(self._options.connect))))
+            return _Dead(error)
+        return self._spawn(number, connect=str(place))
 
     @override
     def _end(self, number: int) -> None:
@@ -197,12 +201,18 @@ def door(address: Address) -> Door:
 
 
 def met_at(door: Door, session: Address) -> Address:
-    """Return the inverse, where the session's own is met there."""
+    """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
+
+    The peer says it: it shall not have us dial what only this machine reaches.
+    """
     groups, port = door[:-1], door[-1]
     if not any(groups):
         return session._replace(port=port)
-    host = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
-    return Address(str(host.ipv4_mapped or host), port)
+    wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
+    host = wide.ipv4_mapped or wide
+    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+        raise LinkError(f"the peer's shard is said to be met at {host}")
+    return Address(str(host), port)
 
 
 class _Dead:

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.base.address import Address
+from parties.jobs import ray_shards
 from parties.jobs.shard_processes import Processes, door, met_at
 from parties.link.opening import Link
 from protocols.id3 import Tree, id3
 from smc.engines import Profile, engine_of
+from smc.engines.shards import Door
+from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
@@ -25,16 +28,40 @@ SESSION = Address("peer.example", 7000)
 
 @given(st.ip_addresses(), st.integers(1, 65535))
 def test_a_door_says_where_a_shard_is(host: Any, port: int) -> None:
-    if isinstance(host, ipaddress.IPv4Address) or not (host.ipv4_mapped or int(host) == 0):
+    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+        assert int(host) == 0 or _refused(door(Address(str(host), port)))
+    elif isinstance(host, ipaddress.IPv4Address) or not host.ipv4_mapped:
         assert met_at(door(Address(str(host), port)), SESSION) == Address(str(host), port)
     assert met_at(door(Address("", port)), SESSION) == Address("peer.example", port)
 
 
+def _refused(where: Door) -> bool:
+    with pytest.raises(LinkError, match="the peer's shard is said to be met at"):
+        met_at(where, SESSION)
+    return True
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.1", "::1", "fe80::1", "ff02::1"])
+def test_a_peer_does_not_say_what_only_this_machine_reaches(host: str) -> None:
+    assert _refused(door(Address(host, 80)))
+
+
+@pytest.mark.parametrize("value", [None, "0"])
+def test_ray_without_tls_is_refused(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    """On one machine too: its ports are open to all, and take any program."""
+    monkeypatch.delenv("RAY_USE_TLS", raising=False)
+    if value is not None:
+        monkeypatch.setenv("RAY_USE_TLS", value)
+    with pytest.raises(InputError, match="set RAY_USE_TLS=1"):
+        ray_shards.connected("auto")
+
+
 @pytest.fixture
-def cluster() -> Iterator[str]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
     from ray.cluster_utils import Cluster
 
+    monkeypatch.setattr(ray_shards, "require_tls", lambda: None)  # this one has none
     room = {"num_cpus": 3, "object_store_memory": 80_000_000}
     both = Cluster(initialize_head=True, head_node_args={**room, "include_dashboard": False})
     both.add_node(**room)
