@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from parties.base.files import is_in_token
-from parties.base.text import did_you_mean, printable, quoted
+from parties.base.text import did_you_mean, printable, quoted, visible
 from smc.errors import InputError
 
 
@@ -142,7 +142,7 @@ def _inside(content: object, part: int | str) -> object:
 def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     """Return a problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
-    key = printable(".".join(str(part) for part in place if not _UNION.fullmatch(str(part))))
+    key = visible(".".join(str(part) for part in place if not _UNION.fullmatch(str(part))))
     got = quoted(value) if isinstance(value, str) else str(value)[:60]
     if kind == "extra_forbidden":
         known = _keys(model, [str(part) for part in place[:-1]])

@@ -45,15 +45,13 @@ def instead(name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text on one line: control characters and line breaks as escapes, everything else as it is.
+    """Return the text on one line: control characters, line breaks and what is no character as escapes.
 
-    So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
+    Everything else is left as it is. No characters are the numbers that none has yet, and U+FFFE and the like, which
+    XML forbids.
     """
-    control = ("Cc", "Cs", "Zl", "Zp")
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
-        for c in text
-    )
+    control = ("Cc", "Cn", "Cs", "Zl", "Zp")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in control else c for c in text)
 
 
 def visible(text: str) -> str:

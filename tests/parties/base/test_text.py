@@ -17,4 +17,4 @@ def test_wording() -> None:
     assert instead("fog", ["rain", "sunny"]) == "; there are 'rain', 'sunny'"
     assert instead("fog", []) == "; there is none"
     assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
-    assert printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"
+    assert printable("\ufffd\ufffe\uffff\u038b") == "\ufffd\\ufffe\\uffff\\u038b"
