@@ -30,7 +30,7 @@ from parties.base import files
 from parties.base.settings import LocalPath, explained
 from parties.base.text import quoted
 from parties.jobs import kinds
-from parties.jobs.settings import KindSettings
+from parties.jobs.settings import KindSettings, parameters
 from parties.link.settings import LinkSettings
 from smc.errors import InputError
 
@@ -151,7 +151,10 @@ def peer_files(path: Path | None) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Yield a `party.toml`, every file that it names, and what is in the node's state: what no output may overwrite."""
+    """Return a `party.toml`, the files that it names, and what is in the node's state: what no output may overwrite.
+
+    But not where it has the results of jobs written.
+    """
 
     def named(value: object) -> Iterator[Path]:
         if isinstance(value, dict | list):
@@ -161,4 +164,9 @@ def files_of(path: Path) -> list[Path]:
             with suppress(RuntimeError):  # no home directory
                 yield path.parent / Path(value).expanduser()
 
-    return [path, *named(files.read_toml(path)), *state_directory(path).glob("*")]
+    content = _by_kind(files.read_toml(path))
+    for name in set(kinds.names()).intersection(content):
+        if isinstance(content[name], dict):
+            results = [option.key for option in parameters(kinds.find(name).Settings) if option.role == "output"]
+            content[name] = {key: value for key, value in content[name].items() if key not in results}
+    return [path, *named(content), *state_directory(path).glob("*")]

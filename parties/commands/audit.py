@@ -21,6 +21,7 @@ from parties.commands.options import (
     Between,
     Command,
     be_sure,
+    check_outputs,
     find_party_file,
     json_option,
     new_secret,
@@ -32,7 +33,7 @@ from parties.node.records import audit, database, export, gaps, marker, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
-from parties.party_file import files_of, load, peer_files
+from parties.party_file import load, peer_files
 from smc.errors import InputError
 
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
@@ -136,8 +137,7 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
-    file = find_party_file(config_file)
-    files.check_outputs({"--out": out}, [place, *([] if file is None else files_of(file))])
+    check_outputs({"--out": out}, [place], find_party_file(config_file))
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))

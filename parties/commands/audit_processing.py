@@ -12,10 +12,9 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, find_party_file, node_config, out_option
+from parties.commands.options import FILE, check_outputs, find_party_file, node_config, out_option
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
-from parties.party_file import files_of
 from parties.tables import schema
 from smc import __version__
 from smc.errors import InputError
@@ -44,7 +43,7 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
         raise InputError("whose record? give --config party.toml: there is none here")
     if reports and not dpia:
         raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
-    files.check_outputs({"--out": out}, [*files_of(path), *reports])
+    check_outputs({"--out": out}, reports, path)
     evidence = _evidence(path)
     document: dict[str, Any] = {"record": processing.record(evidence)}
     if dpia:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from parties.base import console, files
 from parties.base.settings import merge
 from parties.base.text import instead, quoted
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
-from parties.party_file import PartyFile, load
+from parties.party_file import PartyFile, files_of, load
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -64,6 +64,11 @@ def check_proposal(out: Path) -> None:
 def find_party_file(path: Path | None) -> Path | None:
     """Return the party's file: the one given, or else ./party.toml if there is one."""
     return path or (PARTY_FILE if PARTY_FILE.exists() else None)
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
+    """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
+    files.check_outputs(outputs, [*inputs, *([] if config_file is None else files_of(config_file))])
 
 
 _LINK = (

@@ -12,7 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE, Command
+from parties.commands.options import FILE, Command, check_outputs
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,15 +62,15 @@ class Outputs:
                 raise InputError(f"--{name}: the result of a job of the kind {kind.name} has no such form")
         return Outputs(kind, self.paths)
 
-    def check(self, inputs: Iterable[Path | None], force: bool = False) -> None:
-        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed.
+    def check(self, inputs: Iterable[Path | None], config_file: Path | None, force: bool = False) -> None:
+        """Refuse, before all else, a file that cannot be written, is an input (party.toml names some), or needs more.
 
         So if it is there already: only `force` replaces a result, which may have cost a budget.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
-        files.check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs)
+        check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file)
         if not force:
             for name, path in self.paths.items():
                 if path is not None and path.is_file():
