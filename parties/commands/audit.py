@@ -28,6 +28,7 @@ from parties.commands.options import (
     node_config,
     out_option,
 )
+from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
@@ -134,10 +135,14 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     help="Lines of JSON, which can be checked, or CSV  [jsonl]",
 )
 @out_option
-def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
+@FORCE
+def export_command(
+    config_file: Path | None, state_directory: Path | None, form: str, out: Path | None, force: bool
+) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
     check_outputs({"--out": out}, [place], find_party_file(config_file))
+    check_new({"--out": out}, force)
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))

@@ -12,6 +12,7 @@ from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import check_outputs, find_party_file, out_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals, enough_for
@@ -77,8 +78,9 @@ group.add_command(Proposed("budget simulate", _simulate, node_options))
 
 @group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
 @out_option
+@FORCE
 @node_options
-def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+def export_command(out: Path | None, force: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
 
     It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.
@@ -86,6 +88,7 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
     check_outputs({"--out": out}, node.state.glob("*"), file)
+    check_new({"--out": out}, force)
     document = node.register().model_dump()
     if out is None:
         console.print_json(document)

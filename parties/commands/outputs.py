@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
-FORCE = click.option("--force", is_flag=True, help="Replace the files of an earlier result.")
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is there, of an earlier result.")
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
@@ -37,6 +37,13 @@ def output_options(command: Command) -> Command:
     for name, help_ in reversed(_OUTPUTS.items()):
         command = click.option(f"--{name}", type=FILE, help=help_)(command)
     return command
+
+
+def check_new(outputs: Mapping[str, Path | None], force: bool) -> None:
+    """Raise `InputError` if one of these files is there already, by the flag that names it, unless by `force`."""
+    for flag, path in outputs.items():
+        if path is not None and path.is_file() and not force:
+            raise InputError(f"{flag}: {path} is there already: give another name, or --force to replace it")
 
 
 @dataclass(frozen=True)
@@ -71,10 +78,7 @@ class Outputs:
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
         check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file)
-        if not force:
-            for name, path in self.paths.items():
-                if path is not None and path.is_file():
-                    raise InputError(f"--{name}: {path} is there already: give another name, or --force to replace it")
+        check_new({f"--{name}": path for name, path in self.paths.items()}, force)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""

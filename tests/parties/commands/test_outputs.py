@@ -65,3 +65,16 @@ def test_a_place_for_results_is_no_input(party: Path) -> None:
     named = files_of(party)
     assert Path("tree.json") not in named
     assert set(map(Path, NAMED)) <= set(named)
+
+
+@pytest.mark.usefixtures("party")
+@pytest.mark.parametrize("command", ["audit export", "audit processing", "budget export"])
+def test_an_earlier_record_is_replaced_only_by_force(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("earlier").write_text("signed")
+    words = [*COMMANDS[command].split(), "earlier"]
+    assert run(words) == 2
+    refused = "--out: earlier is there already: give another name, or --force to replace it"
+    assert capsys.readouterr().err == f"smc: {refused}\n"
+    assert Path("earlier").read_text() == "signed"
+    run([*words, "--force"])  # there are no records here
+    assert refused not in capsys.readouterr().err
