@@ -286,10 +286,12 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     """
     from parties.node.records import sealed
 
+    if remove and passphrase_file is not None:
+        raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
     place = _database(config_file, None)
+    if remove and not place.exists():
+        raise InputError(f"--remove: there is no database {place}")
     word = "" if remove else new_secret("passphrase", passphrase_file)
-    if not word and not remove:
-        raise InputError("the passphrase is empty")
     with database.usable(place):
         database.connect(place, plain=True).close()  # with the passphrase that it has; made if there is none yet
         with files.lock(place.parent / "lock"):

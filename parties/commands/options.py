@@ -112,7 +112,18 @@ def typed_line(what: str) -> str:
 
 
 def new_secret(what: str, path: Path | None) -> str:
-    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown."""
+    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown.
+
+    `InputError` if it is too short.
+    """
+    from parties.operator.accounts import check_length
+
+    secret = _new_secret(what, path)
+    check_length(what, secret)
+    return secret
+
+
+def _new_secret(what: str, path: Path | None) -> str:
     if path is not None and str(path) != "-":
         return files.read_bytes(path).decode(errors="replace").partition("\n")[0].rstrip("\r")
     if path is not None:
