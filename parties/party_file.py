@@ -87,14 +87,15 @@ def load(path: Path | None) -> PartyFile:
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
     content = _by_kind(files.read_toml(path))
-    whole = _with_its_tables(model, frozenset(content))
+    own = frozenset(content).intersection(["tables", *kinds.names()])
+    whole = _with_its_tables(model, own)
     try:
         file = cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
         for table in file.tables.values():
             table.owned_by(file.link.identity)
         return file
     except ValidationError as error:
-        known = _with_its_tables(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
+        known = _with_its_tables(model, own.union(kinds.BUILT_IN))  # which of them was meant
         key, colon, problem = explained(error, known, content).partition(":")
         raise InputError(f"{path}: {_as_written(key)}{colon}{problem}") from None
 
