@@ -21,7 +21,7 @@ from parties.models.load import AnyModel, columns_of, load_model, load_trees, pr
 from parties.models.rules import Rules, words
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, Score
-from parties.models.trees.tree import TreeFile
+from parties.models.trees.tree import NoBranchError, TreeFile
 from parties.party_file import load
 from parties.sources.cells import cells
 from parties.tables import schema
@@ -166,7 +166,11 @@ def predict(
             raise InputError("give --tree, --model or --rules, one of them")
         model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
-        labels = predicted(model, rows)
+        try:
+            labels = predicted(model, rows)
+        except NoBranchError as error:
+            raw = "" if config_file is not None else "; if the rows are as raw as a table's, give its --config"
+            raise InputError(f"{error}{raw}") from None
     actual = rows.values.get(model.target)
     if isinstance(model, LinearModel | BoostedModel) and model.classes is None:
         _show_numbers(labels, model, actual, only_score, as_json)

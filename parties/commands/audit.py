@@ -10,7 +10,7 @@ import click
 from cryptography import x509
 
 from parties import party_file
-from parties.base import console, files
+from parties.base import console, files, keyfile
 from parties.base.settings import required
 from parties.base.text import printable, quoted, visible
 from parties.commands.audit_processing import processing
@@ -37,6 +37,7 @@ from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
 
+MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
 
@@ -230,8 +231,10 @@ def gaps_command(received: Sequence[Path], first: int, as_json: bool) -> None:
             )
         console.out.print(f"last:   entry {last}, hash {head['hash']}")
     else:
-        for problem in state.problems:
+        for problem in state.problems[:MOST_SHOWN]:
             console.out.print(printable(problem))
+        if (more := len(state.problems) - MOST_SHOWN) > 0:
+            console.out.print(f"and {more:,} more: --json names all")
     if not state.ok:
         raise InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
 
@@ -297,6 +300,10 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
         with files.lock(place.parent / "lock"):
             sealed.seal(place, word)
     console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
+    kept = keyfile.first_line(place.with_suffix(keyfile.ENDING))
+    if kept is not None and kept[0] != word:
+        what = "take it away" if remove else "put the new one there"
+        console.err.print(printable(f"the passphrase {kept[1]} is that of before: {what}, or the node does not start"))
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")

@@ -140,7 +140,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
             "cost",
             [
                 f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
-                f"{job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, "
+                f"forecast: {job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, "
                 f"by {profile_words(job.cost.profile)}",
             ],
         )

@@ -219,7 +219,7 @@ def missing_by_flag(options: Sequence[Parameter]) -> Iterator[None]:
         flag = next((option.flag for option in options if option.key == key), None)
         if not colon or flag is None:
             raise
-        raise InputError(f"{flag}{colon}{problem}") from None
+        raise InputError(f"{flag}{colon}{problem.replace(' or exact,', ' or --exact,')}") from None
 
 
 def _option(option: Parameter) -> Callable[[Command], Command]:

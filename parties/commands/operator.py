@@ -130,9 +130,9 @@ def result(
     if as_json:
         _print_json(brought.fields())
         return
-    outputs.tell(kind.text(brought.document, brought.party), brought.cost)
     for line in brought.withdrawn:
         console.err.print(f"this result is withdrawn, and not to be used: {job_text.shown(line)}")
+    outputs.tell(kind.text(brought.document, brought.party), brought.cost)
     times = {kind: "once" if count == 1 else f"{count:,} times" for kind, count in brought.opened.items()}
     opened = ", ".join(f"{job_text.shown(kind)} {often}" for kind, often in times.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")

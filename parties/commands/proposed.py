@@ -48,7 +48,9 @@ class _OfFile(click.Command):
         except click.NoSuchOption as error:
             flag, above = error.option_name, ctx.parent
             key, path = flag.lstrip("-").replace("-", "_"), "" if above is None else above.command_path
-            says = f"the file says what the job is told, as {key}; or name a kind: {path} {kinds.DEFAULT} {flag}"
+            if (kind := _kind_with(key)) is None:
+                raise
+            says = f"the file says what the job is told, as {key}; or name a kind: {path} {kind} {flag}"
             raise InputError(f"{flag}: {says}") from None
 
     @override
@@ -143,6 +145,13 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
             raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
         typed[name] = read_private(known[name], value)
     return typed
+
+
+def _kind_with(key: str) -> str | None:
+    """Return a kind of job that is told this, the usual one if it is; None if none is."""
+    names = [kinds.DEFAULT] if key in HEAD else [kinds.DEFAULT, *kinds.names()]
+    told = (name for name in names if key in (o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o)))
+    return kinds.DEFAULT if key in HEAD else next(told, None)
 
 
 def _is_of_job(option: Parameter) -> bool:

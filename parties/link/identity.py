@@ -54,6 +54,7 @@ class Identity:
     certificate: x509.Certificate
     key_pem: bytes = field(repr=False)
     token: TokenKey | None = field(default=None, repr=False)
+    is_made: bool = field(default=True, compare=False)  # False of a key that its token had
 
     @property
     def name(self) -> str:
@@ -122,11 +123,11 @@ def create(
 
         ensure_writable(certificate_path)
         in_token = token_key.of(token)
-        in_token.make()
+        is_made = in_token.make()
         in_token.check()
         certificate = _self_issue(in_token, name, alternatives, days)
         write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
-        return Identity(token, certificate_path, certificate, b"", in_token)
+        return Identity(token, certificate_path, certificate, b"", in_token, is_made)
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_issue(key, name, alternatives, days)
     key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

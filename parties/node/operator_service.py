@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from parties.base.rate import Rate
 from parties.base.text import instead, quoted
+from parties.base.token_key import TokenError
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
@@ -253,6 +254,5 @@ def recorded() -> Iterator[None]:
     try:
         yield
     except errors() as error:
-        raise NotRecordedError(
-            f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
-        ) from None
+        hint = "" if isinstance(error, TokenError) else "; is the disk full?"
+        raise NotRecordedError(f"this node cannot write its records, so nothing has been done: {error}{hint}") from None

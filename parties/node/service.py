@@ -378,10 +378,12 @@ class Node:
             self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
-        states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
+        records = self._ledger.all()
+        states = {record.id: self._ledger.state(record) for record in records}
         self._events.jobs(list(states.values()))
         state = states.get(identifier, "")
-        if state and self._states.get(identifier) != state:
+        is_signed = state == "interrupted" and any(r.id == identifier and r.ours.end == "computed" for r in records)
+        if state and self._states.get(identifier) != state and not is_signed:  # the peer's signature is on its way
             self._events.log("job", job=identifier, state=state)
         if state in ENDED:
             self._inputs.forget(identifier)

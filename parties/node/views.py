@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from parties.jobs.kind import Inputs, Kind
 from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
@@ -35,6 +35,8 @@ def job_view(
     why = statement.why(record.ours, record.theirs, record.peer)
     theirs_away = record.peer_waits and not record.ours.waits
     note = f"{record.peer} waits for its table" if theirs_away else record.note
+    if state == "interrupted" and record.ours.end == "computed":
+        note = note or f"computed here: only {record.peer}'s signature is missing"
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -51,7 +53,7 @@ def job_view(
         peer_table=job.tables[1 - party],
         target=task.subject,
         columns=list(task.columns),
-        parameters=task.parameters(),
+        parameters=_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
             *task.reveals(record.peer),
@@ -72,6 +74,12 @@ def job_view(
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
+
+
+def _parameters(task: Kind) -> dict[str, Any]:
+    """Return what a job is told; of one without rows nothing about how many a person has."""
+    told = task.parameters()
+    return told if task.reads_table else {name: told[name] for name in told if name != "at_most"}
 
 
 class Kept:

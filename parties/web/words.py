@@ -58,7 +58,8 @@ def outcome(job: JobView) -> str:
     if job.state == "done" and _withdrawn_by_us(job):
         return f"You withdrew the result of {about}."
     by_hand = job.ours.by.split()[:1] == ["operator"] or (job.ours.verdict == "waiting" and job.people)
-    return f"{'You approved ' if by_hand else ''}{about}: {state(job)}."
+    starts = job.state == "queued" and not job.why  # and may be done before this is read
+    return f"{'You approved ' if by_hand else ''}{about}: {'both agree' if starts else state(job)}."
 
 
 def ended(job: JobView) -> bool:
@@ -83,11 +84,6 @@ def nearness(job: JobView) -> int:
 def title(job: JobView, limit: int = LONGEST) -> str:
     """Return a job's question in a few words."""
     return shown(heading(job.title, job.target, job.parameters), limit)
-
-
-def features(job: JobView) -> list[str]:
-    """Return the columns that a job predicts from."""
-    return [column for column in job.columns if column != job.target]
 
 
 class Parameters(NamedTuple):
@@ -171,7 +167,6 @@ FILTERS: dict[str, Any] = {
     "shown": shown,
     "state": state,
     "title_of": title,
-    "features": features,
     "ruled": ruled,
     "parameters": parameters,
     "profile_words": profile_words,

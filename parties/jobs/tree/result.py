@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from protocols.tree import Tree
 
+SHORTER = "(without questions whose answers all agree: tree.json keeps them)\n"
+
 
 def named(
     tree: Tree, schema: Schema, target: str, questions: Questions, supports: Iterator[Support] | None = None
@@ -95,11 +97,12 @@ def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, 
 
 
 def text(document: Document) -> str:
-    """Return the tree as indented text."""
-    from parties.models.trees.reading import simplified
+    """Return the tree as indented text, and whether questions whose answers all agree are left out of it."""
+    from parties.models.trees.reading import asking, simplified
     from parties.models.trees.text import to_text
 
-    return to_text(simplified(_tree_file(document)))
+    whole = _tree_file(document)
+    return to_text(simplified(whole)) + (SHORTER if asking(whole) != whole else "")
 
 
 def rules(document: Document) -> str:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, quoted
-from parties.models.trees.tree import Leaf, Node, Split, places
+from parties.models.trees.tree import Leaf, NoBranchError, Node, Split, places
 from parties.tables.categories import Column, spell
-from smc.errors import InputError
 
 Indices = NDArray[np.int64]
 
@@ -58,7 +57,7 @@ class Compiled:
             row, name = min(lost)
             text, known_values = spell(columns[name].cells[row]), self.domains[name]
             problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, known_values)}"
-            raise InputError(f"{columns[name].where(row)}: {problem}; known: {listed(known_values)}")
+            raise NoBranchError(f"{columns[name].where(row)}: {problem}; known: {listed(known_values)}")
         return self.label[place]
 
 

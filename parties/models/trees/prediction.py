@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parties.base.text import did_you_mean, listed, quoted
-from parties.models.trees.tree import Node, Split, places
+from parties.models.trees.tree import NoBranchError, Node, Split, places
 from parties.tables.delimited import MISSING, Columns
-from smc.errors import InputError
 
 PARTS = 5  # of the rows of a predicted class, by a linear model's score
 
@@ -65,7 +64,7 @@ def predict(tree: Node, rows: Columns) -> list[str]:
             if value not in node.values:
                 hint = did_you_mean(value, node.values)
                 where, known = rows.where(row, node.attribute), listed(node.values)
-                raise InputError(f"{where}: the tree has no branch for {quoted(value)}{hint}; known: {known}")
+                raise NoBranchError(f"{where}: the tree has no branch for {quoted(value)}{hint}; known: {known}")
             node = node.below(value)
         labels.append(node.label)
     return labels

@@ -27,6 +27,10 @@ from smc.errors import InputError
 MAX_DEPTH = 200  # well within Python's recursion limit for everything here that follows a tree down
 
 
+class NoBranchError(InputError):
+    """A row has a value that the tree has no branch for."""
+
+
 @dataclass(frozen=True)
 class Support:
     """Noisy counts of the rows in a leaf by class: sums of them are within these bounds of the truth, 95 % each."""

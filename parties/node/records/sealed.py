@@ -74,6 +74,8 @@ def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
     try:
         word, place = _words[path] = _words.get(path) or keyfile.sought(path)
     except InputError as error:
+        if path.with_suffix(keyfile.ENDING).exists():
+            raise  # others may read it
         raise InputError(f"{error}; or else it is damaged: put a backup in its place") from None
     connection = module.connect(uri, uri=True, **options)
     try:

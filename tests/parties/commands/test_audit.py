@@ -274,6 +274,11 @@ def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_pat
     found = json.loads(CliRunner().invoke(group, ["gaps", str(part), "--first", "4", "--json"]).stdout)
     assert (found["problems"], found["entries"], found["head"]["number"]) == (["entry 6 is missing"], 17, 21)
     assert "no gap" in run("gaps", part, whole).stdout
+    whole.write_text("\n".join(lines[::2] + ["{}"] * 30))
+    result = CliRunner().invoke(group, ["gaps", str(whole)])
+    *first, last = result.stdout.splitlines()
+    every = json.loads(CliRunner().invoke(group, ["gaps", str(whole), "--json"]).stdout)["problems"]
+    assert (first, last) == (every[:10], f"and {len(every) - 10} more: --json names all")
 
 
 def test_where_targets_are(config: Path, nodes: tuple[Any, Any]) -> None:

@@ -130,7 +130,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
         "cost  9.4 MB both ways (at most 61.0 MB, whichever engine it takes), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
-        "typical, for a tree of 1, 2, 3 splits, level by level, "
+        "forecast: typical, for a tree of 1, 2, 3 splits, level by level, "
         "by shared numbers and encrypted circuits (mixed extension half)",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
@@ -246,6 +246,10 @@ def test_a_job_in_a_file_takes_no_flags_of_a_kind(party: Party, command: str) ->
         f"--max-depth: the file says what the job is told, as max_depth; or name a kind: smc {command} id3 --max-depth"
     )
     assert party(*command.split(), job, "--max-depth", "3") == (2, "", f"smc: {problem}\n")
+    assert f"or name a kind: smc {command} id3 --purpose" in party(*command.split(), job, "--purpose", "x")[2]
+    assert f"or name a kind: smc {command} cluster --clusters" in party(*command.split(), job, "--clusters", "3")[2]
+    code, _, err = party(*command.split(), job, "--yes")
+    assert (code, "--yes" in err, "kind" in err) == (2, True, False)
     assert f"Usage: smc {command} JOB.toml [OPTIONS]\n" in party(*command.split(), job, "--help", config=False)[1]
 
 
@@ -526,6 +530,7 @@ def test_a_result_is_withdrawn(party: Party) -> None:
     assert f"smc forget --job {B[:8]} --again" in err
     assert "art. 17" in party("show", B)[1]
     assert "withdrawn" in party("jobs")[1]
+    assert party("result", B)[2].startswith("this result is withdrawn, and not to be used: ")
     again = party.json("forget", "--job", B, "--again")
     assert again["id"] != B
     assert (again["table"], again["proposed_by"]) == (table, "us")

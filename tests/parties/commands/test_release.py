@@ -15,7 +15,7 @@ SCHEMA = '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2]\nou
 NAMES = [name.removeprefix("release ") for name in kinds.BUILT_IN if kinds.group(name) == "release"]
 
 WRONG = [
-    ("count", "--epsilon: is missing: give the privacy loss"),
+    ("count", "--epsilon: is missing: give the privacy loss, 1 for example, or --exact, for no noise at all"),
     ("count --epsilon 0", "--epsilon: must be >= 2^-20 (about 1e-06), not 0"),
     ("count --epsilon -1", "--epsilon: must be >= 2^-20 (about 1e-06), not -1"),
     ("count --epsilon nan", "--epsilon: must be"),

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import prediction, views
-from parties.node.proposal import Proposal
+from parties.node.proposal import Proposal, propose, read_job
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.tables.schema import Schema
@@ -34,6 +35,21 @@ def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> Non
     *some, rule = view.reveals
     assert [("100" in line, "tree" in line) for line in some] == [(False, True), (True, False), (True, False)]
     assert rule == "No leaf speaks of fewer than 5 rows of  or of us alone, unless of none."
+
+
+def test_a_job_without_rows_says_nothing_of_rows() -> None:
+    job = propose(read_job({"protocol": "millionaires"}), Inputs(1))
+    record = Record(proposed_by="peer", ours=Statement(proposal=job))
+    assert "at_most" in job.task.parameters()
+    assert "at_most" not in views.job_view(record, "waiting", Inputs(1), None, "lan").parameters
+
+
+def test_a_computed_job_waits_for_a_signature(identities: dict[str, Identity]) -> None:
+    ours = Statement(proposal=JOB).model_copy(update={"end": "computed"})
+    record = Record(proposed_by="us", peer="bob", ours=Statement(proposal=JOB)).model_copy(update={"ours": ours})
+    assert views.job_view(record, "interrupted", inputs_of(SCHEMA), None, "lan").why == (
+        "computed here: only bob's signature is missing"
+    )
 
 
 def test_a_job_of_absurd_size_is_not_counted_through(

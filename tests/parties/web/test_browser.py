@@ -60,10 +60,7 @@ def test_approving_and_refusing(site: Site) -> None:
     page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
     page.locator("#under-way").get_by_text("both agree").wait_for()
     assert site.node.job(first.id).state == "queued"
-    assert (
-        page.locator("#said").inner_text()
-        == "You approved “Decision tree for readmitted” (first): both agree: it starts next."
-    )
+    assert page.locator("#said").inner_text() == "You approved “Decision tree for readmitted” (first): both agree."
     assert page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}", "where one goes on"
     page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)

@@ -7,7 +7,7 @@ from typing import Any
 
 from parties.base.text import printable
 
-NAMES = 28  # columns for the names of figures
+NAMES = 27  # columns for the names of figures
 
 
 def to_text(report: Mapping[str, Any]) -> str:
@@ -20,13 +20,13 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         verdict = "holds" if model["holds"] else "FAILS"
         yield f"{verdict}: {model['model']} (reached: {figure(model['reached'])})"
     for name, value in particulars(report):
-        yield f"{name:{NAMES}}{value}"
+        yield f"{name:{NAMES}} {value}"
     levels = report.get("levels", {})
     for column, loss in report.get("lost", {}).items():
         level = f", level {levels[column]}" if column in levels else ""
-        yield f"{'lost of ' + column:{NAMES}}{loss:.1%}{level}"
+        yield f"{'lost of ' + column:{NAMES}} {loss:.1%}{level}"
     for name, figures in attacks(report["risks"]):
-        yield f"{name:{NAMES}}" + ", ".join(f"{key} {value}" for key, value in figures)
+        yield f"{name:{NAMES}} " + ", ".join(f"{key} {value}" for key, value in figures)
 
 
 def particulars(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parties.commands import alone
 from parties.models.trees import prediction
 from parties.models.trees.prediction import predict
-from parties.models.trees.tree import Leaf
+from parties.models.trees.tree import Leaf, TreeFile
 from parties.tables.delimited import columns
 from smc.errors import InputError
 from tests.support.trees import TENNIS, rows_of, write
@@ -40,6 +42,9 @@ def test_predictions_name_what_is_wrong_with_a_row(tmp_path: Path) -> None:
         f"{path}, line 4, column 'humidity': the tree has no branch for 'hihg' (did you mean 'high'?); "
         "known: 'high', 'normal'"
     )
+    TreeFile("0" * 64, "play", 0.1, TENNIS).dump(tmp_path / "tree.json")
+    said = CliRunner().invoke(alone.predict, ["--tree", str(tmp_path / "tree.json"), "--data", str(path)]).exception
+    assert str(said) == f"{caught.value}; if the rows are as raw as a table's, give its --config"
     with pytest.raises(InputError, match="the header lacks the column 'wind'"):
         predict(TENNIS, rows_of(outlook=[], humidity=[]))
     assert predict(TENNIS, rows_of(outlook=[], humidity=[], wind=[])) == []

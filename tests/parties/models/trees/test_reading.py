@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parties.jobs.tree import result
 from parties.models.load import columns_of, load_any, predicted
 from parties.models.trees.reading import asking, merged, simplified, to_rules
 from parties.models.trees.text import to_text
@@ -131,3 +132,10 @@ def test_ranges_of_one_leaf_do_not_read_like_one_range() -> None:
 def test_the_words_of_an_edge_are_not_quoted() -> None:
     tree = Split("age", {"< 65": Leaf("no"), ">= 65 or ?": Leaf("yes")}, ("under 65", "65 and over", "?"), 1)
     assert list(getattr(merged(tree), "branches")) == ["< 65", ">= 65 or ?"]  # noqa: B009
+
+
+def test_what_is_left_out_is_said() -> None:
+    same = Split("b", {"x": Leaf("n"), "y": Leaf("n")})
+    for branch, is_shorter in ((same, True), (Leaf("n"), False)):
+        document = TreeFile("0" * 64, "t", 0.1, Split("a", {"x": branch, "y": Leaf("p")})).fields()
+        assert result.text(document).endswith(result.SHORTER) == is_shorter

@@ -9,9 +9,11 @@ import pytest
 
 from parties.base.token_key import TokenError
 from parties.link.identity import Identity, create
+from parties.node.operator_service import recorded
 from parties.node.peers import Who
 from parties.node.records import AuditLog
 from parties.node.records.signature import ORDER, check_signature, sign
+from parties.operator.interface import NotRecordedError
 from tests.support.ledgers import Party
 from tests.support.tokens import SoftHsm
 
@@ -50,3 +52,13 @@ def test_what_is_written_waits_for_the_token(
     state = AuditLog(party.connection, of_token).verify()
     assert (state.ok, state.entries) == (True, 4)
     party.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_disk"),
+    [(TokenError("away"), False), (sqlite3.OperationalError("full"), True)],
+)
+def test_the_disk_is_blamed_for_what_is_not_the_token(error: Exception, is_disk: bool) -> None:
+    with pytest.raises(NotRecordedError) as caught, recorded():
+        raise error
+    assert ("is the disk full?" in str(caught.value)) == is_disk
