@@ -30,7 +30,7 @@ from parties.base import files
 from parties.base.settings import LocalPath, explained
 from parties.base.text import quoted
 from parties.jobs import kinds
-from parties.jobs.settings import KindSettings
+from parties.jobs.settings import KindSettings, parameters
 from parties.link.settings import LinkSettings
 from smc.errors import InputError
 
@@ -87,14 +87,15 @@ def load(path: Path | None) -> PartyFile:
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
     content = _by_kind(files.read_toml(path))
-    whole = _with_its_tables(model, frozenset(content))
+    own = frozenset(content).intersection(["tables", *kinds.names()])
+    whole = _with_its_tables(model, own)
     try:
         file = cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
         for table in file.tables.values():
             table.owned_by(file.link.identity)
         return file
     except ValidationError as error:
-        known = _with_its_tables(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
+        known = _with_its_tables(model, own.union(kinds.BUILT_IN))  # which of them was meant
         key, colon, problem = explained(error, known, content).partition(":")
         raise InputError(f"{path}: {_as_written(key)}{colon}{problem}") from None
 
@@ -151,14 +152,25 @@ def peer_files(path: Path | None) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Yield a `party.toml`, every file that it names, and what is in the node's state: what no output may overwrite."""
+    """Return a `party.toml`, the files that it names, and what is in the node's state: what no output may overwrite."""
+    return [*named_files(path), *state_directory(path).glob("*")]
+
+
+def named_files(path: Path) -> list[Path]:
+    """Return a `party.toml` and whatever it names as a file may be, as often; not where results of jobs are written."""
 
     def named(value: object) -> Iterator[Path]:
         if isinstance(value, dict | list):
-            for inner in value.values() if isinstance(value, dict) else value:
-                yield from named(inner)
+            for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+                if key != "name" or not isinstance(inner, str):  # a peer's, a target's
+                    yield from named(inner)
         elif isinstance(value, str) and value and "://" not in value and "\0" not in value:
             with suppress(RuntimeError):  # no home directory
                 yield path.parent / Path(value).expanduser()
 
-    return [path, *named(files.read_toml(path)), *state_directory(path).glob("*")]
+    content = _by_kind(files.read_toml(path))
+    for name in set(kinds.names()).intersection(content):
+        if isinstance(content[name], dict):
+            results = [option.key for option in parameters(kinds.find(name).Settings) if option.role == "output"]
+            content[name] = {key: value for key, value in content[name].items() if key not in results}
+    return [path, *named(content)]

@@ -45,22 +45,24 @@ def instead(name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text on one line: control characters, line breaks and what is no character as escapes.
+    """Return the text on one line: control characters and line breaks as escapes, everything else as it is.
 
-    Everything else is left as it is. No characters are the numbers that none has yet, and U+FFFE and the like, which
-    XML forbids.
+    So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
     """
-    control = ("Cc", "Cn", "Cs", "Zl", "Zp")
-    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in control else c for c in text)
+    control = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
+        for c in text
+    )
 
 
 def visible(text: str) -> str:
-    """Do as `printable`, and escape marks that are not seen, but for those that are part of how scripts are written.
+    """Do as `printable`, and escape numbers of no character and marks that are not seen.
 
-    Such marks turn the direction of the text around them and make a line read as another one (Boucher and Anderson,
-    "Trojan Source", 2021). For text that others wrote.
+    But for those that are part of how scripts are written. Such marks turn the direction of the text around them and
+    make a line read as another one (Boucher and Anderson, "Trojan Source", 2021). For text that others wrote.
     """
     return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) == "Cf" and c not in JOINERS else c
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cf", "Cn") and c not in JOINERS else c
         for c in printable(text)
     )

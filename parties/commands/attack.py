@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from parties.base import console, files
+from parties.base import console
 from parties.base.text import quoted
 from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell, write_csv
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import FILE, Between, check_outputs, json_option
 from parties.commands.rows import CONFIG
 from smc.errors import InputError
 
@@ -78,7 +78,7 @@ def link_command(
     from parties.alone.attacks import linking
     from parties.alone.publish.settings import read
 
-    files.check_outputs({"--out": out}, [published, known, plan_file, config_file])
+    check_outputs({"--out": out}, [published, known, plan_file], config_file)
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
         release, mine = cells_of(published, None), cells_of(known, config_file, plan)

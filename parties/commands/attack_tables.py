@@ -8,9 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from parties.base import console, files
+from parties.base import console
 from parties.commands.attack_files import SEED, cells_of, column_of, tell, write_csv
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, check_outputs, json_option
 from parties.commands.rows import CONFIG
 
 
@@ -53,7 +53,7 @@ def reconstruct_command(
     from parties.alone.attacks import reconstruction
     from parties.alone.attacks.tables import counts_of
 
-    files.check_outputs({"--out": out}, [path for _, path in tables] + [truth, config_file])
+    check_outputs({"--out": out}, [*(path for _, path in tables), truth], config_file)
     random = np.random.default_rng(SEED)
     with console.progress("reading") as status:
         counts = [count for name, path in tables for count in counts_of(name.split("*"), path)]

@@ -21,18 +21,20 @@ from parties.commands.options import (
     Between,
     Command,
     be_sure,
+    check_outputs,
     find_party_file,
     json_option,
     new_secret,
     node_config,
     out_option,
 )
+from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
-from parties.party_file import files_of, load, peer_files
+from parties.party_file import load, peer_files
 from smc.errors import InputError
 
 MOST_SHOWN = 10  # problems of what is perhaps another file
@@ -134,11 +136,14 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     help="Lines of JSON, which can be checked, or CSV  [jsonl]",
 )
 @out_option
-def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
+@FORCE
+def export_command(
+    config_file: Path | None, state_directory: Path | None, form: str, out: Path | None, force: bool
+) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
-    file = find_party_file(config_file)
-    files.check_outputs({"--out": out}, [place, *([] if file is None else files_of(file))])
+    check_outputs({"--out": out}, [place], find_party_file(config_file))
+    check_new({"--out": out}, force)
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
@@ -284,10 +289,12 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     """
     from parties.node.records import sealed
 
+    if remove and passphrase_file is not None:
+        raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
     place = _database(config_file, None)
+    if remove and not place.exists():
+        raise InputError(f"--remove: there is no database {place}")
     word = "" if remove else new_secret("passphrase", passphrase_file)
-    if not word and not remove:
-        raise InputError("the passphrase is empty")
     with database.usable(place):
         database.connect(place, plain=True).close()  # with the passphrase that it has; made if there is none yet
         with files.lock(place.parent / "lock"):

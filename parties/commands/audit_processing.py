@@ -12,10 +12,10 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, find_party_file, node_config, out_option
+from parties.commands.options import FILE, check_outputs, find_party_file, node_config, out_option
+from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
-from parties.party_file import files_of
 from parties.tables import schema
 from smc import __version__
 from smc.errors import InputError
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 @click.option("--dpia", is_flag=True, help="Add a draft of the impact assessment, with the risks that were measured.")
 @click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
 @out_option
-def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None) -> None:
+@FORCE
+def processing(
+    config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None, force: bool
+) -> None:
     """Write the record of processing (GDPR, article 30).
 
     It says purposes, categories, recipients, terms and measures, and is made from party.toml and the
@@ -44,7 +47,8 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
         raise InputError("whose record? give --config party.toml: there is none here")
     if reports and not dpia:
         raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
-    files.check_outputs({"--out": out}, [*files_of(path), *reports])
+    check_outputs({"--out": out}, reports, path)
+    check_new({"--out": out}, force)
     evidence = _evidence(path)
     document: dict[str, Any] = {"record": processing.record(evidence)}
     if dpia:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from parties.base import console, files
-from parties.commands.options import FILE, Between, json_option
+from parties.base import console
+from parties.commands.options import FILE, Between, check_outputs, json_option
 from parties.commands.rows import CONFIG, TABLE, opened, paths
 from smc.errors import InputError
 
@@ -47,7 +47,7 @@ def group(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")
     plan = load(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, config_file, *paths(data)])
+    check_outputs({"--out": out}, [plan_file, *paths(data)], config_file)
     with opened(data, table, config_file) as rows, console.progress("blurring") as line:
         count = blur(rows, out, plan, private(), lambda so_far: line.doing(f"blurring, {so_far:,} rows so far"))
     if as_json:

@@ -12,8 +12,7 @@ import click
 from parties.base import console, files
 from parties.base.text import printable
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import find_party_file, json_option, known_table, node_config, out_option
-from parties.commands.publish_log import check_outputs
+from parties.commands.options import check_outputs, find_party_file, json_option, known_table, node_config, out_option
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step

@@ -11,11 +11,11 @@ import click
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import find_party_file, out_option
+from parties.commands.options import check_outputs, find_party_file, out_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals, enough_for
-from parties.party_file import files_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,15 +78,17 @@ group.add_command(Proposed("budget simulate", _simulate, node_options))
 
 @group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
 @out_option
+@FORCE
 @node_options
-def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+def export_command(out: Path | None, force: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
 
     It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.
     """
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
-    files.check_outputs({"--out": out}, [*([] if file is None else files_of(file)), *node.state.glob("*")])
+    check_outputs({"--out": out}, node.state.glob("*"), file)
+    check_new({"--out": out}, force)
     document = node.register().model_dump()
     if out is None:
         console.print_json(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 from cryptography import x509
 
-from parties.base import console
+from parties.base import console, files
 from parties.base.address import parse_address, taken
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
@@ -34,6 +36,7 @@ from smc.errors import InputError, LinkError, SmcError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
+    from parties.node.shipping.settings import ShipSettings
     from parties.operator.interface import NodeView
     from parties.operator.oidc import OidcSettings
     from parties.sources.settings import TableSettings
@@ -58,7 +61,7 @@ class Finding:
 )
 @json_option
 def check(config_file: Path | None, wait: float, as_json: bool) -> int:
-    """Check identity, clock, peer, tables, ports and log-in provider; nothing is changed.
+    """Check identity, clock, peer, tables, ports, shipping and log-in provider; nothing is changed.
 
     Exit code 0 if all is well, 2 if not.
     """
@@ -106,6 +109,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     if running is not None:
         yield from (Finding(False, "running node", warning) for warning in running.warnings)
     yield from _ports(file, running is not None)
+    yield from map(_shipping, file.records.ship)
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
     for link, name, certificates in peers:
@@ -206,6 +210,24 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
             yield Finding(True, f"port {key}", f"{text} is {'used by our node' if problem else 'free'}")
         else:
             yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
+
+
+def _shipping(target: ShipSettings) -> Finding:
+    """Check that entries can be added to a file; of a server name the host alone: what follows may be a key."""
+    what = f"shipping {target.called}"
+    if target.file is None:
+        host = urlsplit(target.web).hostname if target.web else parse_address(target.where).host
+        return Finding(True, what, f"entries of the log go to {host}; it was not asked")
+    try:
+        if target.file.exists():
+            os.close(os.open(target.file, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK))
+        else:
+            files.ensure_writable(target.file)
+    except OSError as error:
+        return Finding(False, what, f"cannot add to {target.file}: {error.strerror}")
+    except InputError as error:
+        return Finding(False, what, str(error))
+    return Finding(True, what, f"entries of the log can be added to {target.file}")
 
 
 def _provider(settings: OidcSettings) -> Finding:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, TABLE, json_option
+from parties.commands.options import FILE, TABLE, check_outputs, json_option
 from parties.commands.own_table import chosen
 from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
 from parties.party_file import load
@@ -67,7 +67,7 @@ def compare_command(
         where.read_as(where.model_copy())
         sources = [where.source, *(file.source for file in settings.files.values())]
         inputs = [path for source in sources for path in paths(source)]
-    files.check_outputs(outputs, [*inputs, synthetic, schema_file, config_file])
+    check_outputs(outputs, [*inputs, synthetic, schema_file], config_file)
     if original is None and where.chosen_as is not None:
         tell_left_out(where)
     with console.progress("reading") as status:

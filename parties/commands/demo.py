@@ -43,7 +43,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     from smc.kernels.warm import NOTICE, warm  # loads LLVM
 
     bundled = example.demo()
-    Outputs(Id3, {"svg": svg}).check([])
+    Outputs(Id3, {"svg": svg}).check([], None)
     with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):

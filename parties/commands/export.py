@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from parties.base import files
-from parties.commands.options import FILE, TABLE, out_option
+from parties.commands.options import FILE, TABLE, check_outputs, out_option
 from parties.commands.own_table import chosen
 from parties.models.load import load_any
 from parties.party_file import load
@@ -55,7 +55,7 @@ def export(
         raise InputError("--table: names a table of --config, which is missing")
     if form == "onnx" and out is None:
         raise InputError("--out is missing: ONNX is no text")
-    files.check_outputs({"--out": out}, [model_file, schema_file, config_file])
+    check_outputs({"--out": out}, [model_file, schema_file], config_file)
     model = load_any(model_file)
     mapped = _table(config_file, table)
     from parties.deployed.columns import asked

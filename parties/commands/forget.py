@@ -11,21 +11,23 @@ from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.operator import tell
 from parties.commands.options import known_table
+from parties.jobs import kinds
+from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
 from smc.errors import InputError
 
 PAGE = 500  # jobs that are asked for at a time
-AGAIN = (
-    "both parties' records say so; what was copied before is not called back. To learn it without those rows, take "
-    "them out of the table, then:  smc forget --job {job} --again"
-)
+WITHDRAWN = "both parties' records say so; what was copied before is not called back."
+AGAIN = " To learn it without those rows, take them out of the table, then:  smc forget --job {job} --again"
 
 
 @click.command(epilog="Example:  smc forget --job 3f2a --why 'erasure of a patient, art. 17'")
 @click.option("--table", metavar="NAME", help="List what was learnt from this table of ours.")
 @click.option("--job", metavar="JOB", help="Withdraw the result of this job: the first digits of it, or latest.")
-@click.option("--why", metavar="TEXT", default="", help="With --job: the peer is told; name nobody.")
+@click.option(
+    "--why", metavar="TEXT", default="", help="With --job, needed to withdraw: the peer is told; name nobody."
+)
 @click.option("--again", is_flag=True, help="With --job, when it is withdrawn: propose the same job anew.")
 @node_options
 def forget(
@@ -48,6 +50,8 @@ def forget(
         raise InputError("--again is for --job: which one?")
     if why and (job is None or again):
         raise InputError("--why is for --job: the reason of a withdrawal")
+    if job is not None and not again and not why.strip():
+        raise InputError("--why is missing: a withdrawal is for good, and both parties' records keep its reason")
     node = node_of(config_file, state)
     if job is None:
         _list(node, str(table), as_json)
@@ -59,7 +63,8 @@ def forget(
     else:
         view = node.withdraw(job, why)
         tell(view, as_json)
-        console.err.print(AGAIN.format(job=job_text.short(view.id)))
+        is_typed = not view.table and private_parameters(kinds.find(view.protocol).Settings)
+        console.err.print(WITHDRAWN + ("" if is_typed else AGAIN.format(job=job_text.short(view.id))))
 
 
 def _list(node: NodeClient, table: str, as_json: bool) -> None:

@@ -12,8 +12,7 @@ from parties.base.files import is_in_token
 from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
-from parties.commands.publish_log import check_outputs
+from parties.commands.options import FILE, FOLDER, check_outputs, find_party_file, json_option, new_secret, node_config
 from parties.link import tls
 from parties.link.identity import (
     create,

@@ -29,7 +29,6 @@ from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
-from parties.party_file import files_of
 from protocols.release.promise import much
 from smc.errors import InputError
 
@@ -97,7 +96,7 @@ def command_of(name: str) -> click.Command:
             _check_unlinked("--node: the node has its own link", {**flags, "wait": None})
             with missing_by_flag(options):
                 task, _, _ = kind.alone(settings, 0)
-            outputs.check([] if config_file is None else files_of(config_file), force)
+            outputs.check([], config_file, force)
             answer = ask(task, config_file, node, purpose, link.wait)
             _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
@@ -106,7 +105,7 @@ def command_of(name: str) -> click.Command:
         if not alone and link.listen is not None:
             require_free(link.listen)
         inputs = [option.of(settings) for option in options if option.role == "file"]
-        outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer], force)
+        outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
         from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
 
         party = 0 if link.listen is not None else 1

@@ -18,7 +18,6 @@ from parties.commands.proposed import Proposed, at_file
 from parties.jobs import kinds
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
-from parties.party_file import files_of
 from smc.errors import InputError
 
 job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
@@ -119,8 +118,7 @@ def result(
     """
     node = node_of(config_file, state)
     outputs = Outputs(None, paths)
-    file = find_party_file(config_file)
-    outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")], force)
+    outputs.check(node.state.glob("*"), find_party_file(config_file), force)
     if wait:
         ended = follow(node, node.job(job))
         check_end(ended)

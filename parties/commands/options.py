@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from parties.base import console, files
 from parties.base.settings import merge
 from parties.base.text import instead, quoted
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
-from parties.party_file import PartyFile, load
+from parties.party_file import PartyFile, files_of, load
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,6 +66,11 @@ def find_party_file(path: Path | None) -> Path | None:
     return path or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
+    """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
+    files.check_outputs(outputs, [*inputs, *([] if config_file is None else files_of(config_file))])
+
+
 _LINK = (
     click.option("--config", "config_file", type=FILE, help="TOML file with any of these options; flags win."),
     click.option("--identity", type=FILE, help="Own private key, NAME.key."),
@@ -107,7 +112,18 @@ def typed_line(what: str) -> str:
 
 
 def new_secret(what: str, path: Path | None) -> str:
-    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown."""
+    """Return a new password or passphrase: the first line of a file, or what is typed twice, which is not shown.
+
+    `InputError` if it is too short.
+    """
+    from parties.operator.accounts import check_length
+
+    secret = _new_secret(what, path)
+    check_length(what, secret)
+    return secret
+
+
+def _new_secret(what: str, path: Path | None) -> str:
     if path is not None and str(path) != "-":
         return files.read_bytes(path).decode(errors="replace").partition("\n")[0].rstrip("\r")
     if path is not None:

@@ -12,14 +12,14 @@ import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE, Command
+from parties.commands.options import FILE, Command, check_outputs
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
-FORCE = click.option("--force", is_flag=True, help="Replace the files of an earlier result.")
+FORCE = click.option("--force", is_flag=True, help="Replace a file that is there, of an earlier result.")
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",
@@ -37,6 +37,13 @@ def output_options(command: Command) -> Command:
     for name, help_ in reversed(_OUTPUTS.items()):
         command = click.option(f"--{name}", type=FILE, help=help_)(command)
     return command
+
+
+def check_new(outputs: Mapping[str, Path | None], force: bool) -> None:
+    """Raise `InputError` if one of these files is there already, by the flag that names it, unless by `force`."""
+    for flag, path in outputs.items():
+        if path is not None and path.is_file() and not force:
+            raise InputError(f"{flag}: {path} is there already: give another name, or --force to replace it")
 
 
 @dataclass(frozen=True)
@@ -62,19 +69,16 @@ class Outputs:
                 raise InputError(f"--{name}: the result of a job of the kind {kind.name} has no such form")
         return Outputs(kind, self.paths)
 
-    def check(self, inputs: Iterable[Path | None], force: bool = False) -> None:
-        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed.
+    def check(self, inputs: Iterable[Path | None], config_file: Path | None, force: bool = False) -> None:
+        """Refuse, before all else, a file that cannot be written, is an input (party.toml names some), or needs more.
 
         So if it is there already: only `force` replaces a result, which may have cost a budget.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
-        files.check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs)
-        if not force:
-            for name, path in self.paths.items():
-                if path is not None and path.is_file():
-                    raise InputError(f"--{name}: {path} is there already: give another name, or --force to replace it")
+        check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file)
+        check_new({f"--{name}": path for name, path in self.paths.items()}, force)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""

@@ -9,10 +9,10 @@ import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_proposal, json_option
+from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_outputs, check_proposal, json_option
 from parties.commands.own_table import chosen
 from parties.commands.rows import paths, place
-from parties.party_file import load
+from parties.party_file import files_of, load
 from parties.sources.formats import format_of
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema as schemas
@@ -66,8 +66,8 @@ def prepare(
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema:
         check_proposal(schema_file)
-    inputs = [*(paths(raw) if raw else []), agreed, config_file, schema_file, party_file]
-    files.check_outputs({"--page": page}, inputs)
+    inputs = [*(paths(raw) if raw else []), agreed, schema_file, party_file, *(files_of(party_file) if before else [])]
+    check_outputs({"--page": page}, inputs, config_file)
     known = None if agreed is None else schemas.load(agreed)
     with console.progress(f"reading {settings.label}"):
         table_profile = profile(settings, target)

@@ -13,9 +13,9 @@ import click
 from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
+from parties.commands.options import FILE, Between, check_outputs, check_proposal, json_option, proposal_option
 from parties.commands.publish_invariant import invariant_command
-from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import (
     ESCAPE,
@@ -70,7 +70,7 @@ def plan_command(source: str, table: str | None, config_file: Path | None, out: 
     from parties.alone.publish.planning import propose
     from parties.alone.publish.reading import rows_of
 
-    files.check_outputs({"--out": out}, [*paths(source), config_file])
+    check_outputs({"--out": out}, paths(source), config_file)
     check_proposal(out)
     where = chosen(source, table, config_file)
     with console.progress("reading") as status:

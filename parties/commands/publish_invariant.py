@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console
-from parties.commands.options import FILE
-from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.options import FILE, check_outputs
+from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options, tell_beginning
 from parties.commands.rows import choose, paths
 from smc.errors import InputError

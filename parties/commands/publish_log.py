@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties.base import files
 from parties.commands.options import FILE, Command, known_table
 from smc.errors import InputError
 
@@ -28,13 +27,6 @@ _PURPOSE = click.option("--purpose", help="What for, for the record: as you like
 def log_options(command: Command) -> Command:
     """Add --config and --purpose."""
     return _CONFIG(_PURPOSE(command))
-
-
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
-    from parties.party_file import files_of
-
-    files.check_outputs(outputs, [*inputs, *([] if config_file is None else files_of(config_file))])
 
 
 class PublicationLog:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE
-from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.options import FILE, check_outputs
+from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import CONFIG, choose, paths
 

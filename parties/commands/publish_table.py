@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.options import FILE, check_outputs, json_option
+from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, choose, paths, place
 from smc.errors import InputError

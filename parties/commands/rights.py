@@ -14,8 +14,15 @@ import click
 from parties.base import console, files
 from parties.base.text import quoted
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import FILE, Command, find_party_file, json_option, known_table, node_config
-from parties.commands.publish_log import check_outputs
+from parties.commands.options import (
+    FILE,
+    Command,
+    check_outputs,
+    find_party_file,
+    json_option,
+    known_table,
+    node_config,
+)
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile
 from parties.sources.settings import ObjectionsSettings, TableSettings

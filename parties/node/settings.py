@@ -49,6 +49,7 @@ effect = "permit"
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -64,9 +65,10 @@ from parties.node.point.settings import DecisionSettings
 from parties.node.policy.rules import Rule, check_names
 from parties.node.shipping.settings import RecordsSettings
 from parties.operator.oidc import OidcSettings
-from parties.party_file import STATE, CommandTables, read
+from parties.party_file import STATE, CommandTables, named_files, read
 from parties.sources.rights import Line, RetentionDays
 from parties.sources.settings import Combine, TableSettings
+from smc.errors import InputError
 
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
@@ -194,4 +196,12 @@ class NodeFile(CommandTables):
 
 def load(path: Path) -> NodeFile:
     """Read a node's `party.toml`. `InputError` names the file and the key."""
-    return read(NodeFile, path)
+    file = read(NodeFile, path)
+    if shipped := [target.file for target in file.records.ship if target.file is not None]:
+        named = [os.path.realpath(other) for other in named_files(path)]
+        for place in shipped:
+            if named.count(os.path.realpath(place)) > 1:
+                raise InputError(f"{path}: records.ship.file: {place} is another file of this node's: name a new one")
+            if os.path.realpath(place.parent) == os.path.realpath(file.node.state):
+                raise InputError(f"{path}: records.ship.file: {place} is in the node's state: name another directory")
+    return file

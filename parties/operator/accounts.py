@@ -25,7 +25,7 @@ from parties.operator.people import ROLES, UNNAMED, NotAllowedError, Person
 from smc.errors import InputError
 
 FILE_NAME = "operators.json"
-SHORTEST, LONGEST = 12, 1024  # characters of a password
+SHORTEST, LONGEST = 12, 1024  # characters of a new password or passphrase
 MEMORY, ITERATIONS, LANES = 19 * 1024, 2, 1  # KiB, passes, lanes: Argon2id as OWASP's cheat sheet on passwords says
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,31}")
@@ -128,10 +128,15 @@ def unix_user() -> str:
         return str(os.geteuid())
 
 
+def check_length(what: str, secret: str) -> None:
+    """Raise `InputError` if a new password or passphrase is too short, or too long."""
+    if not SHORTEST <= len(secret) <= LONGEST:
+        raise InputError(f"a {what} must have from {SHORTEST} to {LONGEST:,} characters")
+
+
 def protected(password: str) -> tuple[str, str]:
     """Return a fresh salt and the hash of a new password. `InputError` if it is too short."""
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise InputError(f"a password must have from {SHORTEST} to {LONGEST:,} characters")
+    check_length("password", password)
     salt = secrets.token_bytes(16)
     try:
         return salt.hex(), _argon2id(salt).derive(_bytes(password)).hex()

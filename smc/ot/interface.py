@@ -40,7 +40,7 @@ Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string,
 class Role(ABC):
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
-    What the session needs once is exchanged by `steps`.
+    What the session needs once is exchanged by `steps`; a role whose set-up is one piece defines `setup` itself.
 
     The public methods of a role say which messages there are, in which order and of which sizes, and nothing else does;
     all computing on secrets stands in methods whose names begin with "_". Counting puts its own in place of these.
@@ -102,6 +102,13 @@ class Sender(Role):
         self.delta: Blocks = session.prg.words(2)
         self.delta[0] |= np.uint64(1)
 
+    @override
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`. This is for a `setup` in one piece: direction 0 goes first."""
+        if self.session.party == 1:
+            yield
+        self.setup()
+
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
         """Return all keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
@@ -156,6 +163,12 @@ class Receiver(Role):
     """
 
     batch: int
+
+    @override
+    def steps(self) -> Iterator[None]:
+        if self.session.party == 0:
+            yield
+        self.setup()
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:

@@ -48,9 +48,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 
 def depths(node: NodeProcess, identifier: str) -> list[int]:
-    """At which level each session of a job began, the latest first."""
+    """At which level each session of a job that is done began, the latest first.
+
+    But for those after the last one, which are begun for the other's signature where it is late.
+    """
     mine = [entry for entry in node.client.audit(1000) if entry.job == identifier]
-    return [entry.fields["depth"] for entry in mine if entry.kind == "started"]
+    opened = {entry.fields["depth"] for entry in mine if entry.kind == "opened"}
+    return [entry.fields["depth"] for entry in mine if entry.kind == "started" and entry.fields["depth"] in opened]
 
 
 def test_told_to_stop_in_the_middle_of_a_job(pair: Nodes) -> None:
@@ -222,6 +226,6 @@ def test_shards_killed_in_the_middle_of_a_job(pair: Nodes) -> None:
     assert pair.a.client.result(noisy).tree["trees"] == pair.b.client.result(noisy).tree["trees"]
     for node in (pair.a, pair.b):
         assert depths(node, noisy) == [0]
-        assert [entry.job for entry in node.client.audit(1000) if entry.kind == "spent"] == [noisy]
+        assert [entry.job for entry in node.client.audit(1000) if entry.kind == "spent"].count(noisy) == 1
         assert verified(node)["ok"]
         assert shards_of(node) == []

@@ -24,7 +24,7 @@ from parties.sources import people
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
-WORD = "päss word"
+WORD = "päss word of ours"
 
 
 @pytest.fixture(autouse=True)
@@ -120,11 +120,12 @@ def test_another_passphrase_and_no_file_half_written(plain: bytes, tmp_path: Pat
     (tmp_path / "a.passphrase").write_text(WORD)
     (tmp_path / "a.passphrase").chmod(0o600)
     before = key.read_bytes()
-    word.write_text("\n")
-    done = CliRunner().invoke(group, ["passphrase", str(key), "--passphrase-file", str(word)])
-    assert str(done.exception) == "the passphrase is empty"
-    assert key.read_bytes() == before
-    other.write_text("another")
+    for short in ("\n", "elf letters\n"):
+        word.write_text(short)
+        done = CliRunner().invoke(group, ["passphrase", str(key), "--passphrase-file", str(word)])
+        assert str(done.exception) == "a passphrase must have from 12 to 1,024 characters"
+        assert key.read_bytes() == before
+    other.write_text("another word")
     assert CliRunner().invoke(group, ["passphrase", str(key), "--passphrase-file", str(other)]).exit_code == 0
     with pytest.raises(InputError, match="does not open it"):
         load_key(key)
@@ -135,8 +136,11 @@ def test_another_passphrase_and_no_file_half_written(plain: bytes, tmp_path: Pat
 
 
 def test_a_new_key_and_one_by_openssl(tmp_path: Path) -> None:
-    (tmp_path / "word").write_text(WORD)
+    (tmp_path / "word").write_text("elf letters")
     words = ["create", "b", "--out", str(tmp_path), "--passphrase-file", str(tmp_path / "word")]
+    assert "from 12 to" in str(CliRunner().invoke(group, words).exception)
+    assert not (tmp_path / "b.key").exists()
+    (tmp_path / "word").write_text(WORD)
     assert CliRunner().invoke(group, words).exit_code == 0
     again = CliRunner().invoke(group, [*words[:-1], str(tmp_path / "none")])
     assert "b.key exists already" in str(again.exception), "before a passphrase is asked for"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parties.base.text import did_you_mean, instead, listed, printable, quoted
+from parties.base.text import did_you_mean, instead, listed, printable, quoted, visible
 
 
 def test_wording() -> None:
@@ -17,4 +17,5 @@ def test_wording() -> None:
     assert instead("fog", ["rain", "sunny"]) == "; there are 'rain', 'sunny'"
     assert instead("fog", []) == "; there is none"
     assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
-    assert printable("\ufffd\ufffe\uffff\u038b") == "\ufffd\\ufffe\\uffff\\u038b"
+    assert printable("\ufffd\ufffe\uffff\u038b") == "\ufffd\\ufffe\\uffff\u038b", "a newer Unicode may have it"
+    assert visible("a\u038b\u202e\u200d") == "a\\u038b\\u202e\u200d"

@@ -407,3 +407,22 @@ def test_a_key_exchange_that_is_not_post_quantum_is_told(
             )
     finally:
         port.close()
+
+
+def test_a_line_for_each_place_that_entries_go_to(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    party_file(identities["alice"], identities["bob"], 'listen = "127.0.0.1:0"')
+    web = '[[records.ship]]\nwebhook = "https://siem.example/secret"\n[[records.ship]]\nsyslog = "logs.example:6514"\n'
+    ways = [f'[[records.ship]]\nfile = "{file}"\n' for file in ("new.jsonl", "none/a.jsonl", "schema.toml.d")]
+    Path("schema.toml.d").mkdir()
+    Path("party.toml").write_text(f"{Path('party.toml').read_text()}\n{web}{''.join(ways)}")
+    found = {what: told for what, told in checked(capsys)[1].items() if what.startswith("shipping")}
+    assert [ok for ok, _ in found.values()] == [True, True, True, False, False]
+    texts = [text for _, text in found.values()]
+    hosts = ["siem.example", "logs.example"]
+    assert texts[:2] == [f"entries of the log go to {host}; it was not asked" for host in hosts]
+    assert texts[2].endswith("new.jsonl")
+    assert "there is no directory" in texts[3]
+    assert "Is a directory" in texts[4]
+    assert not Path("new.jsonl").exists()

@@ -514,6 +514,14 @@ def test_jobs_are_listed_in_parts(party: Party) -> None:
     assert party("jobs", "--last", 0)[0] == 2
 
 
+def test_what_was_typed_is_not_proposed_again(party: Party) -> None:
+    """A withdrawn job that asks for typed numbers can only be submitted: no hint says --again."""
+    fields = {"table": "", "protocol": "millionaires", "state": "done"}
+    party.node.known[B] = party.node.known[B].model_copy(update=fields)
+    code, _, err = party("forget", "--job", B, "--why", "so")
+    assert (code, "not called back" in err, "--again" in err) == (0, True, False)
+
+
 def test_a_result_is_withdrawn(party: Party) -> None:
     """The list names what was learnt from a table; after it show and jobs say so, and the rest is refused."""
     table = party.node.known[B].table
@@ -529,7 +537,9 @@ def test_a_result_is_withdrawn(party: Party) -> None:
     assert again["id"] != B
     assert (again["table"], again["proposed_by"]) == (table, "us")
     for arguments, problem in (
-        (["--job", A], "no result to be withdrawn: it is waiting"),
+        (["--job", A, "--why", "so"], "no result to be withdrawn: it is waiting"),
+        (["--job", again["id"]], "--why is missing"),
+        (["--job", again["id"], "--why", " "], "--why is missing"),
         (["--table", "nmae"], "there is no table 'nmae'"),
         ([], "give either --table"),
         (["--table", table, "--job", B], "give either --table"),

@@ -129,18 +129,18 @@ def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture
     assert said.count("does not open it, or it is damaged") == 2
     place.knows()
     first = place.path.read_bytes()
-    (place.state.parent / "word").write_text("the next")
+    (place.state.parent / "word").write_text("the next word of ours")
     assert "of before" not in capsys.readouterr().err
     assert place.seal() == 0
     assert f"the passphrase in {place.state / 'node.passphrase'} is that of before" in capsys.readouterr().err
     assert place.smc("audit", "verify") == 2
-    place.knows("the next")
+    place.knows("the next word of ours")
     (place.state / "node.passphrase").chmod(0o644)
     assert place.smc("audit", "verify") == 2
     said = capsys.readouterr().err
     assert "chmod 600" in said
     assert "damaged" not in said
-    place.knows("the next")
+    place.knows("the next word of ours")
     assert place.smc("audit", "verify") == 0
     assert first[:16] != place.path.read_bytes()[:16]
     assert place.seal("--remove") == 0
@@ -187,7 +187,10 @@ def test_who_uses_it_keeps_it_from_being_sealed(place: Place, capsys: pytest.Cap
         reader.communicate("")
     assert place.path.read_bytes()[:16] == before[:16]
     assert not list(place.state.glob(".smc-*"))
-    for text, problem in (("\n", "the passphrase is empty"), ("a\0b\n", "the passphrase has a NUL byte")):
+    for text, problem in (
+        ("\n", "a passphrase must have from 12 to 1,024 characters"),
+        ("a\0b of our words\n", "the passphrase has a NUL byte"),
+    ):
         (place.state.parent / "word").write_text(text)
         assert place.seal() == 2
         assert problem in capsys.readouterr().err
@@ -199,6 +202,19 @@ def test_a_state_that_is_sealed_from_its_first_day(place: Place) -> None:
     new = place.config.parent / "new" / database.FILE_NAME
     assert sealed.is_sealed(new)
     assert new.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_unsealed_where_nothing_is(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert place.smc("audit", "seal", "--remove", "--passphrase-file", place.state.parent / "word") == 2
+    assert "--remove leaves none" in capsys.readouterr().err
+    place.config.write_text(place.config.read_text().replace(place.state.name, "new"))
+    assert place.smc("audit", "seal", "--remove") == 2
+    new = place.config.parent / "new"
+    assert capsys.readouterr().err == f"smc: --remove: there is no database {new / database.FILE_NAME}\n"
+    assert not new.exists()
+    (place.state.parent / "word").write_text("elf letters")
+    assert place.smc("audit", "seal", "--passphrase-file", place.state.parent / "word") == 2
+    assert not new.exists()
 
 
 def test_a_changed_page_is_one_line(place: Place) -> None:

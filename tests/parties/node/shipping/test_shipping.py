@@ -25,6 +25,7 @@ from parties.node.records import gaps
 from parties.node.records.chain import NOTHING, Row
 from parties.node.records.export import line, one_row
 from parties.node.records.shipped import Shipped
+from parties.node.settings import load
 from parties.node.shipping import shipper, targets
 from parties.node.shipping.settings import RecordsSettings, ShipSettings
 from parties.node.shipping.shipper import Shipper
@@ -479,3 +480,21 @@ def test_two_of_one_name_and_files_that_are_none(tmp_path: Path) -> None:
     way = ShipSettings(syslog="localhost:1", certificate=tmp_path / "a", key=tmp_path / "b")
     with pytest.raises(InputError, match="cannot be read as a certificate and its key"):
         targets.target(way)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.key", "link/../a.crt", "rows.csv", "schema.toml", "party.toml", "state/node.sqlite"]
+)
+def test_entries_are_not_added_to_the_nodes_own_files(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "party.toml"
+    table = '[tables.rows]\nsource = "rows.csv"\nschema = "schema.toml"\n'
+    ship = f'[[records.ship]]\nname = "new.jsonl"\nfile = "{name}"\n'
+    (tmp_path / "link").mkdir()
+    text = f'[link]\nidentity = "a.key"\ncertificate = "a.crt"\npeer = "b.crt"\n{table}'
+    path.write_text(text + ship)
+    with pytest.raises(
+        InputError, match=r"records\.ship\.file: .* is (another file of this node's|in the node's state)"
+    ):
+        load(path)
+    path.write_text(text + ship.replace(name, "new.jsonl"))
+    assert [target.called for target in load(path).records.ship] == ["new.jsonl"]

@@ -1,0 +1,80 @@
+"""No command writes over a file that party.toml names, nor over an earlier result unless it is told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parties.cli import run
+from parties.party_file import files_of
+
+PARTY = """
+[link]
+identity = "keys/a.key"
+certificate = "keys/a.crt"
+peer = "keys/b.crt"
+listen = "127.0.0.1:0"
+
+[tables.mine]
+source = "mine.csv"
+schema = "schema.toml"
+
+[id3]
+out = "tree.json"
+"""
+NAMED = ("party.toml", "keys/a.key", "keys/a.crt", "keys/b.crt", "mine.csv", "schema.toml", "state/node.sqlite")
+COMMANDS = {
+    "export": "export --model other.json --to sql --config party.toml --out",
+    "compare": "compare --data other.csv --synthetic other.csv --schema other.toml --config party.toml --svg",
+    "prepare": "prepare other.csv --schema schema.toml --out . --page",
+    "prepare a table": "prepare --config party.toml --schema schema.toml --page",
+    "publish plan": "publish plan --data other.csv --config party.toml --out",
+    "attack link": "attack link --published other.csv --known other.csv --config party.toml --out",
+    "attack reconstruct": "attack reconstruct --table a other.csv --config party.toml --out",
+    "id3": "id3 --config party.toml --report",
+    "audit export": "audit export --config party.toml --out",
+    "audit processing": "audit processing --config party.toml --out",
+    "budget export": "budget export --config party.toml --out",
+}
+
+
+@pytest.fixture
+def party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("keys", "state"):
+        Path(folder).mkdir()
+    for name in NAMED[1:]:
+        Path(name).write_text(f"what is in {name}\n")
+    Path("party.toml").write_text(PARTY)
+    Path("other.csv").write_text("a,b\n1,x\n")
+    return Path("party.toml")
+
+
+@pytest.mark.usefixtures("party")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_the_party_file_names_is_not_overwritten(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in NAMED:
+        before = Path(name).read_bytes()
+        assert run([*COMMANDS[command].split(), name]) == 2
+        assert f"{name} is an input of this command and would be overwritten" in capsys.readouterr().err
+        assert Path(name).read_bytes() == before
+
+
+def test_a_place_for_results_is_no_input(party: Path) -> None:
+    named = files_of(party)
+    assert Path("tree.json") not in named
+    assert set(map(Path, NAMED)) <= set(named)
+
+
+@pytest.mark.usefixtures("party")
+@pytest.mark.parametrize("command", ["audit export", "audit processing", "budget export"])
+def test_an_earlier_record_is_replaced_only_by_force(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("earlier").write_text("signed")
+    words = [*COMMANDS[command].split(), "earlier"]
+    assert run(words) == 2
+    refused = "--out: earlier is there already: give another name, or --force to replace it"
+    assert capsys.readouterr().err == f"smc: {refused}\n"
+    assert Path("earlier").read_text() == "signed"
+    run([*words, "--force"])  # there are no records here
+    assert refused not in capsys.readouterr().err
