@@ -139,7 +139,7 @@ def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture
     assert place.smc("audit", "verify") == 2
     said = capsys.readouterr().err
     assert "chmod 600" in said
-    assert "damaged" not in said
+    assert "put a backup" not in said
     place.knows("the next word of ours")
     assert place.smc("audit", "verify") == 0
     assert first[:16] != place.path.read_bytes()[:16]
