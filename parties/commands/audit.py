@@ -300,10 +300,12 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
         with files.lock(place.parent / "lock"):
             sealed.seal(place, word)
     console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
-    kept = keyfile.first_line(place.with_suffix(keyfile.ENDING))
-    if kept is not None and kept[0] != word:
+    passphrase = keyfile.first_line(place.with_suffix(keyfile.ENDING))
+    if passphrase is not None and passphrase[0] != word:
         what = "take it away" if remove else "put the new one there"
-        console.err.print(printable(f"the passphrase {kept[1]} is that of before: {what}, or the node does not start"))
+        console.err.print(
+            printable(f"the passphrase {passphrase[1]} is that of before: {what}, or the node does not start")
+        )
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")

@@ -63,8 +63,8 @@ def create_command(
         refuse_present(out / f"{name}.key", out / f"{name}.crt")
     passphrase = new_secret("passphrase", passphrase_file) if is_encrypted else None
     identity = create(name, hosts, out, passphrase=passphrase, token=token)
-    made = "made in its token" if identity.is_made else "was in its token already"
-    where = f"{made}, and stays there" if identity.token is not None else "stays on this machine"
+    origin = "made in its token" if identity.is_made else "was in its token already"
+    where = f"{origin}, and stays there" if identity.token is not None else "stays on this machine"
     console.out.print(f"private key   {identity.key_path}   ({where})")
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")
     console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")

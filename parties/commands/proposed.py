@@ -149,9 +149,9 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
 
 def _kind_with(key: str) -> str | None:
     """Return a kind of job that is told this, the usual one if it is; None if none is."""
-    names = [kinds.DEFAULT] if key in HEAD else [kinds.DEFAULT, *kinds.names()]
-    told = (name for name in names if key in (o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o)))
-    return kinds.DEFAULT if key in HEAD else next(told, None)
+    names = [kinds.DEFAULT, *kinds.names()]
+    keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o))} for name in names)
+    return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
 
 
 def _is_of_job(option: Parameter) -> bool:

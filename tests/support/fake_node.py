@@ -325,6 +325,7 @@ class FakeNode(Budgets):
             summary={"job": job.digest, "tree": "9" * 64},
             our_signature="ab" * 64,
             their_signature="cd" * 64,
+            withdrawn=job.withdrawn,
         )
 
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:

@@ -113,7 +113,8 @@ def test_a_job_shows_all_that_is_to_be_agreed_on(node: FakeNode, browser: Browse
     job = node.add(purpose="quality of care")
     text = " ".join(Elements(browser.get(f"/jobs/{job.id[:6]}").text).text.split())
     facts = ["predicts readmitted", "age, sex, smoker, blood_pressure, readmitted", "patients", "patienten",
-             "quality of care", "0.001", "65,535", job.digest, job.id, "9.4 MB", "172", "100 Mbit/s, 20 ms", *job.reveals]  # fmt: skip
+             "quality of care", "0.001", "65,535", job.digest, job.id, "9.4 MB", "172", "100 Mbit/s, 20 ms",
+             *job.reveals]  # fmt: skip
     assert [fact for fact in facts if fact not in text] == []
 
 
