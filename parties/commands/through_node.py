@@ -40,7 +40,7 @@ def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wa
     typed = {option.key: in_settings[option.key] for option in options if option.role == "private"}
     public = {option.key: in_settings[option.key] for option in options if option.role == "public"}
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
-    question = _Question(task.name, task.parameters(), peer)
+    question = _Question(task.name, task.shown_parameters(), peer)
     if (theirs := question.of_peer(node)) is not None:
         if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
             raise InputError(f"--node: several peers are known here; name one: {listed(known)}")

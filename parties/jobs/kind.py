@@ -169,6 +169,11 @@ class Kind(ABC):
         """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
         return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
+    def shown_parameters(self) -> dict[str, Any]:
+        """Return `parameters` as a job's view has them: without rows nothing about how many a person has."""
+        shown = self.parameters()
+        return shown if self.reads_table else {name: shown[name] for name in shown if name != "at_most"}
+
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
         """Return what a run reveals to whom, a sentence each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from parties.jobs.kind import Inputs, Kind
 from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
@@ -53,7 +53,7 @@ def job_view(
         peer_table=job.tables[1 - party],
         target=task.subject,
         columns=list(task.columns),
-        parameters=_parameters(task),
+        parameters=task.shown_parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
             *task.reveals(record.peer),
@@ -74,12 +74,6 @@ def job_view(
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
-
-
-def _parameters(task: Kind) -> dict[str, Any]:
-    """Return what a job is told; of one without rows nothing about how many a person has."""
-    told = task.parameters()
-    return told if task.reads_table else {name: told[name] for name in told if name != "at_most"}
 
 
 class Kept:

@@ -26,7 +26,7 @@ class Node(FakeNode):
 
     @override
     def add(self, identifier: str = "", **fields: Any) -> JobView:
-        public = Millionaires(AmountSettings(value=1, bits=fields.pop("bits", 32))).parameters()
+        public = Millionaires(AmountSettings(value=1, bits=fields.pop("bits", 32))).shown_parameters()
         usual = {"protocol": "millionaires", "parameters": public, "asked": [VALUE]}
         return super().add(identifier, **usual | fields)
 
