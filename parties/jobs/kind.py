@@ -171,8 +171,8 @@ class Kind(ABC):
 
     def shown_parameters(self) -> dict[str, Any]:
         """Return `parameters` as a job's view has them: without rows nothing about how many a person has."""
-        shown = self.parameters()
-        return shown if self.reads_table else {name: shown[name] for name in shown if name != "at_most"}
+        public = self.parameters()
+        return public if self.reads_table else {name: public[name] for name in public if name != "at_most"}
 
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
