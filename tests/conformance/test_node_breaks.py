@@ -14,28 +14,16 @@ from pathlib import Path
 import pytest
 
 from parties.tables import schema
+from tests.support.line_table import tables
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified
 from tests.support.waiting import eventually
-
-
-def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:
-    """Two parties' CSV files of one random table, and its schema."""
-    chosen = random.Random(seed)
-    names = [f"x{i}" for i in range(5)]
-    lines = [[str(chosen.randrange(3)) for _ in names] + [chosen.choice("pq")] for _ in range(rows)]
-    head = ",".join([*names, "y"])
-    halves = ["\n".join([head, *(",".join(line) for line in lines[part::2])]) + "\n" for part in (0, 1)]
-    text = (
-        'target = "y"\n[attributes]\n' + "".join(f'{name} = ["0", "1", "2"]\n' for name in names) + 'y = ["p", "q"]\n'
-    )
-    return (halves[0], halves[1]), text
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A link on which jobs last, and nodes that do not wait long for one when they are to stop; each test mends all."""
     nodes = Nodes(tmp_path_factory.mktemp("breaks"))
-    big, text = _random_table(5, 600)
+    big, text = tables(300, seed=5)
     nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
     for node in (nodes.a, nodes.b):
         file = node.directory / "party.toml"
