@@ -32,6 +32,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
 from parties.base.address import Address, parse_address
+from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
@@ -39,7 +40,7 @@ from smc.circuit import Netlist
 from smc.circuit.kept import Name, keep, recent
 from smc.engines import Profile, XorSharedEngine, engine_of
 from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
-from smc.errors import LinkError, SmcError
+from smc.errors import InputError, LinkError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
 
@@ -100,7 +101,8 @@ class Processes(Shards):
         except (EOFError, OSError):
             return _Dead(LinkError(UNBEGUN)), NOWHERE
         if isinstance(answer, Failed):
-            raise answer.error
+            error = answer.error
+            raise MachineError(str(error)) if isinstance(error, InputError) else error
         return line, door(answer)
 
     @override

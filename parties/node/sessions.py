@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from parties.jobs.choosing import choice_for
-from parties.jobs.inputs import AwayError
+from parties.jobs.inputs import AwayError, MachineError
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
@@ -322,7 +322,7 @@ class Sessions:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
-                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
+                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError | MachineError)
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
