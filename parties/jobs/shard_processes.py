@@ -20,8 +20,8 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -52,6 +52,8 @@ UNBEGUN = "its process has not begun"
 END_SECONDS = 10.0  # for a process to end by itself
 COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
 CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
+SAFE_PATH = "PYTHONSAFEPATH"
+_beginning = threading.Lock()
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 
@@ -174,13 +176,32 @@ class Processes(Shards):
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
         try:
-            process.start()
+            with _elsewhere():
+                process.start()
         except OSError:  # it is gone before it has read what it is told
             return _Dead(LinkError(UNBEGUN))
         finally:
             there.close()
         self._processes[number] = process
         return here
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Let Python look for no modules in the working directory of a process that it begins, where anybody's may lie.
+
+    It does so whatever its parent does, whose directory that is, too.
+    """
+    with _beginning:
+        before = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[SAFE_PATH]
+            else:
+                os.environ[SAFE_PATH] = before
 
 
 def _context() -> Any:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,3 +88,27 @@ def test_killed_processes_cost_nothing_but_time(
             break
         assert len(killed) == 3 or len(steps) > 1
     assert len(killed) == 1 or len(steps) == 1
+
+
+BEGINNING = """
+from parties.jobs.shard_processes import Processes
+
+if __name__ == "__main__":
+    shards = object.__new__(Processes)
+    shards._processes = {}
+    line = shards._begin(0, None)  # it is told nothing, and ends
+    shards._processes[0].join(60)
+    assert shards._processes[0].exitcode == 1
+"""
+
+
+def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
+    """Where commands are typed there may be files by anybody, with names that Python's own modules have."""
+    (tmp_path / "begin.py").write_text(BEGINNING)
+    (data := tmp_path / "data").mkdir()
+    for name in ("selectors", "signal", "parties"):
+        (data / f"{name}.py").write_text(f"open('loaded {name}', 'x')")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, tmp_path / "begin.py"]
+    done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=120)
+    assert (done.returncode, sorted(data.glob("loaded *"))) == (0, []), done.stderr
