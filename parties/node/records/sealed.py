@@ -125,6 +125,8 @@ def seal(path: Path, word: str) -> None:
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
             temporary.replace(path)
+            with suppress(OSError):  # not every file system can
+                files.settle(path.parent)  # or a power cut brings the other back, without what is written from here on
     finally:
         temporary.unlink(missing_ok=True)
         _words.pop(path, None)
