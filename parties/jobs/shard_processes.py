@@ -124,6 +124,7 @@ class Processes(Shards):
         """See `Shards._end`: nothing of it goes on."""
         process = self._processes.pop(number, None)
         if process is not None:
+            process.join(0.0)  # one that has ended is not signalled: its number may be another's by now
             process.kill()
             process.join()
 

@@ -10,12 +10,13 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parties.jobs.shard_processes import Processes
+from parties.jobs.shard_processes import Processes, _context
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast
@@ -24,6 +25,7 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
 from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow  # nodes' shards are killed in tests/conformance
 
@@ -88,6 +90,18 @@ def test_killed_processes_cost_nothing_but_time(
             break
         assert len(killed) == 3 or len(steps) > 1
     assert len(killed) == 1 or len(steps) == 1
+
+
+def test_what_has_ended_is_not_killed_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was nobody's child here, who would keep the number from others."""
+    shards = object.__new__(Processes)
+    shards._processes = {0: _context().Process(target=os.getpid)}
+    shards._processes[0].start()
+    assert wait([shards._processes[0].sentinel], PATIENCE)
+    killed: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
+    shards._end(0)
+    assert killed == []
 
 
 BEGINNING = """
