@@ -17,6 +17,7 @@ import ipaddress
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from collections import Counter
@@ -103,8 +104,7 @@ class Processes(Shards):
         except (EOFError, OSError):
             return _Dead(LinkError(UNBEGUN)), NOWHERE
         if isinstance(answer, Failed):
-            error = answer.error
-            raise MachineError(str(error)) if isinstance(error, InputError) else error
+            raise answer.error
         return line, door(answer)
 
     @override
@@ -227,16 +227,27 @@ def door(address: Address) -> Door:
 def met_at(door: Door, session: Address) -> Address:
     """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
 
-    The peer says it: it shall not have us dial what only this machine reaches.
+    The peer says it: it shall not have us dial what only this machine reaches, nor, from outside, what only this
+    network does.
     """
     groups, port = door[:-1], door[-1]
     if not any(groups):
         return session._replace(port=port)
     wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
     host = wide.ipv4_mapped or wide
-    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+    is_here = host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast
+    if is_here or (not host.is_global and _is_global(session.host)):
         raise LinkError(f"the peer's shard is said to be met at {host}")
     return Address(str(host), port)
+
+
+def _is_global(host: str) -> bool:
+    """Return whether all addresses of a host are of the whole Internet."""
+    try:
+        found = {str(place[4][0]) for place in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in found)
 
 
 class _Dead:
@@ -285,7 +296,8 @@ def serve(main: Any, order: Order) -> None:
         except (EOFError, OSError):
             raise
         except Exception as error:
-            main.send(_plain(Failed(error)))
+            is_ours = type(error) is InputError  # there were no rows yet
+            main.send(_plain(Failed(MachineError(str(error)) if is_ours else error)))
 
 
 def _plain(answer: Any) -> Any:

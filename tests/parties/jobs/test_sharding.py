@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.jobs.shard_processes import Processes, _context
+from parties.base.address import Address
+from parties.base.token_key import TokenError
+from parties.jobs import shard_processes
+from parties.jobs.inputs import MachineError
+from parties.jobs.shard_processes import Order, Processes, _context, _Dead, door, serve
+from parties.link import opening
+from parties.link.identity import Identity
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
+from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
@@ -102,6 +114,53 @@ def test_what_has_ended_is_not_killed_by_its_number(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
     shards._end(0)
     assert killed == []
+
+
+def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Party 0 says where its shards are met: it could say where something of ours is, and ask what that is."""
+    banners: list[socket.socket] = []
+
+    def elsewhere(shards: Processes, numbers: Sequence[int]) -> list[Any]:
+        (listener := socket.create_server(("127.0.0.1", 0))).settimeout(PATIENCE)
+        banners.append(listener)
+        threading.Thread(target=_greet, args=(listener,), daemon=True).start()
+        return [(_Dead(LinkError("")), door(Address("", listener.getsockname()[1]))) for _ in numbers]
+
+    told, reason = list[str](), opening._public_reason
+    monkeypatch.setattr(Processes, "_listening", elsewhere)
+    monkeypatch.setattr(opening, "_public_reason", lambda error: (told.append(reason(error)), told[-1])[1])
+    _, ours = parties.run(program, program)
+    for listener in banners:
+        listener.close()
+    assert isinstance(ours, LinkError)
+    assert re.match(
+        r"shard 1 of 3 has failed twice, the last time so: what answers at .* does not speak TLS", str(ours)
+    )
+    assert len(told) == 2
+    assert "TLS" not in "".join(told)
+
+
+def test_what_is_wrong_before_there_are_rows_is_the_machines(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port that is taken, for instance: nothing is charged for it. A token that is away is waited for."""
+    own, peer = identities["alice"], identities["bob"]
+    pems = [who.certificate.public_bytes(Encoding.PEM) for who in (own, peer)]
+    order = Order(own.key_pem, None, *pems, "127.0.0.1:0", None, None, {}, {}, Profile("mixed"), {})
+    here, there = multiprocessing.Pipe()
+    cases = [(InputError("taken"), MachineError), (TokenError("away"), TokenError), (LinkError("lost"), LinkError)]
+    for error, told in cases:
+        monkeypatch.setattr(shard_processes, "open_link", Mock(side_effect=error))
+        serve(there, order)
+        assert type(here.recv().error) is told
+
+
+def _greet(listener: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            connection.sendall(b"SSH-2.0-inside\r\n")
+            connection.close()
 
 
 BEGINNING = """
