@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.base.address import Address
-from parties.jobs import ray_shards, shard_processes
+from parties.jobs import ray_shards
 from parties.jobs.shard_processes import Processes, door, met_at
 from parties.link.opening import Link
 from protocols.id3 import Tree, id3
@@ -51,7 +52,7 @@ def test_a_peer_outside_does_not_say_what_only_this_network_reaches(host: str, m
     where = door(Address(host, 80))
     assert met_at(where, SESSION) == Address(host, 80)
     for met in ("8.8.8.8", "peer.example"):
-        monkeypatch.setattr(shard_processes.socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("8.8.8.8", 0))])
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("8.8.8.8", 0))])
         with pytest.raises(LinkError, match="the peer's shard is said to be met at"):
             met_at(where, Address(met, 7000))
         assert met_at(door(Address("9.9.9.9", 80)), Address(met, 7000)) == Address("9.9.9.9", 80)

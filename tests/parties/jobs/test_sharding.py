@@ -127,8 +127,13 @@ def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypa
         return [(_Dead(LinkError("")), door(Address("", listener.getsockname()[1]))) for _ in numbers]
 
     told, reason = list[str](), opening._public_reason
+
+    def public(error: BaseException) -> str:
+        told.append(reason(error))
+        return told[-1]
+
     monkeypatch.setattr(Processes, "_listening", elsewhere)
-    monkeypatch.setattr(opening, "_public_reason", lambda error: (told.append(reason(error)), told[-1])[1])
+    monkeypatch.setattr(opening, "_public_reason", public)
     _, ours = parties.run(program, program)
     for listener in banners:
         listener.close()
@@ -145,8 +150,8 @@ def test_what_is_wrong_before_there_are_rows_is_the_machines(
 ) -> None:
     """A port that is taken, for instance: nothing is charged for it. A token that is away is waited for."""
     own, peer = identities["alice"], identities["bob"]
-    pems = [who.certificate.public_bytes(Encoding.PEM) for who in (own, peer)]
-    order = Order(own.key_pem, None, *pems, "127.0.0.1:0", None, None, {}, {}, Profile("mixed"), {})
+    ours, theirs = (who.certificate.public_bytes(Encoding.PEM) for who in (own, peer))
+    order = Order(own.key_pem, None, ours, theirs, "127.0.0.1:0", None, None, {}, {}, Profile("mixed"), {})
     here, there = multiprocessing.Pipe()
     cases = [(InputError("taken"), MachineError), (TokenError("away"), TokenError), (LinkError("lost"), LinkError)]
     for error, told in cases:
@@ -182,6 +187,6 @@ def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
     for name in ("selectors", "signal", "parties"):
         (data / f"{name}.py").write_text(f"open('loaded {name}', 'x')")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, tmp_path / "begin.py"]
+    command = [sys.executable, str(tmp_path / "begin.py")]
     done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=120)
     assert (done.returncode, sorted(data.glob("loaded *"))) == (0, []), done.stderr
