@@ -85,7 +85,7 @@ def owners(connection: socket.socket) -> set[int]:
     anywhere = {f"{'0' * digits}:{port}" for digits in (8, 32) for port in (name.rpartition(":")[2] for name in there)}
     found = set[int]()
     for table in _TABLES:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             for line in table.read_text().splitlines()[1:]:
                 _, local, remote, state, *_, user = line.split()[:8]
                 if local in there | anywhere if state == _LISTENS else local in there and remote in here:
