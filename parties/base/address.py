@@ -83,14 +83,14 @@ def owners(connection: socket.socket) -> set[int]:
     """
     here, there = (_names(*end()[:2]) for end in (connection.getsockname, connection.getpeername))
     anywhere = {f"{'0' * digits}:{port}" for digits in (8, 32) for port in (name.rpartition(":")[2] for name in there)}
-    found = set[int]()
+    users = set[int]()
     for table in _TABLES:
         with suppress(OSError, ValueError):
             for line in table.read_text().splitlines()[1:]:
                 _, local, remote, state, *_, user = line.split()[:8]
                 if local in there | anywhere if state == _LISTENS else local in there and remote in here:
-                    found.add(int(user))
-    return found
+                    users.add(int(user))
+    return users
 
 
 def _names(host: str, port: int) -> set[str]:

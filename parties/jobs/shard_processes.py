@@ -244,10 +244,10 @@ def met_at(door: Door, session: Address) -> Address:
 def _is_global(host: str) -> bool:
     """Return whether all addresses of a host are of the whole Internet."""
     try:
-        found = {str(place[4][0]) for place in socket.getaddrinfo(host, None)}
+        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host, None)}
     except OSError:
         return False
-    return all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in found)
+    return all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in addresses)
 
 
 class _Dead:
