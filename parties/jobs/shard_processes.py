@@ -54,6 +54,7 @@ END_SECONDS = 10.0  # for a process to end by itself
 COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
 CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
 SAFE_PATH = "PYTHONSAFEPATH"
+os.environ.setdefault(SAFE_PATH, "")  # which says nothing: to add one later, while threads look for others, is not safe
 _beginning = threading.Lock()
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
@@ -194,15 +195,11 @@ def _elsewhere() -> Iterator[None]:
     It does so whatever its parent does, whose directory that is, too.
     """
     with _beginning:
-        before = os.environ.get(SAFE_PATH)
-        os.environ[SAFE_PATH] = "1"
+        before, os.environ[SAFE_PATH] = os.environ[SAFE_PATH], "1"
         try:
             yield
         finally:
-            if before is None:
-                del os.environ[SAFE_PATH]
-            else:
-                os.environ[SAFE_PATH] = before
+            os.environ[SAFE_PATH] = before
 
 
 def _context() -> Any:
