@@ -21,7 +21,6 @@ from parties.commands.options import (
     Between,
     Command,
     be_sure,
-    check_outputs,
     find_party_file,
     json_option,
     new_secret,
@@ -142,8 +141,7 @@ def export_command(
 ) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
-    check_outputs({"--out": out}, [place], find_party_file(config_file))
-    check_new({"--out": out}, force)
+    check_new({"--out": out}, [place], find_party_file(config_file), force)
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))

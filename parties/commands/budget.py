@@ -11,7 +11,7 @@ import click
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import check_outputs, find_party_file, out_option
+from parties.commands.options import find_party_file, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
@@ -87,8 +87,7 @@ def export_command(out: Path | None, force: bool, config_file: Path | None, stat
     """
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
-    check_outputs({"--out": out}, node.state.glob("*"), file)
-    check_new({"--out": out}, force)
+    check_new({"--out": out}, node.state.glob("*"), file, force)
     document = node.register().model_dump()
     if out is None:
         console.print_json(document)

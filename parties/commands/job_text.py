@@ -48,6 +48,8 @@ def standing(job: JobView) -> str:
         return f"waiting for our consent{so_far}" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
         return f"running, {shown(job.progress.doing)}"
+    if job.only_signature:
+        return shown(job.why)
     by = ""
     if job.state == "refused":
         by = " by us" if job.ours.verdict == "refused" else " by the peer"

@@ -295,7 +295,7 @@ class FakeNode(Budgets):
             raise InputError(f"the job {job.id[:8]} has ended: it is {job.state}")
         return self.change(identifier, state="cancelled", why=why, ended_at=self._time(0), progress=None)
 
-    def withdraw(self, identifier: str, why: str = "") -> JobView:
+    def withdraw(self, identifier: str, why: str) -> JobView:
         self._stumble()
         job = self._find(identifier)
         if job.state != "done":
