@@ -46,7 +46,6 @@ _NODE = click.option(
 )
 _PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: what for; rules may want one.")
 PLAIN = {int: int, float: float, str: str}
-WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
@@ -124,14 +123,10 @@ def command_of(name: str) -> click.Command:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.node.prediction import predicted  # the engines take their time to load
+                from parties.commands import job_text  # the engines take their time to load
+                from parties.node.prediction import predicted
 
-                if (
-                    cost := predicted(task, Inputs(party), "lan", any_profile=False)
-                ) is not None and cost.bytes >= WORTH_SAYING:
-                    from parties.commands import job_text
-
-                    status.say(job_text.expected(cost))
+                status.say(job_text.expected(predicted(task, Inputs(party), "lan", any_profile=False)))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
         _tell(outputs, kind, task.document(state), party, report, as_json)

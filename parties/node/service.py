@@ -83,9 +83,15 @@ class Node:
         self._inputs = TypedInputs()
         self._events = Events(level=log_level)
         self._events.watch_process()
-        with at_key("node.state"):
-            self._connection = records.connect(file.node.state / FILE_NAME)
+        place = file.node.state / FILE_NAME
+        with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
+            records.make_place(place)
             self._lock = files.lock(file.node.state / "lock")
+        for key, text in file.ports().items():
+            with at_key(key):
+                require_free(text)
+        with at_key("node.state"):
+            self._connection = records.connect(place)
         self._succeeding = threading.Lock()
         self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
         with at_key("decision"):
@@ -177,9 +183,6 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
-        for key, text in self._file.ports().items():
-            with at_key(key):
-                require_free(text)
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:

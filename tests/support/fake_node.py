@@ -107,7 +107,7 @@ def job_view(identifier: str, now: datetime = NOON, **changes: Any) -> JobView:
         "reveals": REVEALS,
         "cost": PredictedCost(
             estimate="typical",
-            assumed="a tree of 1, 2, 3 splits, level by level",
+            assumed="a tree with 1, 2, 3 splits on its levels",
             profile="mixed extension half",
             bytes=9_400_000,
             most=61_000_000,
