@@ -12,7 +12,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files, keyfile
 from parties.base.settings import required
-from parties.base.text import printable, quoted, visible
+from parties.base.text import listed, printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -36,6 +36,10 @@ from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
 
+FORGOTTEN = (
+    "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
+    "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
+)
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
@@ -337,13 +341,11 @@ def accept_rollback_command(
 
     path = find_party_file(config_file)
     with _writing(config_file) as (log, _):
-        accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
-        rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
-        open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
+        open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
-        ours = [fields for fields in open_ones if fields["whose"] == "us"]
+        ours, known = [fields for fields in open_ones if fields["whose"] == "us"], {}
         if ours and path is not None:
             file = settings.load(path)
             known = {who.peer_name: who for who, _ in peers.reached(file)}
@@ -361,6 +363,8 @@ def accept_rollback_command(
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+    if ours:
+        console.err.print(printable(FORGOTTEN.format(peers=listed(known) or "all peers")))
 
 
 @contextmanager

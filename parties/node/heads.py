@@ -28,6 +28,10 @@ from smc.session import Session
 
 MAX_BYTES = 64 << 10
 ACCEPT = "smc audit accept-rollback"
+ROLLED_BACK = (
+    "the records here were rolled back, as {peer} knows, and may have forgotten who is revoked: jobs wait, "
+    f"with all peers, for the newest state directory or {ACCEPT}"
+)
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS heads (
