@@ -326,7 +326,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     help="And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
 )
 @click.option(
-    "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
+    "--lost-bits", type=click.IntRange(0), help="Nor opened more exact bits of a table  [all that the peer may have]"
 )
 def accept_rollback_command(
     config_file: Path | None, peer: str | None, lost: float | None, lost_delta: float | None, lost_bits: int | None
@@ -335,7 +335,7 @@ def accept_rollback_command(
 
     What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
     peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
-    know better. The node may be running.
+    know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
     """
     from parties.node import peers, rollback, settings
 

@@ -86,6 +86,8 @@ def command_of(name: str) -> click.Command:
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
         outputs = Outputs.of(kind, settings)
+        if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
+            raise InputError("--ray: is for shards, and there are none here: give --shards N, if the job has it, too")
         if alone:
             report_flag = {"report": settings.report}
             _check_unlinked("--alone: nobody is dialled, and no byte is sent", {**flags, **report_flag})
@@ -96,7 +98,7 @@ def command_of(name: str) -> click.Command:
             with missing_by_flag(options):
                 task, _, _ = kind.alone(settings, 0)
             outputs.check([], config_file, force)
-            answer = ask(task, config_file, node, purpose, link.wait)
+            answer = ask(task, settings, config_file, node, purpose, link.wait)
             _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
         if purpose is not None:

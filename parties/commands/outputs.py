@@ -44,13 +44,13 @@ def check_new(
     inputs: Iterable[Path | None],
     config_file: Path | None,
     force: bool,
-    kept: Mapping[str, Path | None] | None = None,
+    added_to: Mapping[str, Path | None] | None = None,
 ) -> None:
     """Make `check_outputs`, and raise `InputError` if an output is there already, unless by `force`.
 
-    Outputs in `kept` are added to, and may be there.
+    Those in `added_to` may be there.
     """
-    check_outputs({**outputs, **(kept or {})}, inputs, config_file)
+    check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
         if path is not None and files.would_be_replaced(path) and not force:
             raise InputError(f"{flag}: {path} is there already: give another name, or --force to replace it")

@@ -111,7 +111,7 @@ def _questions(tree_file: TreeFile) -> int:
     """Return how many questions the trees of a result ask."""
     from parties.models.trees.tree import size
 
-    return sum(one.nodes - one.leaves for one in map(size, tree_file.trees))
+    return sum(tree.nodes - tree.leaves for tree in map(size, tree_file.trees))
 
 
 def rules(document: Document) -> str:
