@@ -55,8 +55,8 @@ def create_command(
     """Make a private key, NAME.key, and its certificate.
 
     NAME.key is for your eyes only (mode 0600), NAME.crt for the peer. With --token
-    'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' the key is made in that token, unless it is
-    there, and party.toml has that URI as `identity` where it would have NAME.key.
+    'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' the key is made in that token, if it is
+    not there, and party.toml has that URI as `identity` where it would have NAME.key.
     """
     is_encrypted = encrypted or passphrase_file is not None
     if token is not None and (is_encrypted or not is_in_token(token)):
