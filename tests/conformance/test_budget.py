@@ -111,7 +111,7 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     assert "there is no peer" in smc(pair.b, "budget", "simulate", *flags, "nobody", code=2)
     shown = smc(pair.b, "budget", "show")
     assert "epsilon 2   left 0" in shown
-    assert "\n  with a      left 0; pure epsilon 2\n" in shown
+    assert "\n  with a      left 0; pure epsilon 2;" in shown
     (table,) = json.loads(smc(pair.b, "budget", "show", "--json", "--group", "4"))
     assert (table["budget"], table["spent"], table["now"]["epsilon"], table["group"]) == (2, 2, 8, 4)
     assert [one["epsilon"] for one in table["jobs"]] == [2, 6]
