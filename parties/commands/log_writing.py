@@ -14,6 +14,7 @@ from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
 from parties.node.records import audit, database
+from parties.node.records.beside import Beside
 from parties.node.records.kinds import EntryKind
 from parties.node.settings import NodeFile
 from parties.operator.accounts import Accounts, unix_user
@@ -36,6 +37,11 @@ def file_of(config_file: Path | None) -> NodeFile:
     return settings.load(path)
 
 
+def accounts_of(state: Path) -> Accounts:
+    """Return the accounts of people in a state directory, encrypted if that is."""
+    return Accounts(state, Beside(state / database.FILE_NAME))
+
+
 def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
     """Return all entries of the log, or those of these kinds, the oldest first; none if there is no log yet."""
     place = file.node.state / database.FILE_NAME
@@ -49,7 +55,7 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
     """Give what writes an entry; all of a block are written at its end, or none if it raises."""
-    person = Accounts(file.node.state).of_unix(unix_user())
+    person = accounts_of(file.node.state).of_unix(unix_user())
     with log_of(file) as (connection, log), connection:
 
         def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:

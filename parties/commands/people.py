@@ -13,6 +13,7 @@ import click
 from parties.base import console
 from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.commands.log_writing import accounts_of
 from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
 from parties.operator.accounts import NAME, Account, Accounts, protected, unix_user
@@ -137,7 +138,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
 
     path = _party_file(config_file)
     state = state_directory(path)
-    accounts, me = Accounts(state), unix_user()
+    accounts, me = accounts_of(state), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
         raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
     file = load(path)
@@ -173,7 +174,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
 
 
 def _accounts(config_file: Path | None) -> Accounts:
-    return Accounts(state_directory(_party_file(config_file)))
+    return accounts_of(state_directory(_party_file(config_file)))
 
 
 def _party_file(config_file: Path | None) -> Path:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
-from parties.node.records import audit, database, marker
+from parties.node.records import audit, beside, database, marker
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.settings import NodeFile
 from parties.node.store import Store
@@ -37,6 +37,8 @@ def check(file: NodeFile) -> Upgrade:
     found, jobs, waiting, entries = STATE, 0, 0, 0
     problems: list[str] = []
     try:
+        if file.node.sealed:
+            beside.require_sealed(path)
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
             found = database.state_number(copy)
             database.migrate(copy)
