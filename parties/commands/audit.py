@@ -32,7 +32,6 @@ from parties.commands.options import (
 from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, beside, database, export, gaps, marker, shipped
-from parties.node.records.beside import Beside
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
@@ -85,7 +84,7 @@ def verify_command(
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
     other, place = "", None if export_file is not None else _database(config_file, state_directory)
-    archive = export.read_archives(archives, Beside(place or Path()).read_archive)
+    archive = export.read_archives(archives, lambda path: beside.read_archive(path, place))
     with console.progress("verifying"):
         if export_file is not None:
             checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
@@ -156,7 +155,7 @@ def export_command(
     if archive is not None:
         if form == "csv":
             raise InputError("--format csv: an archive is lines of JSON: leave it out")
-        text = files.decode(archive, Beside(place).read_archive(archive))
+        text = files.decode(archive, beside.read_archive(archive, place))
     else:
         with database.reading(place) as connection:
             rows = database.rows(connection)

@@ -5,11 +5,15 @@ The node may be running.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from parties.base import console
+from parties.base.text import printable
 from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
@@ -37,9 +41,31 @@ def file_of(config_file: Path | None) -> NodeFile:
     return settings.load(path)
 
 
-def accounts_of(state: Path) -> Accounts:
-    """Return the accounts of people in a state directory, encrypted if that is."""
-    return Accounts(state, Beside(state / database.FILE_NAME))
+@dataclass(frozen=True)
+class _Logged(Beside):
+    """The file of accounts beside a log whose last entry about them has its digest."""
+
+    is_strict: bool
+
+    def read(self, path: Path) -> bytes:
+        """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
+        data = super().read(path)
+        if not self.database.exists():
+            return data
+        with database.reading(self.database) as connection:
+            known = [audit.entry(row) for row in database.rows_of(connection, "operators")]
+        digest = known[-1].fields.get("digest") if known else None  # earlier releases wrote none
+        if digest not in (None, hashlib.sha256(data).hexdigest()):
+            why = f"{path} is not what entry {known[-1].number} of the log says: an older copy, or changed by hand"
+            if self.is_strict:
+                raise InputError(f"{why}; put the right one back, or look at it and write it anew by smc operator")
+            console.err.print(printable(why))
+        return data
+
+
+def accounts_of(state: Path, is_strict: bool = True) -> Accounts:
+    """Return the accounts of people in a state directory; not strictly, they may be others than the log has."""
+    return Accounts(state, _Logged(state / database.FILE_NAME, is_strict))
 
 
 def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:

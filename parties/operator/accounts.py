@@ -103,7 +103,7 @@ class Accounts:
             names = [name for account in accounts.values() if (name := getattr(account, option))]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise InputError(f"--{option}: the {what} {quoted(twice[0])} is another operator's already")
-        self._keeping.write(self._path, _FILE.dump_json(accounts, indent=2) + b"\n")
+        self._keeping.write(self._path, content(accounts))
 
     def now(self, person: Person) -> Person | None:
         """Return a person with the roles of now; None if the account has gone, or who may sign in with it."""
@@ -141,6 +141,11 @@ class Accounts:
         known = account if account is not None and account.hash else None
         is_right = verified(password, known or _nobody())
         return known.person(name) if known is not None and is_right else None
+
+
+def content(accounts: dict[str, Account]) -> bytes:
+    """Return what the file holds of these accounts."""
+    return _FILE.dump_json(accounts, indent=2) + b"\n"
 
 
 def unix_user() -> str:

@@ -68,20 +68,6 @@ class Beside:
             )
         return data
 
-    def read_archive(self, path: Path) -> bytes:
-        """Return an archive's content, wherever it is: of one that is not encrypted, too, for the log vouches for it.
-
-        Its passphrase may be another than the database's, and is looked for as that of a key's file then.
-        """
-        data = files.read_bytes(path)
-        if not is_encrypted(data):
-            return data
-        if sealed.is_sealed(self.database):
-            known = sealed.passphrase(self.database)
-            if _key(known[0], _salt(data)).check == _check(data):
-                return _opened(path, data, "archive", [known])
-        return _opened(path, data, "archive", [keyfile.sought(path)])
-
     def write(self, path: Path, data: bytes) -> None:
         """Replace the accounts or the marker in one step, for its owner only."""
         files.write_bytes(path, self._encrypted(path, data, _PURPOSES[path.name]), private=True)
@@ -100,6 +86,21 @@ _PLAIN = (
     "another one may stand in its place, or smc audit seal was cut off; put the encrypted one back, or run smc audit "
     "seal (--remove) again"
 )
+
+
+def read_archive(path: Path, database: Path | None = None) -> bytes:
+    """Return an archive's content, wherever it is: of one that is not encrypted, too, for the log vouches for it.
+
+    Its passphrase may be another than the database's, if there is one, and is looked for as that of a key's file then.
+    """
+    data = files.read_bytes(path)
+    if not is_encrypted(data):
+        return data
+    if database is not None and sealed.is_sealed(database):
+        known = sealed.passphrase(database)
+        if _key(known[0], _salt(data)).check == _check(data):
+            return _opened(path, data, "archive", [known])
+    return _opened(path, data, "archive", [keyfile.sought(path)])
 
 
 def is_encrypted(data: bytes) -> bool:
