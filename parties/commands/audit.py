@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -31,7 +31,7 @@ from parties.commands.options import (
 )
 from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
-from parties.node.records import audit, beside, database, export, gaps, marker, shipped
+from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
@@ -315,8 +315,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
         raise InputError(f"--remove: {path} says node.sealed: take that away first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
-        opened = database.connect(place, plain=True)  # with the passphrase that it has; made if there is none yet
-        with closing(opened) as connection, files.lock(place.parent / "lock"):
+        with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
             _sweep(place, connection)
         with files.lock(place.parent / "lock"):
             others = beside.seal(place, word)
@@ -389,6 +388,22 @@ def accept_rollback_command(
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+
+
+def _to_seal(place: Path, word: str) -> sqlite3.Connection:
+    """Open a database with the passphrase that it has, or with the new one, which a run that was cut off has given it.
+
+    It is made if there is none yet.
+    """
+    try:
+        return database.connect(place, plain=True)
+    except InputError as error:
+        if not (word and sealed.is_sealed(place)):
+            raise
+        sealed.know(place, word)
+        with suppress(InputError):
+            return database.connect(place, plain=True)
+        raise error from None
 
 
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:

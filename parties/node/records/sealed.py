@@ -70,6 +70,11 @@ def passphrase(path: Path) -> tuple[str, str]:
     return _words[path]
 
 
+def know(path: Path, word: str) -> None:
+    """Take this passphrase for that of a database, until it does not open it."""
+    _words[path] = word, "that was given"
+
+
 def forget(path: Path) -> None:
     """Look for the passphrase of a database anew, next time."""
     _words.pop(path, None)

@@ -307,6 +307,20 @@ def test_who_reads_keeps_everything_as_it_was(place: Place, monkeypatch: pytest.
     assert not beside.sweep(place.path, sqlite3.connect(place.path))
 
 
+def test_the_same_command_ends_a_change_that_was_cut_off(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """The database has the new passphrase, and the one at hand is still that of before."""
+    assert place.seal() == 0
+    place.knows()
+    beside.seal(place.path, NEXT)
+    for word, code in ((NEXT, 0), ("a word of others", 2)):
+        (place.state.parent / "word").write_text(word)
+        capsys.readouterr()
+        assert place.seal() == code
+        assert f"the passphrase in {place.state / 'node.passphrase'}" in capsys.readouterr().err
+    place.knows(NEXT)
+    contents(place)
+
+
 def killed(run: Callable[[], object], calls: Collection[str], number: int) -> bool:
     """Run a function in a process that is killed before so many of its calls; return whether it had not ended yet."""
     child = os.fork()
