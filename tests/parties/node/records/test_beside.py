@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,8 +19,11 @@ from hypothesis import strategies as st
 
 from parties.base import console
 from parties.link.identity import Identity
+from parties.node.events import Events
 from parties.node.records import beside, database, sealed
 from parties.node.records.beside import ACCOUNTS, ARCHIVES, MARKER, Beside
+from parties.node.service import Node
+from parties.node.settings import load
 from smc.errors import InputError
 from tests.support.ledgers import agreed, paired
 from tests.support.people import quick
@@ -144,6 +148,27 @@ def test_what_killed_runs_have_left_is_removed_and_told(place: Place, capsys: py
         for path in left:
             assert f"removed: {path}, which a killed run had left" in told
             assert not path.exists()
+
+
+def test_a_node_that_starts_does_so_too(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Frontend:
+        def start(self, *_: object) -> dict[str, str]:
+            return {}
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    place.party.connection.close()
+    left = place.state / ".smc-0a.tmp"
+    left.touch()
+    capsys.readouterr()
+    Node(load(place.config), Frontend()).stop()
+    (line,) = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (line["event"], line["file"]) == ("temporary file removed", str(left))
+    assert not left.exists()
 
 
 def test_without_the_passphrase_nothing_is_to_be_had(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
