@@ -44,6 +44,7 @@ def few_iterations() -> Iterator[None]:
 def place(tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Alice's state with two archives of a job each, an account and a marker; nothing is encrypted yet."""
     quick(monkeypatch)
+    monkeypatch.setattr(Node, "start", lambda _: pytest.fail("the node is not refused"))
     with paired(tmp_path, identities) as pair:
         for _ in range(2):
             pair.session(agreed(pair, purpose=PURPOSE))
@@ -319,8 +320,8 @@ def test_what_an_earlier_release_left_plain_is_encrypted_with_its_number(place: 
     assert contents(place) == kept
 
 
-def test_who_reads_keeps_everything_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor is anything changed if a file cannot be opened, or the disk is full."""
+def test_a_file_that_does_not_open_keeps_everything_as_it_was(place: Place) -> None:
+    """What fails before the first file is replaced changes nothing."""
     place.party.connection.close()
     before = others(place)
     (place.state / ARCHIVES / "damaged.jsonl").write_bytes(beside._START + bytes(60))
