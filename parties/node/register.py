@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from parties.base import files
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
 from parties.node.budget.bits import BitsCharge
@@ -23,6 +22,7 @@ from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records import Head, database, shipped
+from parties.node.records.beside import Beside
 from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
 from parties.node.records.sealed import errors
@@ -218,7 +218,7 @@ class Register:
                 with self._writing():
                     self._connection.execute("BEGIN IMMEDIATE")  # what a command writes of them comes before, or after
                     texts = {record.id: self._journal.archive_lines(record) for record in jobs}
-                    files.create_private(path, "".join(texts.values()).encode())
+                    Beside(folder.parent / database.FILE_NAME).write_archive(path, "".join(texts.values()).encode())
                     is_there = True
                     for record in jobs:
                         self._journal.archived(record, texts[record.id])
