@@ -13,7 +13,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files, keyfile
 from parties.base.settings import required
-from parties.base.text import printable, quoted, visible
+from parties.base.text import listed, printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -22,7 +22,6 @@ from parties.commands.options import (
     Between,
     Command,
     be_sure,
-    check_outputs,
     find_party_file,
     json_option,
     new_secret,
@@ -38,6 +37,10 @@ from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
 
+FORGOTTEN = (
+    "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
+    "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
+)
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
@@ -150,8 +153,8 @@ def export_command(
 ) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
-    check_outputs({"--out": out}, [place, *([] if archive is None else [archive])], find_party_file(config_file))
-    check_new({"--out": out}, force)
+    inputs = [place, *([] if archive is None else [archive])]
+    check_new({"--out": out}, inputs, find_party_file(config_file), force)
     if archive is not None:
         if form == "csv":
             raise InputError("--format csv: an archive is lines of JSON: leave it out")
@@ -349,7 +352,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     help="And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
 )
 @click.option(
-    "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
+    "--lost-bits", type=click.IntRange(0), help="Nor opened more exact bits of a table  [all that the peer may have]"
 )
 def accept_rollback_command(
     config_file: Path | None, peer: str | None, lost: float | None, lost_delta: float | None, lost_bits: int | None
@@ -358,19 +361,17 @@ def accept_rollback_command(
 
     What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
     peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
-    know better. The node may be running.
+    know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
     """
     from parties.node import peers, rollback, settings
 
     path = find_party_file(config_file)
     with _writing(config_file) as (log, _):
-        accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
-        rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
-        open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
+        open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
-        ours = [fields for fields in open_ones if fields["whose"] == "us"]
+        ours, known = [fields for fields in open_ones if fields["whose"] == "us"], {}
         if ours and path is not None:
             file = settings.load(path)
             known = {who.peer_name: who for who, _ in peers.reached(file)}
@@ -388,6 +389,8 @@ def accept_rollback_command(
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+    if ours:
+        console.err.print(printable(FORGOTTEN.format(peers=listed(known) or "all peers")))
 
 
 def _to_seal(place: Path, word: str) -> sqlite3.Connection:

@@ -86,9 +86,14 @@ class Node:
         place = file.node.state / FILE_NAME
         if file.node.sealed:
             beside.require_sealed(place)
+        with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
+            records.make_place(place)
+            self._lock = files.lock(file.node.state / "lock")
+        for key, text in file.ports().items():
+            with at_key(key):
+                require_free(text)
         with at_key("node.state"):
             self._connection = records.connect(place)
-            self._lock = files.lock(file.node.state / "lock")
         for left in beside.sweep(place, self._connection):
             self._events.log("temporary file removed", file=str(left), why="a run was killed")
         self._succeeding = threading.Lock()
@@ -182,9 +187,6 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
-        for key, text in self._file.ports().items():
-            with at_key(key):
-                require_free(text)
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:

@@ -61,6 +61,16 @@ TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on D
 }
 
 
+def make_place(path: Path) -> None:
+    """Make the directory of a database if it is not there, for its owner only. `InputError` if that cannot be."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
+    except OSError as error:
+        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
+
+
 def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
     """Open the database to write, and make it if it is not there: the file for its owner only, so its new directory.
 
@@ -69,13 +79,11 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
     """
     if not plain:
         beside.refuse_plain(path)
+    make_place(path)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         found = path.stat()
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
     if stat.S_IMODE(found.st_mode) & 0o077:
