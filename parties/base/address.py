@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import SplitResult
 
 from parties.base.text import quoted
 from smc.errors import InputError
@@ -56,6 +57,14 @@ def parse_address(text: str, lowest_port: int = 1) -> Address:
     if not (port.isascii() and port.isdigit() and lowest_port <= int(port[:6]) <= 65535):
         raise InputError(f"the port in the address {quoted(text)} must be a number from {lowest_port} to 65535")
     return Address(host, int(port))
+
+
+def is_port(url: SplitResult) -> bool:
+    """Return whether the port of a URL, if it has one, is a port."""
+    try:
+        return url.port is None or url.port > 0
+    except ValueError:
+        return False
 
 
 def taken(address: Address) -> str:

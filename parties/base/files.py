@@ -320,6 +320,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         taken[real] = f"{flag} too, an output"
 
 
+def would_be_replaced(path: Path) -> bool:
+    """Return whether a file is there whose place a new one would take; /dev/stdout, whatever it is, is written to."""
+    return path.is_file() and _descriptor(path) is None
+
+
 def ensure_writable(path: Path) -> None:
     """Raise the `InputError` that `write_bytes` would raise, before hours are spent on a result for it.
 

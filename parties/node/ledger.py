@@ -211,15 +211,17 @@ class Ledger(Runs):
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
-    def withdraw(self, beginning: str, why: str = "") -> Record:
-        """Withdraw a result that is here: a signed statement that both parties keep. `InputError` if there is none."""
+    def withdraw(self, beginning: str, why: str) -> Record:
+        """Withdraw a result, by a signed word that both parties keep. `InputError` if it is not here, or no reason."""
+        if not why.strip():
+            raise InputError("say why: a withdrawal is for good, and both parties' records keep its reason")
         with self._writing():
             record = self.find(beginning)
             if self.state(record) != "done" or record.ours.signed is None:
                 raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
-            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip() or "no reason given"
+            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
             result = signed.result[job.task.noun]
             word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
             self._journal.withdrawn(job, self._who(record), "us", word)

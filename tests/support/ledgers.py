@@ -170,9 +170,9 @@ def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
     return pair.parties[party].ledger.propose({"table": "days", "splits": "multiway", **fields}).id
 
 
-def agreed(pair: Pair) -> str:
+def agreed(pair: Pair, **fields: Any) -> str:
     """A job of alice's that both have approved."""
-    job = propose(pair)
+    job = propose(pair, **fields)
     pair.deliver()
     pair.parties[1].ledger.decide(job, "approved")
     pair.deliver()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
+from parties.cli import run
 from parties.commands import through_node
 from parties.jobs.small.amounts import AmountSettings
 from parties.jobs.small.millionaires import Millionaires
@@ -61,8 +63,26 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def ask(peer: str = "", purpose: str | None = None, bits: int = 32) -> str:
-    task = Millionaires(AmountSettings(value=7, bits=bits))
-    return through_node.ask(task, None, peer, purpose, wait=0.03).id
+    settings = AmountSettings(value=7, bits=bits)
+    return through_node.ask(Millionaires(settings), settings, None, peer, purpose, wait=0.03).id
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["millionaires", "--value", "7"], {"value": 7}),
+        (["equality", "--value", "7"], {"value": 7}),
+        (["majority", "--classes", "a,b", "--counts", "1,2"], {"counts": "1,2"}),
+    ],
+)
+def test_the_node_is_told_what_was_typed(
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], typed: dict[str, Any]
+) -> None:
+    jobs: list[dict[str, Any]] = []
+    monkeypatch.setattr(node, "submit", lambda job: jobs.append(job) or node.cancel(EARLY))
+    monkeypatch.chdir(tmp_path)
+    assert run([words[0], "--node", *words[1:]]) == 2
+    assert jobs[0].items() >= typed.items()
 
 
 @pytest.mark.parametrize("peer", ["", "university"])

@@ -362,21 +362,17 @@ def test_the_short_form_is_one_peer(party_file: Path) -> None:
 
 @pytest.mark.parametrize("key", ["node.listen", "node.web", "node.metrics", "node.health"])
 def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    """All ports of a node are keys of one table, and the one that is taken is named, before anything is compiled."""
+    """All ports of a node are keys of one table, and the one that is taken is named, before any state is touched."""
     monkeypatch.setattr(Events, "watch_process", lambda self: None)
-    monkeypatch.setattr("parties.node.service.warm", lambda **_: pytest.fail("it began before it looked"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = dict.fromkeys(("listen", "web", "metrics", "health"), "127.0.0.1:0")
         ports[key.removeprefix("node.")] = f"127.0.0.1:{taken.getsockname()[1]}"
         lines = "\n".join(f'{name} = "{address}"' for name, address in ports.items())
         party_file.write_text(TWO.replace('listen = "127.0.0.1:7001"', lines))
         file = load(party_file)
-        node = Node(file, Page(file.node))
-        try:
-            with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
-                node.start()
-        finally:
-            node.stop(seconds=0)
+        with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
+            Node(file, Page(file.node))
+        assert [path.name for path in file.node.state.iterdir()] == ["lock"]
 
 
 def test_nobody_can_connect_before_the_inner_loops_are_compiled(

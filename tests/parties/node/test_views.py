@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from parties.commands import job_text
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import prediction, views
@@ -53,8 +54,12 @@ def test_a_view_says_whether_anything_can_have_been_opened(identities: dict[str,
 def test_a_computed_job_waits_for_a_signature(identities: dict[str, Identity]) -> None:
     ours = Statement(proposal=JOB).model_copy(update={"end": "computed"})
     record = Record(proposed_by="us", peer="bob", ours=Statement(proposal=JOB)).model_copy(update={"ours": ours})
-    assert views.job_view(record, "interrupted", inputs_of(SCHEMA), None, "lan").why == (
-        "computed here: only bob's signature is missing"
+    view = views.job_view(record, "interrupted", inputs_of(SCHEMA), None, "lan")
+    line = "computed here: only bob's signature is missing"
+    assert (view.only_signature, view.why, job_text.standing(view)) == (True, line, line)
+    broken = record.model_copy(update={"note": "lost the peer"})
+    assert job_text.standing(views.job_view(broken, "interrupted", inputs_of(SCHEMA), None, "lan")) == (
+        "interrupted: lost the peer"
     )
 
 
