@@ -1443,4 +1443,34 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("if list(record.people) != logged.people:", "if len(logged.people) > len(record.people):"),
         ],
     ),
+    (
+        "parties/commands/through_node.py",
+        ("tests/parties/commands/test_through_node.py",),
+        [("if node.cancel(job.id, THE_SAME).begun:", "if not node.cancel(job.id, THE_SAME):")],
+    ),
+    (
+        "parties/node/sessions.py",
+        ("tests/parties/node/test_sessions.py",),
+        [("isinstance(error, PastBitsError | MachineError)", "isinstance(error, PastBitsError)")],
+    ),
+    (
+        "parties/link/opening.py",
+        ("tests/parties/jobs/test_sharding.py",),
+        [('return "LinkError: a shard has failed twice"', 'return f"LinkError: {error}"')],
+    ),
+    (
+        "parties/jobs/shard_processes.py",
+        ("tests/parties/jobs/test_ray_shards.py",),
+        [("(not host.is_global and _is_global(session.host))", "False")],
+    ),
+    (
+        "parties/operator/client.py",
+        ("tests/parties/operator/test_client.py",),
+        [('if method == "POST" and self._is_strangers', 'if method == "PUT" and self._is_strangers')],
+    ),
+    (
+        "parties/base/address.py",
+        ("tests/parties/base/test_address.py",),
+        [("local in there and remote in here", "False"), ("local in there | anywhere", "local in there")],
+    ),
 )

@@ -79,14 +79,15 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
     deadline, pause, seen = time.monotonic() + wait, FIRST_POLL_SECONDS, ""
     try:
         while job.state in UNDECIDED:
+            if time.monotonic() > deadline:
+                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             if (now := node.changes()) != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
                 if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
-                    node.cancel(job.id, THE_SAME)
+                    if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
+                        raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
                     return node.approve(theirs.id, typed)
                 continue
-            if time.monotonic() > deadline:
-                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             time.sleep(pause)
             pause = min(LONGER * pause, POLL_SECONDS)
     except (LinkError, KeyboardInterrupt):

@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from parties.base.address import Address
 from parties.base.extras import require
+from parties.jobs.inputs import MachineError
 from parties.jobs.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
 from parties.link.options import LinkOptions
 from smc.engines import Profile
@@ -33,7 +34,10 @@ class OnRay(Processes):
     def __init__(self, session: Session, options: LinkOptions, profile: Profile, memory: int) -> None:
         super().__init__(session, options, profile)
         assert options.ray is not None
-        self._ray = connected(options.ray)
+        try:
+            self._ray = connected(options.ray)
+        except InputError as error:
+            raise MachineError(str(error)) from None
         self._actors = self._ray.remote(num_cpus=1, memory=memory, max_restarts=0)(_Actor)
         self._here = self._ray.util.get_node_ip_address()
 

@@ -72,6 +72,7 @@ def job_view(
         withdrawn=_withdrawn(record),
         people=list(record.people),
         approvals=approvals,
+        begun=record.sessions > 0,
         only_signature=only_signature,
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,

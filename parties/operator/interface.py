@@ -115,6 +115,7 @@ class JobView(View):
     withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn its result, when and why, a line each
     people: list[str] = Field(default_factory=list)  # who of us has proposed or approved it, or refused it
     approvals: int = 1  # so many people of ours must stand behind it before we consent
+    begun: bool = False  # a session of it has begun: the peer may know what that has opened
     only_signature: bool = False  # our side is done, nothing has gone wrong, and the peer's signature is on its way
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,28 @@ def test_what_has_begun_is_not_begun_again(node: Node) -> None:
     node.wait = lambda identifier, on_change: node.finish(identifier)  # type: ignore[method-assign]
     assert ask() != EARLY
     assert (node.known[EARLY].state, node.typed) == ("waiting", None)
+
+
+def test_what_begins_while_it_is_taken_back_is_the_only_answer(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer consents to our job between our look at it and its cancelling: it may know what that has opened."""
+    cancel = node.cancel
+
+    def late(identifier: str, why: str = "") -> JobView:
+        node.change(identifier, state="running", theirs=APPROVED, begun=True)
+        return cancel(identifier, why)
+
+    monkeypatch.setattr(node, "cancel", late)
+    node.comes = lambda: node.add(EARLY)
+    with pytest.raises(InputError, match="university has asked the same, and begun ours too"):
+        ask()
+    assert (node.known[EARLY].state, node.typed) == ("waiting", None)
+
+
+def test_a_peer_that_always_does_something_keeps_nobody_waiting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = count()
+    monkeypatch.setattr(node, "changes", lambda: str(next(changes)))
+    with pytest.raises(LinkError, match="has not answered"):
+        ask()
 
 
 def test_a_refusal_ends_it(node: Node) -> None:

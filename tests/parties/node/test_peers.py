@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -30,6 +32,7 @@ from parties.node.peers import Peers, Who, acquainted, misnamed, reached
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.service import Node
+from parties.node.sessions import Sessions
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
 from parties.node.typed_inputs import TypedInputs
@@ -115,6 +118,36 @@ def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
     assert ledger.ready("lab") == []
     assert [record.id for record in ledger.ready("bob")] == [job]
     assert ledger.begin(job, "bob") is not None
+
+
+def test_sessions_with_two_peers_may_begin_at_the_same_moment(
+    ledger: Ledger, whos: tuple[Who, Who], parties: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tells all of them that a job has changed: none waits for another that waits for it."""
+    options = parties.options("alice", "bob", listen="127.0.0.1:0")
+    both = [Sessions(ledger, who, options, 2, lambda: True, Events(io.StringIO())) for who in whos]
+    jobs = [theirs(1), theirs(0)]
+    for who, job in zip(whos, jobs, strict=True):
+        ledger.hear(who.peer_name, job.to_bytes())
+    ledger.decide(jobs[1].proposal.id, "approved")
+    meeting = threading.Barrier(2)
+
+    def changed(_: str) -> None:
+        meeting.wait(30)
+        for sessions in both:
+            sessions.wake()
+
+    monkeypatch.setattr(ledger, "_changed", changed)
+    threads = [
+        threading.Thread(target=sessions._begin, args=(job.proposal.id,), daemon=True)
+        for sessions, job in zip(both, jobs, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [len(sessions.all_progress()) for sessions in both] == [1, 1]
 
 
 def test_a_share_of_the_budget_each_and_no_answer_of_anothers_job(ledger: Ledger) -> None:

@@ -45,6 +45,12 @@ def test_a_job_without_rows_says_nothing_of_rows() -> None:
     assert "at_most" not in views.job_view(record, "waiting", Inputs(1), None, "lan").parameters
 
 
+@pytest.mark.parametrize("sessions", [0, 1, 2])
+def test_a_view_says_whether_anything_can_have_been_opened(identities: dict[str, Identity], sessions: int) -> None:
+    record = Record(proposed_by="us", ours=Statement(proposal=JOB)).model_copy(update={"sessions": sessions})
+    assert views.job_view(record, "cancelled", inputs_of(SCHEMA), None, "lan").begun == bool(sessions)
+
+
 def test_a_computed_job_waits_for_a_signature(identities: dict[str, Identity]) -> None:
     ours = Statement(proposal=JOB).model_copy(update={"end": "computed"})
     record = Record(proposed_by="us", peer="bob", ours=Statement(proposal=JOB)).model_copy(update={"ours": ours})

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.base import console
+from parties.base import console, files
 from parties.base.files import lock
 from parties.link.identity import Identity
 from parties.node.records import database, sealed
@@ -216,6 +216,14 @@ def test_nobody_writes_to_what_is_about_to_be_replaced(place: Place, monkeypatch
     monkeypatch.setattr(Path, "replace", replace)
     assert place.seal() == 0
     assert "database is locked" in said[0]
+
+
+def test_its_name_is_on_the_disk(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut would bring the old file back, and what was written to the new one since would be gone."""
+    settled: list[tuple[Path, bool]] = []
+    monkeypatch.setattr(files, "settle", lambda folder: settled.append((folder, sealed.is_sealed(place.path))))
+    assert place.seal() == 0
+    assert settled[-1] == (place.state, True)
 
 
 def test_who_opened_what_was_replaced_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
