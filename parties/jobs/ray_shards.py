@@ -18,7 +18,8 @@ from typing import Any
 from typing_extensions import override
 
 from parties.base.address import Address, parse_address
-from parties.base.extras import needing
+from parties.base.extras import require
+from parties.jobs.inputs import MachineError
 from parties.jobs.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
 from parties.link.options import LinkOptions
 from smc.engines import Profile
@@ -37,7 +38,10 @@ class OnRay(Processes):
     def __init__(self, session: Session, options: LinkOptions, profile: Profile, memory: int) -> None:
         super().__init__(session, options, profile)
         assert options.ray is not None
-        self._ray = connected(options.ray)
+        try:
+            self._ray = connected(options.ray)
+        except InputError as error:
+            raise MachineError(str(error)) from None
         self._actors = self._ray.remote(num_cpus=1, memory=memory, max_restarts=0)(_Actor)
         self._here = self._ray.util.get_node_ip_address()
 
@@ -138,10 +142,10 @@ def connected(address: str) -> Any:
 
     `InputError` if there is none, if it is another's, or open to others.
     """
-    require_guards()
+    require_ray()
     os.environ.setdefault(TRIES, "1")  # which Ray reads as it is loaded
-    with needing("shards on Ray"):
-        import ray
+    import ray
+
     with _connecting:
         if not ray.is_initialized():
             try:
@@ -152,10 +156,11 @@ def connected(address: str) -> Any:
     return ray
 
 
-def require_guards() -> None:
-    """Raise `InputError` if Ray would use no TLS or no token."""
+def require_ray() -> None:
+    """Raise `InputError` if Ray is not installed here, or would use no TLS or no token."""
     for name, value in GUARDS.items():
         if os.environ.get(name) != value:
             raise InputError(
                 f"ray: whoever reaches its ports could read keys and counts: set {name}={value}, here and there"
             )
+    require("shards on Ray", "ray")
