@@ -127,7 +127,7 @@ def command_of(name: str) -> click.Command:
                 from parties.node.prediction import predicted  # the engines take their time to load
 
                 if (
-                    cost := predicted(task, Inputs(party), "lan", any_profile=False)
+                    cost := predicted(task, Inputs(party), "lan", at_node=False)
                 ) is not None and cost.bytes >= WORTH_SAYING:
                     from parties.commands import job_text
 
