@@ -15,8 +15,8 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes. Of engines that
-# hold more bits with ease so many times as many, for each batch has rounds of its own.
+# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes. Engines that
+# hold more bits with ease take so many times as many, for each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
 INPUTS = 32  # bits of a count of either party, about
 
