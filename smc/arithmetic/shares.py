@@ -37,7 +37,7 @@ def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
     """Return additive shares uint64[batch] of factor * word modulo 2^64.
 
     `factor` holds XOR shares uint8[width, batch] of an unsigned integer, `word` additive shares uint64[batch]. For each
-    bit b and products share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
+    bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
     """
     width, batch = factor.shape
     values = word << np.arange(width, dtype=np.uint64)[:, None]
