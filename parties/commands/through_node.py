@@ -21,12 +21,13 @@ from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
 from parties.jobs.kind import Kind
 from parties.jobs.settings import parameters
-from parties.operator.client import FIRST_POLL_SECONDS, LONGER, POLL_SECONDS, NodeClient
+from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient
 from parties.operator.interface import JobResult, JobView, State
 from smc.errors import InputError, LinkError, SmcError
 
 THE_SAME = "the peer has asked the same"
 UNDECIDED: tuple[State, ...] = ("waiting", "queued")
+BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under way make many
 
 
 def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wait: float) -> JobResult:
@@ -71,19 +72,23 @@ class _Question:
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
     """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
-    deadline, pause, seen = time.monotonic() + wait, FIRST_POLL_SECONDS, ""
+    asked, seen = time.monotonic(), ""
+    deadline = asked + wait
     try:
         while job.state in UNDECIDED:
-            if (now := node.changes()) != seen:
+            pause = min(LONGEST_WAIT_SECONDS, max(0.0, deadline - asked))
+            now = node.changes(seen, pause)
+            if now != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
                 if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
                     node.cancel(job.id, THE_SAME)
                     return node.approve(theirs.id, typed)
-                continue
-            if time.monotonic() > deadline:
+                time.sleep(BREATH_SECONDS)
+            elif time.monotonic() > deadline:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
-            time.sleep(pause)
-            pause = min(LONGER * pause, POLL_SECONDS)
+            else:
+                time.sleep(max(0.0, asked + pause - time.monotonic()))  # where many wait the node answers at once
+            asked = time.monotonic()
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
             node.cancel(job.id, "nobody waits for it any more")

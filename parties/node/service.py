@@ -378,6 +378,7 @@ class Node:
             self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
+        self._desk.tell()
         records = self._ledger.all()
         states = {record.id: self._ledger.state(record) for record in records}
         self._events.jobs(list(states.values()))
