@@ -44,6 +44,7 @@ class Control:
     """One node's end. `hear` is called with each statement of the peer, `greet` names what to speak of on a new link.
 
     What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
+    A `LinkError` there ends the link.
 
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
     when that changes. `trouble` says it at any time, and `tls` and `group` what protects the present link or protected
@@ -220,7 +221,11 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
             if key is None:
                 link.channel.abort(STOPPING)
                 return
-            statement = read(key) if key else b""
+            try:
+                statement = read(key) if key else b""
+            except LinkError as error:
+                link.channel.abort(str(error))
+                return
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:
                 session.send("statement", np.frombuffer(statement, dtype=np.uint8))

@@ -127,9 +127,10 @@ class Runs(Register):
         `BudgetError` if it does not fit.
 
         `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
-        what a level opens could be opened with other rows each time.
+        what a level opens could be opened with other rows each time. Nobody waits for the disk: it is there before
+        a share of this session is announced, for that is written after it.
         """
-        with self._writing():
+        with self._writing(later=True):
             record = self._get_running(identifier)
             most = self._offers.tries(record.table)
             if profile and record.tries >= most:

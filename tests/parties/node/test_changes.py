@@ -102,9 +102,10 @@ def test_a_node_wakes_who_waits_for_a_job(
     monkeypatch.setattr(operator_service, "LONGEST_WAIT", 600.0)
     monkeypatch.setattr(Events, "watch_process", lambda self: None)
     alice, bob, page = identities["alice"], identities["bob"], Page()
+    ports = "".join(f'{port} = "127.0.0.1:0"\n' for port in ("web", "metrics", "health"))
     (tmp_path / "party.toml").write_text(
         f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"\n'
-        f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n[node]\nhealth = "127.0.0.1:0"\n'
+        f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n[node]\n{ports}'
     )
     node = Node(load(tmp_path / "party.toml"), page)
     try:
