@@ -72,11 +72,11 @@ class _Question:
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
     """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
-    asked, seen = time.monotonic(), ""
-    deadline = asked + wait
+    begun, seen = time.monotonic(), ""
+    deadline = begun + wait
     try:
         while job.state in UNDECIDED:
-            pause = min(LONGEST_WAIT_SECONDS, max(0.0, deadline - asked))
+            pause = min(LONGEST_WAIT_SECONDS, max(0.0, deadline - begun))
             now = node.changes(seen, pause)
             if now != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
@@ -87,8 +87,8 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
             elif time.monotonic() > deadline:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             else:
-                time.sleep(max(0.0, asked + pause - time.monotonic()))  # where many wait the node answers at once
-            asked = time.monotonic()
+                time.sleep(max(0.0, begun + pause - time.monotonic()))  # where many wait the node answers at once
+            begun = time.monotonic()
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
             node.cancel(job.id, "nobody waits for it any more")

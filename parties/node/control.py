@@ -24,6 +24,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
 from parties.node.heads import RolledBackError
+from parties.node.records.sealed import errors
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
@@ -32,6 +33,7 @@ LABEL = "control"
 JOB = {"protocol": "node", "statements": 4}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
 STOPPING = "the node is stopping"  # what a node that hangs up says
+UNWRITTEN = "this node cannot write its records now"
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
@@ -44,7 +46,6 @@ class Control:
     """One node's end. `hear` is called with each statement of the peer, `greet` names what to speak of on a new link.
 
     What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
-    A `LinkError` there ends the link.
 
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
     when that changes. `trouble` says it at any time, and `tls` and `group` what protects the present link or protected
@@ -223,8 +224,8 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
                 return
             try:
                 statement = read(key) if key else b""
-            except LinkError as error:
-                link.channel.abort(str(error))
+            except errors():
+                link.channel.abort(UNWRITTEN)  # with a new link all is said again
                 return
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:

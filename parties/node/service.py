@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -23,7 +23,7 @@ from parties.link.outbox import Outbox
 from parties.link.settings import MIB
 from parties.node import heads, records, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
-from parties.node.control import LABEL, Control, control_options
+from parties.node.control import LABEL, UNWRITTEN, Control, control_options
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
@@ -153,7 +153,7 @@ class Node:
             control_options(options),
             partial(self._hear, name),
             partial(self._ledger.to_greet, name),
-            self._statement,
+            self._ledger.statement,
             partial(self._connected, name),
             partial(self._no_link, name),
             partial(self._meet, name),
@@ -324,30 +324,17 @@ class Node:
     def _is_revoked(self, contact: Contact) -> bool:
         return fingerprint(contact.who.peer) in self._ledger.revoked
 
-    def _statement(self, identifier: str) -> bytes:
-        with self._written():
-            return self._ledger.statement(identifier)
-
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        """End the link if the records cannot be written: with a new one all is said again."""
+    def _hear(self, peer: str, data: bytes) -> None:
         try:
-            yield
+            self._ledger.hear(peer, data)
         except errors() as error:
             self._events.log("records cannot be written", why=str(error))
-            raise LinkError("this node cannot write its records now") from None
-
-    def _hear(self, peer: str, data: bytes) -> None:
-        with self._written():
-            try:
-                self._ledger.hear(peer, data)
-            except errors():
-                raise
-            except SmcError as error:
-                self._events.log("statement refused", peer=peer, error=type(error).__name__)
-            except Exception as error:  # of one statement, and the same with each link: the link stays
-                why = f"internal error: {type(error).__name__}"
-                self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
+            raise LinkError(UNWRITTEN) from None  # with a new link all is said again
+        except SmcError as error:
+            self._events.log("statement refused", peer=peer, error=type(error).__name__)
+        except Exception as error:  # of one statement, and the same with each link: the link stays
+            why = f"internal error: {type(error).__name__}"
+            self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
 
     def _meet(self, peer: str, session: Session) -> str:
         """Compare the heads of both logs; return why nothing may go on, if it may not."""
