@@ -19,7 +19,7 @@ from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, KindSettings
 from parties.jobs.settings import parameters
 from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient
 from parties.operator.interface import JobResult, JobView, State
@@ -30,16 +30,14 @@ UNDECIDED: tuple[State, ...] = ("waiting", "queued")
 BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under way make many
 
 
-def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wait: float) -> JobResult:
-    """Ask the node, and follow the job to its end. Errors as `check_end` has them.
+def ask(
+    task: Kind, settings: KindSettings, config_file: Path | None, peer: str, purpose: str | None, wait: float
+) -> JobResult:
+    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `check_end` has them.
 
     `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
     """
-    node, settings = node_of(config_file, None), task.settings
-    in_settings = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    options = [option for option in parameters(task.Settings) if option.key in in_settings]
-    typed = {option.key: in_settings[option.key] for option in options if option.role == "private"}
-    public = {option.key: in_settings[option.key] for option in options if option.role == "public"}
+    node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
     question = _Question(task.name, task.shown_parameters(), peer)
     if (theirs := question.of_peer(node)) is not None:
@@ -52,6 +50,13 @@ def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wa
         job = _answered(node, node.submit({"protocol": task.name, **head, **public, **typed}), question, typed, wait)
     check_end(ended := follow(node, job))
     return node.result(ended.id)
+
+
+def _given(settings: KindSettings, role: str) -> dict[str, Any]:
+    """Return what was given of the parameters in this role, as JSON has it."""
+    fields = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    keys = [parameter.key for parameter in parameters(type(settings)) if parameter.role == role]
+    return {key: fields[key] for key in keys if key in fields}
 
 
 class _Question:
@@ -72,23 +77,22 @@ class _Question:
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
     """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
-    begun, seen = time.monotonic(), ""
-    deadline = begun + wait
+    deadline, seen = time.monotonic() + wait, ""
     try:
         while job.state in UNDECIDED:
-            pause = min(LONGEST_WAIT_SECONDS, max(0.0, deadline - begun))
-            now = node.changes(seen, pause)
-            if now != seen:
+            begun = time.monotonic()
+            if begun > deadline:
+                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
+            pause = min(LONGEST_WAIT_SECONDS, deadline - begun)
+            if (now := node.changes(seen, pause)) != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
                 if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
-                    node.cancel(job.id, THE_SAME)
+                    if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
+                        raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
                     return node.approve(theirs.id, typed)
                 time.sleep(BREATH_SECONDS)
-            elif time.monotonic() > deadline:
-                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             else:
                 time.sleep(max(0.0, begun + pause - time.monotonic()))  # where many wait the node answers at once
-            begun = time.monotonic()
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
             node.cancel(job.id, "nobody waits for it any more")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from parties.link.identity import Identity
 from parties.node.openings import Leaving, Written
 from parties.node.policy.rules import Rule
-from parties.node.records import later
+from parties.node.records import later, marker
 from parties.sources.settings import BudgetSettings
 from smc.meter import Cost
 from tests.support.ledgers import REPORT, TASK, TREE, Pair, agreed, paired, propose
@@ -28,6 +29,14 @@ NAMED = Rule(name="research", effect="permit", purpose=("research",))
 @pytest.fixture
 def power(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> tuple[Power, Power]:
     return cut_off(pair.parties, monkeypatch)
+
+
+@pytest.fixture
+def quick_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory on a disk in memory, if there is one: what is on it, and since when, is reckoned here anyway."""
+    place = Path("/dev/shm")
+    with TemporaryDirectory(dir=place if place.is_dir() else tmp_path) as name:
+        yield Path(name)
 
 
 def life(pair: Pair) -> Iterator[str]:
@@ -75,11 +84,11 @@ def rolled_back(pair: Pair) -> bool:
 
 @pytest.mark.parametrize("party", [0, 1])
 def test_the_power_may_go_at_any_moment_of_a_job(
-    tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, party: int
+    quick_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, party: int
 ) -> None:
     """Both end with one result and one story, whatever was heard before and is gone."""
     for moment in count():
-        with paired(tmp_path / str(moment), identities) as pair, monkeypatch.context() as patched:
+        with paired(quick_path / str(moment), identities) as pair, monkeypatch.context() as patched:
             power = cut_off(pair.parties, patched)
             job = next(islice(life(pair), moment, None), "")
             if not job:  # it had ended before
@@ -163,7 +172,7 @@ def test_consent_by_a_rule_that_was_told_is_there(
 
 def test_what_is_shipped_shown_or_remembered_is_there(pair: Pair, power: tuple[Power, Power], tmp_path: Path) -> None:
     bob, peer = pair.parties[1], pair.parties[1].who.peer_name
-    marker = tmp_path / "head.json"
+    kept = tmp_path / marker.FILE_NAME
 
     def heard() -> int:
         propose(pair)
@@ -175,7 +184,7 @@ def test_what_is_shipped_shown_or_remembered_is_there(pair: Pair, power: tuple[P
     told: list[Callable[[], object]] = [
         lambda: bob.ledger.rows_after(0, 100),
         lambda: bob.ledger.shown(peer),
-        lambda: bob.ledger.remember(marker),
+        lambda: bob.ledger.remember(kept),
     ]
     for tell in told:
         speakers = bob.ledger._speakers
@@ -185,7 +194,7 @@ def test_what_is_shipped_shown_or_remembered_is_there(pair: Pair, power: tuple[P
         power[1].cut()
         assert last in [entry.number for entry in bob.ledger.entries(3, None)], tell
         bob.ledger._speakers = speakers
-        bob.ledger.check(marker)
+        bob.ledger.check(kept)
 
 
 def test_a_disk_that_takes_nothing_more_is_told_of_once_and_for_all(

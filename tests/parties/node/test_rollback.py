@@ -13,7 +13,7 @@ from parties.node import published
 from parties.node.rollback import charge
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
-from tests.support.ledgers import Pair, Party
+from tests.support.ledgers import Pair, Party, agreed
 from tests.support.registry import registered
 
 BUDGET = BudgetSettings(epsilon=2, delta=1e-6, per="year", bits=500)
@@ -107,6 +107,19 @@ def test_an_epsilon_alone_leaves_no_delta(back: Pair, lost: float, delta: float 
         assert (refusal is None) == fits
         assert refusal is None or refusal.endswith("left 0")
         assert float(account.loss.delta) == (0 if lost == 0 else 1e-6 if delta is None else delta)
+
+
+def test_no_job_runs_with_anybody_before_it_is_accepted(back: Pair) -> None:
+    """What is lost may be that another peer's certificate was revoked; also after a restart."""
+    alice = back.parties[0]
+    job = agreed(back)
+    meet(back)
+    for _ in range(2):
+        assert alice.begin(job) is None
+        assert "were rolled back, as bob knows, and may have forgotten who is revoked" in (alice.ledger.find(job).note)
+        alice.crash()
+    accept(alice, 0, 0)
+    assert alice.begin(job) is not None
 
 
 def test_of_people_it_is_charged_by_person(pair: Pair, identities: dict[str, Identity]) -> None:
