@@ -242,7 +242,7 @@ class Ledger(Runs):
         if theirs.withdrawn is not None and not _is_right(theirs, who):
             raise ProtocolError("the peer's signature under a withdrawal is wrong")
         try:
-            with self._writing(later=True), self._counted(peer, theirs.proposal.id):  # the peer says it again
+            with self._writing(), self._counted(peer, theirs.proposal.id):
                 record, answer = self._heard(theirs, who)
         except ExcessError as error:
             if self._store.get(theirs.proposal.id) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -86,22 +87,29 @@ class OperatorService(Operator):
         self._views = views.Kept()
         self._own_rows = OwnRows()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
-        self._news = threading.Condition()  # its lock is taken before the ledger's
+        self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
         self._places = threading.BoundedSemaphore(MOST_WAITING)
 
     def tell(self) -> None:
-        """Wake the calls that wait: something may have changed. The caller holds no lock."""
+        """Wake the calls that wait: something may have changed."""
         with self._news:
+            self._told += 1
             self._news.notify_all()
 
     def _await(self, is_so: Callable[[], bool], seconds: float) -> None:
         """Wait until this is so, or so long; not at all if many wait already."""
-        if seconds > 0 and self._places.acquire(blocking=False):
-            try:
+        if seconds <= 0 or not self._places.acquire(blocking=False):
+            return
+        deadline = time.monotonic() + min(seconds, LONGEST_WAIT)
+        try:
+            known = self._told
+            while not is_so() and (left := deadline - time.monotonic()) > 0:
                 with self._news:
-                    self._news.wait_for(is_so, min(seconds, LONGEST_WAIT))
-            finally:
-                self._places.release()
+                    while self._told == known and self._news.wait(left):
+                        pass
+                    known = self._told
+        finally:
+            self._places.release()
 
     @override
     def node(self) -> NodeView:

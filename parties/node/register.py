@@ -137,7 +137,7 @@ class Register:
             if record is None:
                 return self._refusals.take(identifier)
             said = b"" if is_held(record) else record.ours.to_bytes()
-        self._later.settle()  # it may follow from what was heard, and must not be taken back
+        self._later.settle()  # what is said must not be taken back
         return said
 
     def released(self) -> list[Released]:

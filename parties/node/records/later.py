@@ -5,10 +5,9 @@ to where a power cut would lose nothing that anybody was told: such a commit is 
 a process that is killed loses nothing, and is put on the disk beside what goes on. `settle` waits until it is there.
 Any other commit takes it along, and what is there after a power cut is all that was written up to some moment.
 
-Of a job each party waits for its proposal or its consent, for its share before that is announced, for the word that the
-share leaves (with the charge), and for its result before that is signed for the peer; and before it says that it knows
-of the end. Nobody waits where the peer is heard, which says all again on a new link, and where a session begins: that
-is there before the first share is announced, which is written after it.
+Of a job each party waits for what it says and hears, for its share before that is announced, for the word that the
+share leaves (with the charge), and for its result before that is signed for the peer. Nobody waits where a session
+begins: that is there before the first share is announced, which is written after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a power cut takes: nothing that anybody was told, though nobody waits for the disk where a message is heard."""
+"""What a power cut takes: nothing that anybody was told, though nobody waits for the disk where a session begins."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def test_the_power_may_go_at_any_moment_of_a_job(
 def test_a_job_waits_for_the_disk_where_something_is_told_and_nowhere_else(
     pair: Pair, power: tuple[Power, Power]
 ) -> None:
-    """For what is said (bob also that he has heard), the share, that it leaves, the result, that the end is known."""
+    """For what is said and heard, the share, that it leaves, and the result; not where a session begins."""
     for _ in life(pair):
         pass
-    assert [one.waits for one in power] == [5, 6]
+    assert [one.waits for one in power] == [7, 6]
 
 
 @pytest.mark.parametrize("step", ["write_opening", "opening_leaves"])
