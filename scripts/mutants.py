@@ -29,12 +29,24 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutant_runs import OWN, Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.mutant_runs import (
+    OWN,
+    Reached,
+    StuckError,
+    collected,
+    forked,
+    function_of,
+    lives,
+    load,
+    reached,
+    swap,
+)
 from scripts.planted import ROOT, copied
 from tests.support.slow import says_slow
 
@@ -43,6 +55,7 @@ TOGETHER = ("smc/arithmetic", "smc/engines", "smc/gmw", "smc/yao")  # the tests 
 KNOWN, PAGE = ROOT / "build" / "mutants.json", ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\n"
 START = 10.0  # seconds of a processor until pytest has collected what it runs
+SWAPPED = 3.0  # the same where that is done already
 LONGEST = 3600.0  # of all tests of a folder, traced
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
@@ -150,18 +163,18 @@ def mirror_of(package: str) -> tuple[str, ...]:
     """Return the files of tests of a folder of modules: of the nearest that mirrors it, and those beside these that
     import it.
 
-    Of a party's without those that start nodes and processes, of which is not seen what they reach, and of whole
-    packages without slow ones."""
+    Of a party's and of whole packages without slow ones, but for those that mirror a module."""
     top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
     found: set[Path] = set()
     for each in TOGETHER if package in TOGETHER else (package,):
         folder = Path("tests", each) if (ROOT / "tests" / each).is_dir() else top
         found |= set((ROOT / folder).glob("test_*.py"))
-        if folder != top:
-            name = f"from {each.replace('/', '.')}"
-            found |= {path for path in (ROOT / top).rglob("test_*.py") if name in path.read_text()}
+        stems = "|".join(path.stem for path in (ROOT / each).glob("*.py"))
+        imports = re.compile(rf"^from {re.escape(each).replace('/', '.')}(\.({stems}))? import", re.MULTILINE)
+        found |= {path for path in (ROOT / top).rglob("test_*.py") if imports.search(path.read_text())}
     is_quick = package.startswith("parties") or ROOT / "tests" / package == ROOT / top
-    chosen = (path for path in found if not (is_quick and says_slow(path)))
+    own = {f"test_{path.stem}.py" for path in (ROOT / package).glob("*.py")}
+    chosen = (path for path in found if not (is_quick and path.name not in own and says_slow(path)))
     return tuple(sorted(str(path.relative_to(ROOT)) for path in chosen))
 
 
@@ -182,23 +195,58 @@ class Plan:
         tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
         return cls(file, source, chosen, tests, near.seconds)
 
-    def enough(self, tests: Sequence[str]) -> float:
+    def enough(self, tests: Sequence[str], start: float = START) -> float:
         """Return the seconds after which tests hang."""
-        return START + 5 * sum(self.seconds[test] for test in tests)
+        return start + 5 * sum(self.seconds[test] for test in tests)
 
     def tried(self, copy: Path, modules: Sequence[str], ends: float) -> dict[Mutant, bool]:
         """Return which mutants live, of those that come before the end; for a process of its own.
 
         RuntimeError if the tests fail without one.
         """
+        inside = [one for one in self.mutants if self.tests[one] and function_of(self.source, one.line)]
+        if self.file.startswith("smc/"):  # machine code is kept by its module's text
+            inside = []
+        found = forked(partial(self._swapped, copy, inside, ends), LONGEST) if inside else {}
+        killed = {one: False for one, lived in found.items() if not lived}
+        left = [one for one in self.mutants if one not in killed]
+        if not left or time.monotonic() > ends:
+            return killed
         load(modules, without=self.file)
-        all_tests = sorted({test for tests in self.tests.values() for test in tests})
-        if all_tests and not self._lives(copy, self.source, all_tests):
+        self._check(partial(self._lives, copy, self.source), left)
+        return killed | {
+            one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left if time.monotonic() < ends
+        }
+
+    def _tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
+        return sorted({test for one in chosen for test in self.tests[one]})
+
+    def _check(self, lives: Callable[[Sequence[str]], bool], chosen: list[Mutant]) -> None:
+        all_tests = self._tests_of(chosen)
+        if all_tests and not lives(all_tests):
             raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(all_tests)}")
-        left = (one for one in self.mutants if time.monotonic() < ends)
-        return {one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left}
+
+    def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> dict[Mutant, bool]:
+        """Return which mutants in functions live if those alone are given other code: who is killed so, is killed."""
+
+        def act(lives: Callable[[Sequence[str]], bool]) -> dict[Mutant, bool]:
+            def lives_as(source: bytes, tests: Sequence[str]) -> bool:
+                def run() -> bool:
+                    swap(str(copy / self.file), self.source, source)
+                    return lives(tests)
+
+                with suppress(StuckError):
+                    return forked(run, self.enough(tests, SWAPPED))
+                return False
+
+            self._check(partial(lives_as, self.source), inside)
+            left = (one for one in inside if time.monotonic() < ends)
+            return {one: lives_as(one.of(self.source), self.tests[one]) for one in left}
+
+        return collected(self._tests_of(inside), act) or {}
 
     def _lives(self, copy: Path, source: bytes, tests: Sequence[str]) -> bool:
+        """Return whether tests live with a source of the module, which is loaded anew."""
         (copy / self.file).write_bytes(source)
         try:
             return not tests or forked(partial(lives, tests), self.enough(tests))
@@ -279,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=10, help="the most of each file  [10]")
     parser.add_argument("--seed", type=int, default=1, help="[1]")
     parser.add_argument("--seconds", type=float, default=20, help="of tests, for one mutant  [20]")
+    parser.add_argument("--tests", nargs="+", default=(), help="files of tests  [those that mirror the package]")
     parser.add_argument("--minutes", type=float, default=10**6, help="the most of all  [no end]")
     options = parser.parse_args(arguments)
     ends, known = time.monotonic() + 60 * options.minutes, Known(KNOWN)
@@ -295,7 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for package, named in packages.items():
             if not [file for file in named if left(file, known, options)] or time.monotonic() > ends:
                 continue
-            tests = mirror_of(package)
+            tests = tuple(options.tests) or mirror_of(package)
             if tests not in seen:
                 seen[tests] = near = forked(partial(reached, copy, tests), LONGEST)
                 print("".join(f"LEFT OUT, for it fails as it is: {test}\n" for test in near.failed), end="")
@@ -323,7 +372,11 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
         return 0
     plan = Plan.of(file, near, rest, options.seconds)
     modules = [name for name in near.modules if name.partition(".")[0] in OWN]
-    found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+    try:
+        found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+    except StuckError:
+        print(f"{file}: its tests fail as it is", flush=True)
+        return 0
     for one, lived in found.items():
         if plan.tests[one]:
             became[one.key] = "lives" if lived else "killed"
