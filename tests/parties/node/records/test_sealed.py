@@ -116,6 +116,44 @@ def test_nothing_can_be_read_and_everything_goes_on(place: Place, capsys: pytest
         assert [*connection.execute("SELECT * FROM jobs")] == before[1]
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, False),
+        (b"", False),
+        (b"SQLite format 3\0".ljust(4096), False),
+        (bytes(range(256)) * 16, True),
+        (bytes(range(256)) * 32, True),
+        (bytes(range(256)) * 16 + b"\0", False),
+        (bytes(range(255)), False),
+        (b"SQLite format 4\0".ljust(4096), True),
+    ],
+)
+def test_whole_pages_that_do_not_begin_as_a_databases_are_sealed(
+    tmp_path: Path, content: bytes | None, says: bool
+) -> None:
+    """Also if another file was there before: it is looked at anew."""
+    path = tmp_path / "node.sqlite"
+    path.write_bytes(bytes(range(200)) * 4096)
+    assert sealed.is_sealed(path)
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    assert sealed.is_sealed(path) == says
+
+
+def test_a_copy_of_a_sealed_one_is_no_plain_one(place: Place) -> None:
+    """What is copied to memory for a look at it: SQLCipher copies to what is encrypted as well, and so it stays."""
+    assert place.seal() == 0
+    place.knows()
+    with database.reading(place.path) as connection, closing(sealed.in_memory(connection)) as copy:
+        connection.backup(copy)
+        assert not isinstance(copy, sqlite3.Connection)
+        assert copy.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+    with closing(sqlite3.connect(":memory:")) as plain, closing(sealed.in_memory(plain)) as copy:
+        assert isinstance(copy, sqlite3.Connection)
+
+
 def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert place.seal() == 0
     assert place.smc("audit", "verify") == 2
