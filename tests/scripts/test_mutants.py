@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import sys
@@ -11,15 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from scripts import mutant_runs
 from scripts import mutants as made_by
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached, swap
 from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, main, markdown, mirror_of, mutants, sample
 from tests.support.places import ROOT
+from tests.support.waiting import eventually
 
 SOURCE = '''"""A docstring, é."""
 
@@ -77,7 +81,8 @@ def test_the_tests_are_those_of_the_folder_that_mirrors_the_package() -> None:
     assert "tests/parties/node/records/test_chain.py" in mirror_of("parties/node/records")
     near = mirror_of("parties/node")
     assert "tests/parties/node/test_ledger.py" in near
-    assert "tests/parties/node/test_node_process.py" not in near, "it is slow"
+    assert "tests/parties/node/test_node_process.py" not in near, "it is slow, and of no module"
+    assert {"tests/parties/node/test_accounts.py", "tests/parties/node/point/test_consulted.py"} <= set(near)
     assert "tests/parties/node/records/test_chain.py" not in near
 
 
@@ -121,6 +126,50 @@ def test_what_takes_too_long_or_dies_is_stuck() -> None:
     for act, seconds in ((_spin, 0.1), (partial(time.sleep, 60), 0.05), (partial(os._exit, 0), 5)):
         with pytest.raises(StuckError):
             forked(act, seconds)
+
+
+def _say(place: Path) -> None:
+    place.write_text(str(os.getpid()))
+    time.sleep(60)
+
+
+def test_who_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+    place = tmp_path / "pid"
+    process = mutant_runs.FORK.Process(target=forked, args=(partial(_say, place), 60))
+    process.start()
+    eventually(lambda: place.exists() and place.read_text())
+    process.kill()
+    process.join()
+    number = int(place.read_text())
+    eventually(lambda: not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE)
+
+
+def test_functions_that_are_held_already_have_other_code(tmp_path: Path) -> None:
+    """Those of classes, decorated ones, generators and inner ones that were made before; what sees more stays."""
+    old = (
+        "from functools import cache\n\n"
+        "class A:\n    @property\n    def f(self):\n        return 1\n"
+        "    @f.setter\n    def f(self, a):\n        self.a = 1\n\n"
+        "def outer(a):\n    def inner():\n        return a + 1\n    return inner\n\n"
+        "@cache\ndef kept():\n    return 1\n\n"
+        "def some():\n    yield 1\n\n"
+        "CONSTANT = kept() + 1\n"
+    )
+    path = tmp_path / "swapped.py"
+    path.write_text(old)
+    spec = importlib.util.spec_from_file_location("swapped", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    a, inner, some = module.A(), module.outer(2), module.some
+    module.kept.cache_clear()
+    swap(str(path), old.encode(), old.replace("1", "5").encode())
+    a.f = 3
+    assert (a.f, a.a, inner(), module.outer(2)(), module.kept(), list(some())) == (5, 5, 7, 7, 5, [5])
+    assert module.CONSTANT == 2, "what was made as it was loaded stays"
+    swap(str(path), old.encode(), old.replace("a + 1", "9").encode())
+    assert (inner(), module.outer(2)()) == (7, 9)
 
 
 @pytest.fixture
