@@ -17,6 +17,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only what it grows by is looked at",
         ),
     ),
+    "parties/node/retention.py": (
+        (
+            "DAY_SECONDS = 24 * 3600.0",
+            "DAY_SECONDS = 24 + 3600.0",
+            "how often is looked for jobs that have been kept long enough; which have been is counted in days",
+        ),
+    ),
     "smc/gmw/triples.py": (
         (
             "taken.append([part[..., :count].reshape(-1) for part in parts])",

@@ -80,6 +80,7 @@ class Reached:
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     failed: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
+    sound: set[str] = field(default_factory=set)  # tests that have lived in a fork, too
 
     def of(self, function: Function, mirror: str, most: float) -> list[str]:
         """Return the tests of a function, up to `most` seconds of them: at least one, if there is any.

@@ -180,20 +180,24 @@ def mirror_of(package: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each."""
+    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each.
+
+    `sound` are tests that are known to live with the module as it is.
+    """
 
     file: str
     source: bytes
     mutants: list[Mutant]
     tests: dict[Mutant, list[str]]
     seconds: dict[str, float]
+    sound: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, file: str, near: Reached, chosen: list[Mutant], most: float) -> Plan:
         """Plan it by what the tests reach."""
         source, own = (ROOT / file).read_bytes(), f"{Path(file).stem}.py::"
         tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
-        return cls(file, source, chosen, tests, near.seconds)
+        return cls(file, source, chosen, tests, near.seconds, frozenset(near.sound))
 
     def enough(self, tests: Sequence[str], start: float = START) -> float:
         """Return the seconds after which tests hang."""
@@ -218,13 +222,14 @@ class Plan:
             one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left if time.monotonic() < ends
         }
 
-    def _tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
+    def tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
+        """Return all tests of these mutants."""
         return sorted({test for one in chosen for test in self.tests[one]})
 
     def _check(self, lives: Callable[[Sequence[str]], bool], chosen: list[Mutant]) -> None:
-        all_tests = self._tests_of(chosen)
-        if all_tests and not lives(all_tests):
-            raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(all_tests)}")
+        unsure = [test for test in self.tests_of(chosen) if test not in self.sound]
+        if unsure and not lives(unsure):
+            raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(unsure)}")
 
     def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> dict[Mutant, bool]:
         """Return which mutants in functions live if those alone are given other code: who is killed so, is killed."""
@@ -243,7 +248,7 @@ class Plan:
             left = (one for one in inside if time.monotonic() < ends)
             return {one: lives_as(one.of(self.source), self.tests[one]) for one in left}
 
-        return collected(self._tests_of(inside), act) or {}
+        return collected(self.tests_of(inside), act) or {}
 
     def _lives(self, copy: Path, source: bytes, tests: Sequence[str]) -> bool:
         """Return whether tests live with a source of the module, which is loaded anew."""
@@ -377,6 +382,7 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
     except StuckError:
         print(f"{file}: its tests fail as it is", flush=True)
         return 0
+    near.sound |= set(plan.tests_of(rest))
     for one, lived in found.items():
         if plan.tests[one]:
             became[one.key] = "lives" if lived else "killed"
