@@ -24,6 +24,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "how often is looked for jobs that have been kept long enough; which have been is counted in days",
         ),
     ),
+    "parties/node/validity.py": (
+        (
+            'before, at = warned.get(name, ("", 0.0))',
+            'before, at = warned.get(name, ("", (0.0 + 1)))',
+            "of whom nothing was said, any text is another one: when is not looked at",
+        ),
+    ),
     "smc/gmw/triples.py": (
         (
             "taken.append([part[..., :count].reshape(-1) for part in parts])",
