@@ -29,7 +29,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,12 +36,13 @@ from pathlib import Path
 from scripts.equivalent_mutants import EQUIVALENT
 from scripts.mutant_runs import (
     OWN,
+    Failing,
     Reached,
     StuckError,
     collected,
+    failing,
     forked,
     function_of,
-    lives,
     load,
     reached,
     swap,
@@ -199,66 +199,65 @@ class Plan:
         tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
         return cls(file, source, chosen, tests, near.seconds, frozenset(near.sound))
 
-    def enough(self, tests: Sequence[str], start: float = START) -> float:
-        """Return the seconds after which tests hang."""
-        return start + 5 * sum(self.seconds[test] for test in tests)
-
-    def tried(self, copy: Path, modules: Sequence[str], ends: float) -> dict[Mutant, bool]:
-        """Return which mutants live, of those that come before the end; for a process of its own.
-
-        RuntimeError if the tests fail without one.
-        """
+    def tried(self, copy: Path, modules: Sequence[str], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
+        """Return which mutants live, of those that come before the end, and which tests fail without one; for a process
+        of its own."""
         inside = [one for one in self.mutants if self.tests[one] and function_of(self.source, one.line)]
         if self.file.startswith("smc/"):  # machine code is kept by its module's text
             inside = []
-        found = forked(partial(self._swapped, copy, inside, ends), LONGEST) if inside else {}
+        found, failed = forked(partial(self._swapped, copy, inside, ends), LONGEST) if inside else ({}, [])
         killed = {one: False for one, lived in found.items() if not lived}
         left = [one for one in self.mutants if one not in killed]
-        if not left or time.monotonic() > ends:
-            return killed
-        load(modules, without=self.file)
-        self._check(partial(self._lives, copy, self.source), left)
-        return killed | {
-            one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left if time.monotonic() < ends
-        }
+        if left and time.monotonic() < ends:
+            load(modules, without=self.file)
+            failed += self._failed(partial(self._failing, copy, self.source), left, failed)
+        left = [one for one in left if time.monotonic() < ends]
+        return killed | {one: not self._failing(copy, one.of(self.source), self.tests[one]) for one in left}, failed
 
     def tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
         """Return all tests of these mutants."""
         return sorted({test for one in chosen for test in self.tests[one]})
 
-    def _check(self, lives: Callable[[Sequence[str]], bool], chosen: list[Mutant]) -> None:
-        unsure = [test for test in self.tests_of(chosen) if test not in self.sound]
-        if unsure and not lives(unsure):
-            raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(unsure)}")
+    def _failed(self, failing: Failing, chosen: list[Mutant], known: Sequence[str] = ()) -> list[str]:
+        """Return what fails of the tests of these mutants, and take it, and what is known to, from the plan."""
+        unsure = [test for test in self.tests_of(chosen) if test not in self.sound and test not in known]
+        failed = failing(unsure, len(unsure)) if unsure else []
+        for one in chosen:
+            self.tests[one] = [test for test in self.tests[one] if test not in failed and test not in known]
+        return failed
 
-    def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> dict[Mutant, bool]:
-        """Return which mutants in functions live if those alone are given other code: who is killed so, is killed."""
+    def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
+        """Return the same of mutants in functions if those alone are given other code: who is killed so, is killed."""
 
-        def act(lives: Callable[[Sequence[str]], bool]) -> dict[Mutant, bool]:
-            def lives_as(source: bytes, tests: Sequence[str]) -> bool:
-                def run() -> bool:
+        def act(failing: Failing) -> tuple[dict[Mutant, bool], list[str]]:
+            def failing_as(source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
+                def run() -> list[str]:
                     swap(str(copy / self.file), self.source, source)
-                    return lives(tests)
+                    return failing(tests, most)
 
-                with suppress(StuckError):
-                    return forked(run, self.enough(tests, SWAPPED))
-                return False
+                return self._in_time(run, tests, SWAPPED)
 
-            self._check(partial(lives_as, self.source), inside)
+            failed = self._failed(partial(failing_as, self.source), inside)
             left = (one for one in inside if time.monotonic() < ends)
-            return {one: lives_as(one.of(self.source), self.tests[one]) for one in left}
+            return {one: not failing_as(one.of(self.source), self.tests[one]) for one in left}, failed
 
-        return collected(self.tests_of(inside), act) or {}
+        return collected(self.tests_of(inside), act) or ({}, [])
 
-    def _lives(self, copy: Path, source: bytes, tests: Sequence[str]) -> bool:
-        """Return whether tests live with a source of the module, which is loaded anew."""
+    def _failing(self, copy: Path, source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
+        """Return which tests fail, so many at most, with a source of the module, which is loaded anew."""
         (copy / self.file).write_bytes(source)
         try:
-            return not tests or forked(partial(lives, tests), self.enough(tests))
-        except StuckError:
-            return False
+            return self._in_time(partial(failing, tests, most), tests)
         finally:
             (copy / self.file).write_bytes(self.source)
+
+    def _in_time(self, run: Callable[[], list[str]], tests: Sequence[str], start: float = START) -> list[str]:
+        if not tests:
+            return []
+        try:
+            return forked(run, start + 5 * sum(self.seconds[test] for test in tests))
+        except StuckError:
+            return list(tests)
 
 
 def sample(file: str, most: int, seed: int) -> list[Mutant]:
@@ -352,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tests = tuple(options.tests) or mirror_of(package)
             if tests not in seen:
                 seen[tests] = near = forked(partial(reached, copy, tests), LONGEST)
-                print("".join(f"LEFT OUT, for it fails as it is: {test}\n" for test in near.failed), end="")
+                near.leave_out(near.failed)
                 load([name for name in near.modules if name.partition(".")[0] not in OWN])
             for file in named:
                 alive += tried(file, seen[tests], copy, known, options, ends)
@@ -378,16 +377,18 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
     plan = Plan.of(file, near, rest, options.seconds)
     modules = [name for name in near.modules if name.partition(".")[0] in OWN]
     try:
-        found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+        found, failed = forked(partial(plan.tried, copy, modules, ends), LONGEST)
     except StuckError:
-        print(f"{file}: its tests fail as it is", flush=True)
+        print(f"{file}: its tests have ended the run", flush=True)
         return 0
-    near.sound |= set(plan.tests_of(rest))
+    near.leave_out(failed)
+    near.sound |= set(plan.tests_of(rest)) - set(failed)
     for one, lived in found.items():
-        if plan.tests[one]:
+        is_seen = not set(plan.tests[one]) <= set(failed)
+        if is_seen:
             became[one.key] = "lives" if lived else "killed"
         if lived:
-            said = "LIVES      " if plan.tests[one] else "UNREACHED  "  # by these tests
+            said = "LIVES      " if is_seen else "UNREACHED  "  # by these tests
             print(f"{said}{file}:{one.line}: {' -> '.join(one.told(source))}", flush=True)
     alive = sum(found.values())
     print(f"{file}: {len(found)} tried, {len(found) - alive} killed", flush=True)

@@ -20,7 +20,7 @@ import pytest
 from scripts import mutant_runs
 from scripts import mutants as made_by
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached, swap
+from scripts.mutant_runs import Reached, StuckError, failing, forked, function_of, load, reached, swap
 from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, main, markdown, mirror_of, mutants, sample
 from tests.support.places import ROOT
 from tests.support.waiting import eventually
@@ -209,6 +209,7 @@ TEST = "tests/orders/test_more.py::test_4_is_more_than_3"
 def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: Path) -> None:
     near = forked(partial(reached, tree, ["tests/orders"]), 60)
     assert near.failed == [TEST.replace("4_is_more_than_3", "that_fails")]
+    near.leave_out(near.failed)
     assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "less.py::", 60) == [TEST]
     assert near.of(("orders/less.py", 6), "", 60) == []
 
@@ -217,9 +218,9 @@ def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: 
         return sorted(name for name in sys.modules if name.startswith("orders."))
 
     assert forked(loaded, 60) == ["orders.apart"]
-    assert forked(partial(lives, [TEST]), 60)
+    assert forked(partial(failing, [TEST]), 60) == []
     (tree / "orders/less.py").write_text("def less(a, b):\n    return a >= b\n")
-    assert not forked(partial(lives, [TEST]), 60)
+    assert forked(partial(failing, [TEST]), 60) == [TEST]
 
 
 def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
@@ -243,12 +244,21 @@ def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
     assert markdown(Known(tree / "nothing"), again) in page, "rows of modules that were not tried stay"
 
 
-def test_tests_that_fail_anyhow_say_nothing(tree: Path) -> None:
-    near = Reached({("orders/less.py", 3): {TEST}}, {TEST: 0.1})
-    plan = Plan.of("orders/less.py", near, sample("orders/less.py", 9, 1), 9)
-    (tree / "tests/orders/test_more.py").write_text("def test_4_is_more_than_3():\n    raise ValueError\n")
-    with pytest.raises(RuntimeError, match=r"orders/less\.py: its tests fail as it is"):
-        plan.tried(tree, [], time.monotonic() + 60)
+def test_tests_that_fail_anyhow_say_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are left out, of this module and those that come after it."""
+    other = TEST.replace("4_is_more_than_3", "nothing")
+    near = Reached({("orders/less.py", 3): {TEST, other}}, {TEST: 0.1, other: 0.1})
+    mutants = sample("orders/less.py", 9, 1)
+    (tree / "tests/orders/test_more.py").write_text(
+        "import orders.less\n\ndef test_4_is_more_than_3():\n    raise ValueError\n\ndef test_nothing():\n    pass\n"
+    )
+    plan = Plan.of("orders/less.py", near, mutants, 9)
+    found, failed = forked(partial(plan.tried, tree, [], time.monotonic() + 60), made_by.LONGEST)
+    assert failed == [TEST]
+    assert all(found.values())
+    near.leave_out(failed)
+    assert near.of(("orders/less.py", 3), "", 9) == [other]
+    assert capsys.readouterr().out == f"LEFT OUT, for it fails as it is: {TEST}\n"
 
 
 def test_the_page_adds_up_and_has_the_reasons() -> None:

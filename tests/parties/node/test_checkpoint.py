@@ -148,6 +148,8 @@ def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
     assert [(found["job"], found["digest"]) for found in results] == [(job.id, job.digest) for job in jobs]
     assert results[0] != results[1]
     assert results[0]["tree"] == results[1]["tree"]
+    assert outcome.result(jobs[1], TREE, first) == {**results[1], "repeats": first}
+    assert "repeats" not in results[0]
 
 
 def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:

@@ -81,11 +81,19 @@ def test_all_of_the_peers_share_is_charged(back: Pair, tmp_path: Path) -> None:
         assert (account.spent, account.left) == (2, 0)
         assert (bits.spent, bits.left) == (500, 0)
         entry = published.entry("alice", "smc", alice.ledger.accounts, alice.ledger.released())
-        assert [one["protocol"] for one in entry["tables"][0]["releases"]] == ["rollback"]
+        (table,) = entry["tables"]
+        assert [(one["protocol"], len(one["day"])) for one in table["releases"]] == [("rollback", len("2026-03-01"))]
+        assert (table["budget"]["epsilon"], table["max_rows"]) == (2, 100)
         alice.ledger.check(tmp_path / "log.json")
         alice.crash()
     with registered(("noisy", "tests.support.noisy:Noisy")), pytest.raises(InputError, match="privacy budget"):
         alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.01})
+
+
+def test_a_table_without_a_budget_is_published_as_such(pair: Pair) -> None:
+    ledger = pair.parties[0].ledger
+    (table,) = published.entry("alice", "smc", ledger.accounts, ledger.released())["tables"]
+    assert (table["budget"], table["releases"]) == (None, [])
 
 
 def test_who_knows_better_says_so(back: Pair) -> None:
