@@ -31,6 +31,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "of whom nothing was said, any text is another one: when is not looked at",
         ),
     ),
+    "protocols/release/choice.py": (
+        (
+            "at_once = max(2, engine.comfortable // (2 * width + drawn)) # scores with their random bits",
+            "at_once = max(2, engine.comfortable // (2 + width + drawn)) # scores with their random bits",
+            "how large the pieces are says how much memory they take; what is chosen is the same",
+        ),
+    ),
     "smc/gmw/triples.py": (
         (
             "taken.append([part[..., :count].reshape(-1) for part in parts])",
