@@ -38,6 +38,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "how large the pieces are says how much memory they take; what is chosen is the same",
         ),
     ),
+    "protocols/release/geometric.py": (
+        (
+            "least = max(1, int(coins / (2 * allowed)).bit_length()) # so that coins 2^-(width + 1) is below `allowed`",
+            "least = max((1 + 1), int(coins / (2 * allowed)).bit_length()) "
+            "# so that coins 2^-(width + 1) is below `allowed`",
+            "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
+        ),
+    ),
     "smc/gmw/triples.py": (
         (
             "taken.append([part[..., :count].reshape(-1) for part in parts])",
