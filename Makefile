@@ -19,7 +19,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
 # The tests are translated once, not at every run, whatever the shell says: a third of what `make quick` takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
+.PHONY: demo test quick services lint campaign foretold bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
 	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines
@@ -71,6 +71,10 @@ soak: $(STAMP)
 # Mutants of what secrecy and privacy rest on, some of each file, that the tests live with. It goes on where it was.
 mutants: $(STAMP)
 	$(BIN)/python -m scripts.mutants --sample $(or $(SAMPLE),10) --minutes $(or $(MINUTES),600) $(MODULES)
+
+# What jobs take of a processor beside what `smc estimate` foretells, into docs/measured.md.
+foretold: $(STAMP)
+	$(BIN)/python -m scripts.foretold $(or $(DATA),../shared/data)/adult/adult.csv
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results
