@@ -26,7 +26,7 @@ from importlib.machinery import ModuleSpec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pytest
 from _pytest.main import pytest_runtestloop as runs
@@ -209,7 +209,7 @@ def failing(tests: Sequence[str], most: int = 1) -> list[str]:
     return plugin.failed or list(tests)
 
 
-class _Collected:
+class _Collected(Generic[Outcome]):
     """A plugin of pytest that has tests collected once, and then does something with a function that runs some."""
 
     def __init__(self, act: Callable[[Failing], Outcome]) -> None:
