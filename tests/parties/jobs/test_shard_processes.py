@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from parties.base.address import Address
-from parties.jobs import shard_processes, sharding
+from parties.jobs import ray_shards, shard_processes, sharding
 from parties.jobs.shard_processes import Order, Processes, _Dead, _plain, door
 from parties.link.identity import Identity
 from parties.link.options import LinkOptions
@@ -103,6 +104,7 @@ def test_where_shards_listen(options: LinkOptions, listen: str, label: str, port
 
 def test_a_shard_that_has_no_door(options: LinkOptions) -> None:
     shards = Begun(options)
+    assert door(Address("", 7)) == (0, 0, 0, 0, 0, 0, 0, 0, 7)
     dead = _Dead(LinkError("gone"))
     assert shards._told(dead) == (dead, NOWHERE)
     line, where = shards._told(Line())
@@ -179,6 +181,7 @@ def test_an_engine_has_shards_while_its_work_lasts(monkeypatch: pytest.MonkeyPat
     try:
         with sharding.sharded(link, engine, PROFILE):
             shards = engine.shards
+            assert {thread.daemon for thread in threading.enumerate() if thread.name == "smc-shards"} == {True}
             if ends == "with the link":
                 over.set()
                 assert shards.killed.wait(10)
@@ -190,6 +193,70 @@ def test_an_engine_has_shards_while_its_work_lasts(monkeypatch: pytest.MonkeyPat
     assert shards.done[:2] == {"well": ["finish", "kill"], "wrong": ["kill"], "with the link": ["kill", "finish"]}[ends]
     assert shards.done[-1] == "kill"
     over.set()
+
+
+@pytest.mark.parametrize("memory", [{}, {"memory": 5}])
+def test_shards_on_ray_are_told_how_much_memory_they_take(
+    monkeypatch: pytest.MonkeyPatch, memory: dict[str, int]
+) -> None:
+    told = list[Any]()
+
+    class OnRay(Made):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__()
+            told.append(arguments)
+
+    monkeypatch.setattr(ray_shards, "OnRay", OnRay)
+    over = threading.Event()
+    over.set()
+    options = SimpleNamespace(ray="auto")
+    link: Any = SimpleNamespace(options=options, session=lambda: "session", channel=SimpleNamespace(ended=over))
+    engine: Any = SimpleNamespace(shards=None)
+    with sharding.sharded(link, engine, PROFILE, **memory):
+        assert isinstance(engine.shards, OnRay)
+    assert told == [("session", options, PROFILE, memory.get("memory", 0))]
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "method"),
+    [("linux", (3, 11, 1), "forkserver"), ("linux", (3, 11, 0), "spawn"), ("darwin", (3, 13, 0), "spawn")],
+)
+def test_processes_are_forks_where_that_is_safe(
+    monkeypatch: pytest.MonkeyPatch, platform: str, version: tuple[int, ...], method: str
+) -> None:
+    """Of a process that has loaded the protocols, too."""
+    loaded = list[str]()
+    context = SimpleNamespace(set_forkserver_preload=loaded.extend)
+    methods = SimpleNamespace(get_context=lambda name: SimpleNamespace(name=name, **vars(context)))
+    modules = {"protocols.id3": None, "numpy": None}
+    monkeypatch.setattr(shard_processes, "multiprocessing", methods)
+    monkeypatch.setattr(
+        shard_processes, "sys", SimpleNamespace(platform=platform, version_info=version, modules=modules)
+    )
+    assert shard_processes._context().name == method
+    expected = ["parties.jobs.shard_processes", *shard_processes.COMMAND, "protocols.id3"]
+    assert loaded == (expected if method == "forkserver" else [])
+
+
+def test_a_process_ends_with_its_work_or_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not by what its whole group is sent: the job's process ends it."""
+    done = list[Any]()
+    numbers = SimpleNamespace(**{name: getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIG_IGN", "SIG_DFL")})
+    numbers.signal = lambda *to: done.append(to)
+    thread = SimpleNamespace(start=lambda: done.append("watches"))
+    begun = list[dict[str, Any]]()
+    monkeypatch.setattr(shard_processes, "signal", numbers)
+    monkeypatch.setattr(shard_processes, "threading", SimpleNamespace(Thread=lambda **how: begun.append(how) or thread))
+    monkeypatch.setattr(shard_processes, "os", SimpleNamespace(_exit=lambda code: done.append(f"exit {code}")))
+    monkeypatch.setattr(shard_processes, "serve", lambda *_: done.append("serves"))
+    shard_processes._work(Line(), None)  # type: ignore[arg-type]
+    assert done[:2] == [(signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL)]
+    assert done[2:] == ["watches", "serves", "exit 0"]
+    assert begun == [{"target": shard_processes._leave_with_parent, "daemon": True}]
+    parent = SimpleNamespace(join=lambda: done.append("parent is gone"))
+    monkeypatch.setattr(shard_processes, "multiprocessing", SimpleNamespace(parent_process=lambda: parent))
+    shard_processes._leave_with_parent()
+    assert done[-2:] == ["parent is gone", "exit 1"]
 
 
 def test_a_shard_whose_process_cannot_start_is_dead(options: LinkOptions, monkeypatch: pytest.MonkeyPatch) -> None:
