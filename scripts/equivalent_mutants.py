@@ -17,6 +17,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only what it grows by is looked at",
         ),
     ),
+    "parties/node/records/sealed.py": (
+        (
+            "opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=True, **options)",
+            "opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=False, **options)",
+            "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whether asked to or not",
+        ),
+    ),
     "parties/node/retention.py": (
         (
             "DAY_SECONDS = 24 * 3600.0",

@@ -40,6 +40,9 @@ def test_a_table_that_is_not_offered(offers: Offers) -> None:
     (days, none) = (offers.inputs(1, table).schema for table in ("days", ""))
     assert days is not None
     assert (days.digest(), none) == (SCHEMA.digest(), None)
+    for table in ("days", ""):
+        assert offers.inputs(0, table, {"value": 3}).typed == {"value": 3}
+        assert offers.inputs(0, table).typed == {}
     with pytest.raises(InputError, match=r"there is no table 'dais' \(did you mean 'days'\?\)"):
         offers.inputs(1, "dais")
     assert (offers.version("dais"), offers.person("dais"), offers.kept("dais")) == ("", "", None)

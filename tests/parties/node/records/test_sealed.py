@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -140,6 +141,31 @@ def test_whole_pages_that_do_not_begin_as_a_databases_are_sealed(
     if content is not None:
         path.write_bytes(content)
     assert sealed.is_sealed(path) == says
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("locked"), sqlite3.DatabaseError("file is not a database")])
+def test_what_cannot_be_opened_is_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """A passphrase that does not open it is forgotten, one that was not tried is kept."""
+    done: list[str] = []
+
+    def execute(text: str) -> None:
+        if "sqlite_master" in text:
+            raise error
+
+    connection = SimpleNamespace(execute=execute, close=lambda: done.append("closed"))
+    module = SimpleNamespace(
+        connect=lambda *_, **__: connection,
+        OperationalError=sqlite3.OperationalError,
+        DatabaseError=sqlite3.DatabaseError,
+    )
+    monkeypatch.setattr(sealed, "_sqlcipher", lambda _: module)
+    monkeypatch.setattr(sealed.keyfile, "sought", lambda _: (WORD, "at hand"))
+    monkeypatch.setattr(sealed, "_words", {})
+    path, is_locked = tmp_path / "node.sqlite", isinstance(error, sqlite3.OperationalError)
+    with pytest.raises(sqlite3.OperationalError if is_locked else InputError, match=r"locked|at hand does not open it"):
+        sealed.connect(path, path.as_uri())
+    assert done == ["closed"]
+    assert (path in sealed._words) == is_locked
 
 
 def test_a_copy_of_a_sealed_one_is_no_plain_one(place: Place) -> None:
