@@ -19,8 +19,10 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "parties/node/records/sealed.py": (
         (
-            "opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=True, **options)",
-            "opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=False, **options)",
+            "opened = connect(path, place, **options) if is_sealed(path) "
+            "else module.connect(place, uri=True, **options)",
+            "opened = connect(path, place, **options) if is_sealed(path) "
+            "else module.connect(place, uri=False, **options)",
             "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whether asked to or not",
         ),
     ),
