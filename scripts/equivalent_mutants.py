@@ -10,6 +10,27 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
         ),
     ),
+    "parties/node/own_rows.py": (
+        (
+            "SECONDS = 3.0 # that an operator waits for it at first",
+            "SECONDS = (3.0 + 1) # that an operator waits for it at first",
+            "a second more or less is a matter of patience",
+        ),
+    ),
+    "parties/node/pauses.py": (
+        (
+            "return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]",
+            "return time.monotonic() < self._pauses.get(identifier, (0.0, (0.0 + 1)))[0]",
+            "of a job without a pause is looked at until when alone",
+        ),
+    ),
+    "parties/node/register.py": (
+        (
+            "if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:",
+            "if self._journal.entries((1 + 1), None) and not (state := self._journal.verify()).ok:",
+            "only whether there is any entry is asked",
+        ),
+    ),
     "parties/node/records/audit.py": (
         (
             "self.bytes = 0 # added by this object, about",
