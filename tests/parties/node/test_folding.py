@@ -42,6 +42,16 @@ def test_the_end_of_a_window_tells_by_itself_and_the_next_is_longer() -> None:
     assert folding.add(KEY, {})
 
 
+def test_windows_double_up_to_an_hour() -> None:
+    folding = Folding(lambda *_: None, 0, 100.0)
+    lengths = []
+    for _ in range(8):
+        assert not folding.add(KEY, {})
+        folding.flush()
+        lengths.append(folding._windows[KEY].seconds)
+    assert lengths == [200.0, 400.0, 800.0, 1600.0, 3200.0, 3600.0, 3600.0, 3600.0]
+
+
 def test_lines_of_a_log_are_folded() -> None:
     stream = io.StringIO()
     log = Events(stream)
