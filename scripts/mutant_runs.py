@@ -251,7 +251,7 @@ def swap(file: str, old: bytes, new: bytes) -> None:
     before, after = (dict(_codes(compile(source, file, "exec", dont_inherit=True))) for source in (old, new))
     of_lines = {(code.co_qualname, code.co_firstlineno): after.get(name) for name, code in before.items()}
     for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__.co_filename == file:
+        if type(each) is FunctionType and each.__code__.co_filename == file:
             code = of_lines.get((each.__code__.co_qualname, each.__code__.co_firstlineno))
             if code is not None and len(code.co_freevars) == len(each.__code__.co_freevars):
                 each.__code__ = code

@@ -25,6 +25,10 @@ class PeerLeftError(LinkError):
     """The peer ended the session while this party still expected something. Exit code 3."""
 
 
+class ShardError(LinkError):
+    """A shard has failed twice. Why is for this party's operator: the peer says where it is to be met. Exit code 3."""
+
+
 class ProtocolError(LinkError):
     """The peer sent something that the protocol does not allow here. Exit code 3."""
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import SplitResult
 
 from parties.base.text import quoted
 from smc.errors import InputError
+
+_TABLES, _LISTENS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")), "0A"  # of this machine's sockets, by Linux
 
 
 class Address(NamedTuple):
@@ -53,6 +59,14 @@ def parse_address(text: str, lowest_port: int = 1) -> Address:
     return Address(host, int(port))
 
 
+def is_port(url: SplitResult) -> bool:
+    """Return whether the port of a URL, if it has one, is a port."""
+    try:
+        return url.port is None or url.port > 0
+    except ValueError:
+        return False
+
+
 def taken(address: Address) -> str:
     """Return why this machine cannot listen at an address, in the system's words; empty if it can."""
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as probe:
@@ -69,3 +83,28 @@ def require_free(text: str) -> None:
     address = parse_address(text, lowest_port=0)
     if why := taken(address):
         raise InputError(f"cannot listen on {address}: {why}; end what uses it, or name another port")
+
+
+def owners(connection: socket.socket) -> set[int]:
+    """Return the Unix users at the other end of a connection to this machine, and who listens there; empty if unknown.
+
+    Linux tells. Whoever has accepted it is named even if nobody listens any more.
+    """
+    here, there = (_names(*end()[:2]) for end in (connection.getsockname, connection.getpeername))
+    anywhere = {f"{'0' * digits}:{port}" for digits in (8, 32) for port in (name.rpartition(":")[2] for name in there)}
+    users = set[int]()
+    for table in _TABLES:
+        with suppress(OSError, ValueError):
+            for line in table.read_text().splitlines()[1:]:
+                _, local, remote, state, *_, user = line.split()[:8]
+                if local in there | anywhere if state == _LISTENS else local in there and remote in here:
+                    users.add(int(user))
+    return users
+
+
+def _names(host: str, port: int) -> set[str]:
+    """Return how Linux writes an end of a connection: of IPv4, as of IPv6 too, for a socket may take both."""
+    ip = ipaddress.ip_address(host.partition("%")[0])
+    forms = [ip.packed, *([bytes(10) + b"\xff\xff" + ip.packed] if ip.version == 4 else [])]
+    words = ([form[i : i + 4] for i in range(0, len(form), 4)] for form in forms)
+    return {"".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in form) + f":{port:04X}" for form in words}

@@ -66,6 +66,7 @@ def __getattr__(name: str) -> Any:
 
 BAR = 24  # letters of a full bar
 NARROW = 16  # letters of a column that is wrapped, at least
+PAGE = 120  # letters of a line in a pipe or a file
 MEASURING = "measuring the link"  # of a cost report: what it took before the run
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -193,18 +194,19 @@ def tell(as_json: bool, document: object, text: str) -> None:
 def show(table: Table, screen: Console | None = None) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
 
-    On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line.
+    Columns that may be wrapped are, to its width, elsewhere to `PAGE` letters; or to `NARROW` letters each.
     """
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
-    wrapped = [column for column in table.columns if not column.no_wrap] if screen.is_terminal else []
+    wrapped = [column for column in table.columns if not column.no_wrap]
     for column in wrapped:
         column.max_width = NARROW
     needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum
     for column in wrapped:
         column.max_width = None
-    screen.width = max(screen.width, needed)  # only tables heed it: all else is left to the terminal to wrap
+    width = screen.width if screen.is_terminal or not wrapped else PAGE
+    screen.width = max(width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
 
 
@@ -277,4 +279,5 @@ def cost_table(report: Mapping[str, Any]) -> str:
         "  ".join([f" {name:{first}}", *(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))])
         for name, *cells in rows
     ]
-    return "\n".join(["cost of the conversation", *lines])
+    about = "cost of the conversation; rounds: how often we waited for the peer, whose own number may differ"
+    return "\n".join([about, *lines])

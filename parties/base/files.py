@@ -10,6 +10,7 @@ import re
 import secrets
 import stat
 import sys
+import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from typing import IO, Any
 from smc.errors import InputError
 
 IN_TOKEN = "pkcs11:"  # how a name begins that is no file's but that of a key in a token: `token_key`
+HELD_SECONDS, HELD_POLL_SECONDS = 10.0, 0.02  # for another process that holds a folder
 MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
@@ -205,17 +207,33 @@ def settle(folder: Path) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold a folder for the enclosed block, as far as the file system can: others who would hold it wait."""
+    """Hold a folder for the enclosed block, as far as the file system can: others who would hold it wait for a while.
+
+    `InputError` once that is over: whoever may read it can hold it, too.
+    """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise InputError(f"cannot open {folder}: {_reason(error)}") from None
     try:
+        deadline = time.monotonic() + HELD_SECONDS
         with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            while not _is_taken(handle):
+                if time.monotonic() > deadline:
+                    raise InputError(f"{folder} is held by another process, and was for {HELD_SECONDS:g} s: try again")
+                time.sleep(HELD_POLL_SECONDS)
         yield
     finally:
         os.close(handle)
+
+
+def _is_taken(handle: int) -> bool:
+    """Take the lock on what is open, and return whether it was to be had."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def ensure_absent(path: Path) -> None:
@@ -300,6 +318,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         if _descriptor(path) is None and not _is_stream(path) and real in taken:
             raise InputError(f"{flag}: {path} is {taken[real]} of this command and would be overwritten")
         taken[real] = f"{flag} too, an output"
+
+
+def would_be_replaced(path: Path) -> bool:
+    """Return whether a file is there whose place a new one would take; /dev/stdout, whatever it is, is written to."""
+    return path.is_file() and _descriptor(path) is None
 
 
 def ensure_writable(path: Path) -> None:

@@ -94,6 +94,8 @@ def _attributes(name: str, text: str, separator: str, known: Sequence[str]) -> d
         if key not in known or not equals or key in fields:
             why = "stands there twice" if key in fields else f"is not understood; there are {listed(known)}"
             raise InputError(f"{name}: {quoted(key)} {why}")
+        if re.search("%(?![0-9a-fA-F]{2})", value):
+            raise InputError(f"{name}: {quoted(key)} has a % without two hexadecimal digits; % itself is %25")
         fields[key] = unquote_to_bytes(value)
     return fields
 
@@ -318,6 +320,8 @@ def of(uri: Path) -> TokenKey:
             place = parse(uri)
             with extras.needing(place.name, "pkcs11"):
                 _pkcs11()
+            if not Path(place.module).is_file():  # before anybody types a PIN for it
+                raise TokenError(f"{place.name}: the module {place.module} cannot be used: there is no such file")
             _keys[uri] = TokenKey(place, _pin(place))
         return _keys[uri]
 

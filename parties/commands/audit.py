@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from cryptography import x509
 from parties import party_file
 from parties.base import console, files, keyfile
 from parties.base.settings import required
-from parties.base.text import printable, quoted, visible
+from parties.base.text import listed, printable, quoted, visible
 from parties.commands.audit_processing import processing
 from parties.commands.audit_review import review
 from parties.commands.options import (
@@ -21,7 +22,6 @@ from parties.commands.options import (
     Between,
     Command,
     be_sure,
-    check_outputs,
     find_party_file,
     json_option,
     new_secret,
@@ -30,13 +30,17 @@ from parties.commands.options import (
 )
 from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
-from parties.node.records import audit, database, export, gaps, marker, shipped
+from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
 
+FORGOTTEN = (
+    "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
+    "(smc identity revoke, or party.toml); smc operator list, if accounts were put back too"
+)
 MOST_SHOWN = 10  # problems of what is perhaps another file
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
@@ -82,12 +86,13 @@ def verify_command(
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
-    other, archive = "", export.read_archives(archives)
+    other, place = "", None if export_file is not None else _database(config_file, state_directory)
+    archive = export.read_archives(archives, lambda path: beside.read_archive(path, place))
     with console.progress("verifying"):
         if export_file is not None:
             checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
-        else:
-            with database.reading(_database(config_file, state_directory)) as connection:
+        elif place is not None:
+            with database.reading(place) as connection:
                 checked = audit.verify(connection, owner, peers, archive=archive)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
@@ -135,18 +140,29 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     default="jsonl",
     help="Lines of JSON, which can be checked, or CSV  [jsonl]",
 )
+@click.option("--archive", type=FILE, help="Write this file of archived jobs instead, no more encrypted.")
 @out_option
 @FORCE
 def export_command(
-    config_file: Path | None, state_directory: Path | None, form: str, out: Path | None, force: bool
+    config_file: Path | None,
+    state_directory: Path | None,
+    form: str,
+    archive: Path | None,
+    out: Path | None,
+    force: bool,
 ) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
-    check_outputs({"--out": out}, [place], find_party_file(config_file))
-    check_new({"--out": out}, force)
-    with database.reading(place) as connection:
-        rows = database.rows(connection)
-        text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
+    inputs = [place, *([] if archive is None else [archive])]
+    check_new({"--out": out}, inputs, find_party_file(config_file), force)
+    if archive is not None:
+        if form == "csv":
+            raise InputError("--format csv: an archive is lines of JSON: leave it out")
+        text = files.decode(archive, beside.read_archive(archive, place))
+    else:
+        with database.reading(place) as connection:
+            rows = database.rows(connection)
+            text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
     if out is None:
         print(text, end="")
     else:
@@ -253,7 +269,6 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     from parties.node import peers, settings
     from parties.node.offers import Offers
     from parties.node.register import Register
-    from parties.node.retention import FOLDER
 
     place, path = _database(config_file, None), find_party_file(config_file)
     assert path is not None  # else there is no place
@@ -264,13 +279,16 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
         ends = "--days 0: all jobs that have ended leave, and no result of theirs is shown any more."
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
+    if file.node.sealed:
+        beside.require_sealed(place)
     with database.reading(place):  # it must be there
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:
+        _sweep(place, connection)
         register = Register(connection, known, {}, lambda _: None)
         register.check(place.parent / marker.FILE_NAME)
         limit = Offers.of(file).kept if days is None else lambda _: days
-        archived = register.archive(limit, place.parent / FOLDER, out, file.node.emergency)
+        archived = register.archive(limit, place.parent / beside.ARCHIVES, out, file.node.emergency)
     console.out.print("no job is that old" if archived is None else printable(f"archived: {archived}"))
     if not register.overwritten:
         console.err.print(printable(f"{place}-wal may still have what left: somebody reads it; run this again later"))
@@ -281,25 +299,35 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
 @click.option("--passphrase-file", type=FILE, help="Its first line is the new passphrase; - is standard input.")
 @click.option("--remove", is_flag=True, help="Let it be encrypted no more.")
 def seal_command(config_file: Path | None, passphrase_file: Path | None, remove: bool) -> None:
-    """Encrypt the node's database with a passphrase.
+    """Encrypt what the node keeps with a passphrase.
 
-    Or with another one than before. Jobs and log are in it. Commands and node look for the passphrase in systemd's
-    credential node.passphrase, in the file node.passphrase beside the database, and ask at the terminal. The node must
-    not be running.
+    Or with another one than before. That is its database, with jobs and log, and beside it the archives, people's
+    accounts and the log's marker. Commands and node look for the passphrase in systemd's credential node.passphrase, in
+    the file node.passphrase beside the database, and ask at the terminal. The node must not be running.
     """
-    from parties.node.records import sealed
+    from parties.node import settings
 
     if remove and passphrase_file is not None:
         raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
-    place = _database(config_file, None)
+    place, path = _database(config_file, None), find_party_file(config_file)
+    assert path is not None  # else there is no place
+    file = settings.load(path)
     if remove and not place.exists():
         raise InputError(f"--remove: there is no database {place}")
+    if remove and file.node.sealed:
+        raise InputError(f"--remove: {path} says node.sealed: take that away first")
     word = "" if remove else new_secret("passphrase", passphrase_file)
     with database.usable(place):
-        database.connect(place, plain=True).close()  # with the passphrase that it has; made if there is none yet
+        with closing(_to_seal(place, word)) as connection, files.lock(place.parent / "lock"):
+            _sweep(place, connection)
         with files.lock(place.parent / "lock"):
-            sealed.seal(place, word)
-    console.out.print(printable(f"database      {place}   ({'not encrypted' if remove else 'encrypted'})"))
+            others = beside.seal(place, word)
+    what = "not encrypted" if remove else "encrypted"
+    console.out.print(printable(f"database      {place}   ({what})"))
+    for other in others:
+        console.out.print(printable(f"beside it     {other}   ({what})"))
+    if not remove and not file.node.sealed:
+        console.err.print("write sealed = true under [node] of party.toml, and no node takes one that is not encrypted")
     passphrase = keyfile.first_line(place.with_suffix(keyfile.ENDING))
     if passphrase is not None and passphrase[0] != word:
         what = "take it away" if remove else "put the new one there"
@@ -324,7 +352,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
     help="And no more of delta than this, by Gaussian noise or a delta of their own  [all of the peer's share]",
 )
 @click.option(
-    "--lost-bits", type=click.IntRange(0), help="Nor opened more bits of one than these  [all that the peer may have]"
+    "--lost-bits", type=click.IntRange(0), help="Nor opened more exact bits of a table  [all that the peer may have]"
 )
 def accept_rollback_command(
     config_file: Path | None, peer: str | None, lost: float | None, lost_delta: float | None, lost_bits: int | None
@@ -333,19 +361,17 @@ def accept_rollback_command(
 
     What our log lacks, or a peer's, is lost. Both operators must accept it. If our log lacks something, jobs with the
     peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
-    know better. The node may be running.
+    know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
     """
     from parties.node import peers, rollback, settings
 
     path = find_party_file(config_file)
     with _writing(config_file) as (log, _):
-        accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
-        rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
-        open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
+        open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
-        ours = [fields for fields in open_ones if fields["whose"] == "us"]
+        ours, known = [fields for fields in open_ones if fields["whose"] == "us"], {}
         if ours and path is not None:
             file = settings.load(path)
             known = {who.peer_name: who for who, _ in peers.reached(file)}
@@ -363,6 +389,30 @@ def accept_rollback_command(
             continue
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+    if ours:
+        console.err.print(printable(FORGOTTEN.format(peers=listed(known) or "all peers")))
+
+
+def _to_seal(place: Path, word: str) -> sqlite3.Connection:
+    """Open a database with the passphrase that it has, or with the new one, which a run that was cut off has given it.
+
+    It is made if there is none yet.
+    """
+    try:
+        return database.connect(place, plain=True)
+    except InputError as error:
+        if not (word and sealed.is_sealed(place)):
+            raise
+        sealed.know(place, word)
+        with suppress(InputError):
+            return database.connect(place, plain=True)
+        raise error from None
+
+
+def _sweep(place: Path, connection: sqlite3.Connection) -> None:
+    """Remove what killed runs have left, and say so."""
+    for left in beside.sweep(place, connection):
+        console.err.print(printable(f"removed: {left}, which a killed run had left"))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, check_outputs, find_party_file, node_config, out_option
+from parties.commands.options import FILE, find_party_file, node_config, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
@@ -47,8 +47,7 @@ def processing(
         raise InputError("whose record? give --config party.toml: there is none here")
     if reports and not dpia:
         raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
-    check_outputs({"--out": out}, reports, path)
-    check_new({"--out": out}, force)
+    check_new({"--out": out}, reports, path, force)
     evidence = _evidence(path)
     document: dict[str, Any] = {"record": processing.record(evidence)}
     if dpia:

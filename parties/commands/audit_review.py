@@ -8,12 +8,12 @@ import click
 
 from parties.base import console
 from parties.base.text import printable
-from parties.commands.log_writing import appending, entries_of, file_of
+from parties.commands.log_writing import accounts_of, appending, entries_of, file_of
 from parties.commands.options import json_option, node_config
 from parties.node.governance import reviews
 from parties.node.governance.reviews import Emergency
 from parties.node.settings import NodeFile
-from parties.operator.accounts import Accounts, unix_user
+from parties.operator.accounts import unix_user
 from smc.errors import InputError
 
 
@@ -53,7 +53,7 @@ def _review(file: NodeFile, beginning: str, text: str) -> None:
     matching = [emergency for name, emergency in _all(file).items() if name.startswith(beginning)]
     if len(matching) != 1:
         raise InputError(f"--job: {beginning} is the beginning of {len(matching)} jobs that ran for an emergency")
-    emergency, person = matching[0], Accounts(file.node.state).on_terminal(unix_user())
+    emergency, person = matching[0], accounts_of(file.node.state).on_terminal(unix_user())
     person.check("audit")
     if not emergency.has_ended:
         raise InputError(f"job {emergency.job[:8]} has not ended, and is reviewed afterwards; smc cancel ends it")

@@ -11,7 +11,7 @@ import click
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import check_outputs, find_party_file, out_option
+from parties.commands.options import find_party_file, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
@@ -87,8 +87,7 @@ def export_command(out: Path | None, force: bool, config_file: Path | None, stat
     """
     del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
-    check_outputs({"--out": out}, node.state.glob("*"), file)
-    check_new({"--out": out}, force)
+    check_new({"--out": out}, node.state.glob("*"), file, force)
     document = node.register().model_dump()
     if out is None:
         console.print_json(document)
@@ -105,19 +104,24 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     if budget.budget is None:
         yield f"  budget      none: nothing is refused; conversions at delta {budget.fixed_delta:.3g}{rows}"
     else:
-        yield f"  budget      epsilon {budget.budget:.6g}{window} at delta {budget.delta:.3g}, {budget.adjacency}{rows}"
+        at = f" at delta {budget.delta:.3g}" if budget.delta else ""
+        yield f"  budget      epsilon {budget.budget:.6g}{window}{at}, {budget.adjacency}{rows}"
         yield f"  spent       epsilon {_number(budget.spent)}   left {_number(budget.left)}   {_bar(budget)}"
         yield f"  enough for  {enough_for(budget.enough_for)}"
-    if budget.group > 1:
-        yield f"  the price of {budget.group} {'people' if budget.people else 'rows'} of a group:"
-    yield f"  now         {_totals(budget.now, budget.fixed_delta)}"
-    yield f"  ever        {_totals(budget.ever, budget.fixed_delta)}"
     if budget.bits is not None:
         yield f"  exact bits  {budget.bits.words}"
-    for peer in budget.peers:
-        name = f"with {job_text.shown(peer.peer, 40)}"
-        left = "" if peer.left is None else f"left {peer.left:.4g}{' to one' if budget.group > 1 else ''}; "
-        yield f"  {name:10}  {left}{_totals(peer.totals, budget.fixed_delta)}"
+    names = [f"with {job_text.shown(peer.peer, 40)}" for peer in budget.peers]
+    left = ["" if peer.left is None else f"left {peer.left:.4g}" for peer in budget.peers]
+    if budget.group > 1:  # whose price is another account than the budget, which is for one
+        yield from (f"  {name:10}  {of_one}" for name, of_one in zip(names, left, strict=True) if of_one)
+        yield f"  the price of {budget.group} {'people' if budget.people else 'rows'} of a group, by job at the end:"
+        left = [""] * len(left)
+    is_pure = budget.budget is not None and not budget.delta
+    yield f"  now         {_totals(budget.now, budget.fixed_delta, is_pure)}"
+    yield f"  ever        {_totals(budget.ever, budget.fixed_delta, is_pure)}"
+    for peer, name, of_one in zip(budget.peers, names, left, strict=True):
+        totals = _totals(peer.totals, budget.fixed_delta, is_pure)
+        yield f"  {name:10}  {'; '.join(filter(None, (of_one, totals)))}"
 
 
 def _bar(budget: TableBudget) -> str:
@@ -128,7 +132,10 @@ def _bar(budget: TableBudget) -> str:
     return f"[{'#' * full}{'.' * (BAR - full)}]"
 
 
-def _totals(totals: Totals, delta: float) -> str:
+def _totals(totals: Totals, delta: float, is_pure: bool) -> str:
+    """Return what jobs have spent in words; of a budget without a delta not what it came to at one."""
+    if is_pure and totals.epsilon is not None and not totals.delta:
+        return f"pure epsilon {totals.epsilon:.4g}"
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"
     beside = "" if totals.advanced is None else f" ({_number(totals.advanced)} by advanced composition)"
     fails = f", delta {totals.delta:.3g} besides" if totals.delta else ""

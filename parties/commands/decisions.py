@@ -16,6 +16,7 @@ from parties.operator.accounts import Accounts, unix_user
 from parties.operator.cautions import more_than_usual, question
 from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
+from smc.errors import InputError
 
 
 @click.command(epilog="Example:  smc approve 3f2a")
@@ -65,6 +66,9 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:
-    """Return whether whoever types this can approve a job at all; the node says why not."""
-    person = Accounts(node.state).of_unix(unix_user())
+    """Return whether whoever types this can approve a job at all, as far as can be seen; the node says why not."""
+    try:
+        person = Accounts(node.state).of_unix(unix_user())
+    except InputError:  # they are encrypted, and the node has the passphrase
+        return True
     return job.approvals == 1 if person is None else person.has("approve") and not job.stands(person.name)

@@ -85,7 +85,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
 def _start(directory: Path, name: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
     link = ["--identity", f"{directory / name}.key", "--certificate", f"{directory / name}.crt"]
     link += ["--peer", f"{directory / peer}.crt"]
-    command = [sys.executable, "-m", "parties", "id3", "--data", str(data), *link, *more]
+    command = [sys.executable, "-P", "-m", "parties", "id3", "--data", str(data), *link, *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

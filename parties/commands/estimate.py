@@ -24,7 +24,7 @@ from parties.jobs.tabular_settings import TabularSettings
 from parties.link.pace import USUAL, own_pace
 from parties.party_file import load
 from smc.counting import Forecast, forecasts
-from smc.counting.rates import START_SECONDS
+from smc.counting.rates import LOAD_SECONDS, START_SECONDS
 from smc.link_shape import LinkShape
 
 _LINK = click.option(
@@ -156,7 +156,8 @@ def _show(
             counting["bound"] = max(counting["bound"], began - ended)
     if tiny(tuple(garbled)) is not None:
         del counting["others"]
-    besides = {"start": START_SECONDS, "counting what suits": round(sum(counting.values()), 3), **by_itself}
+    start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
+    besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         head = {"link": str(shape), "estimate": counted.estimate, "of": counted.of}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--dialect",
     type=click.Choice(["duckdb", "postgres", "mysql", "spark"]),
     default="duckdb",
-    help="SQL: whose  [duckdb]",
+    help="SQL: for which database  [duckdb]",
 )
 @out_option
 def export(

@@ -52,9 +52,11 @@ def group() -> None:
 def create_command(
     name: str, hosts: tuple[str, ...], encrypted: bool, passphrase_file: Path | None, token: Path | None, out: Path
 ) -> None:
-    """Make NAME.key (private, mode 0600) and NAME.crt (for the peer).
+    """Make a private key, NAME.key, and its certificate.
 
-    With --token 'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' that URI is the identity.
+    NAME.key is for your eyes only (mode 0600), NAME.crt for the peer. With --token
+    'pkcs11:token=smc;object=NAME?module-path=/usr/lib/softhsm/libsofthsm2.so' the key is made in that token, if it is
+    not there, and party.toml has that URI as `identity` where it would have NAME.key.
     """
     is_encrypted = encrypted or passphrase_file is not None
     if token is not None and (is_encrypted or not is_in_token(token)):

@@ -48,6 +48,8 @@ def standing(job: JobView) -> str:
         return f"waiting for our consent{so_far}" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
         return f"running, {shown(job.progress.doing)}"
+    if job.only_signature:
+        return shown(job.why)
     by = ""
     if job.state == "refused":
         by = " by us" if job.ours.verdict == "refused" else " by the peer"
@@ -68,8 +70,10 @@ def volume_of(cost: PredictedCost | Prediction) -> str:
     return f"{console.size(cost.bytes)} both ways{most}"
 
 
-def expected(cost: PredictedCost | Prediction) -> str:
-    """Return what a job will cost, and how sure that is: for what, if nobody knows; a phrase."""
+def expected(cost: PredictedCost | Prediction | None) -> str:
+    """Return what a job will cost, and how sure that is: for what, if nobody knows; a phrase. None: not counted."""
+    if cost is None:
+        return "what it will cost is not foretold: so large a question is not counted ahead"
     word = {"exact": "", "at most": "at most ", "typical": "about "}[cost.estimate]
     of = f", for {cost.assumed}" if cost.estimate == "typical" and cost.assumed else ""
     return f"it will cost {word}{volume_of(cost)}{of}"

@@ -46,7 +46,6 @@ _NODE = click.option(
 )
 _PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: what for; rules may want one.")
 PLAIN = {int: int, float: float, str: str}
-WORTH_SAYING = 1_000_000  # bytes: a smaller conversation is over before it is read about
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
     "file."
@@ -87,6 +86,8 @@ def command_of(name: str) -> click.Command:
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
         outputs = Outputs.of(kind, settings)
+        if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
+            raise InputError("--ray: is for shards, and there are none here: give --shards N, if the job has it, too")
         if alone:
             report_flag = {"report": settings.report}
             _check_unlinked("--alone: nobody is dialled, and no byte is sent", {**flags, **report_flag})
@@ -97,7 +98,7 @@ def command_of(name: str) -> click.Command:
             with missing_by_flag(options):
                 task, _, _ = kind.alone(settings, 0)
             outputs.check([], config_file, force)
-            answer = ask(task, config_file, node, purpose, link.wait)
+            answer = ask(task, settings, config_file, node, purpose, link.wait)
             _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
         if purpose is not None:
@@ -124,14 +125,10 @@ def command_of(name: str) -> click.Command:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.node.prediction import predicted  # the engines take their time to load
+                from parties.commands import job_text  # the engines take their time to load
+                from parties.node.prediction import predicted
 
-                if (
-                    cost := predicted(task, Inputs(party), "lan", any_profile=False)
-                ) is not None and cost.bytes >= WORTH_SAYING:
-                    from parties.commands import job_text
-
-                    status.say(job_text.expected(cost))
+                status.say(job_text.expected(predicted(task, Inputs(party), "lan", any_profile=False)))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
         _tell(outputs, kind, task.document(state), party, report, as_json)

@@ -5,15 +5,20 @@ The node may be running.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from parties.base import console
+from parties.base.text import printable
 from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
 from parties.node import settings
 from parties.node.records import audit, database
+from parties.node.records.beside import Beside
 from parties.node.records.kinds import EntryKind
 from parties.node.settings import NodeFile
 from parties.operator.accounts import Accounts, unix_user
@@ -36,6 +41,33 @@ def file_of(config_file: Path | None) -> NodeFile:
     return settings.load(path)
 
 
+@dataclass(frozen=True)
+class _Logged(Beside):
+    """The file of accounts beside a log whose last entry about them has its digest."""
+
+    is_strict: bool
+
+    def read(self, path: Path) -> bytes:
+        """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
+        data = super().read(path)
+        if not self.database.exists():
+            return data
+        with database.reading(self.database) as connection:
+            known = [audit.entry(row) for row in database.rows_of(connection, "operators")]
+        digest = known[-1].fields.get("digest") if known else None  # earlier releases wrote none
+        if digest not in (None, hashlib.sha256(data).hexdigest()):
+            why = f"{path} is not what entry {known[-1].number} of the log says: an older copy, or changed by hand"
+            if self.is_strict:
+                raise InputError(f"{why}; put the right one back, or look at it and write it anew by smc operator")
+            console.err.print(printable(why))
+        return data
+
+
+def accounts_of(state: Path, is_strict: bool = True) -> Accounts:
+    """Return the accounts of people in a state directory; not strictly, they may be others than the log has."""
+    return Accounts(state, _Logged(state / database.FILE_NAME, is_strict))
+
+
 def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
     """Return all entries of the log, or those of these kinds, the oldest first; none if there is no log yet."""
     place = file.node.state / database.FILE_NAME
@@ -49,7 +81,7 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
     """Give what writes an entry; all of a block are written at its end, or none if it raises."""
-    person = Accounts(file.node.state).of_unix(unix_user())
+    person = accounts_of(file.node.state).of_unix(unix_user())
     with log_of(file) as (connection, log), connection:
 
         def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:

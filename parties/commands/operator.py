@@ -40,7 +40,7 @@ def _submit(
     node = node_of(config_file, state)
     with at_file(file):
         view = node.submit(job)
-    if view.cost is not None and view.state not in ENDED:
+    if view.state not in ENDED:
         console.err.print(job_text.expected(view.cost))
     _mention_link(node, view)
     tell(follow(node, view) if wait else view, as_json)

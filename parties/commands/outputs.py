@@ -39,10 +39,20 @@ def output_options(command: Command) -> Command:
     return command
 
 
-def check_new(outputs: Mapping[str, Path | None], force: bool) -> None:
-    """Raise `InputError` if one of these files is there already, by the flag that names it, unless by `force`."""
+def check_new(
+    outputs: Mapping[str, Path | None],
+    inputs: Iterable[Path | None],
+    config_file: Path | None,
+    force: bool,
+    added_to: Mapping[str, Path | None] | None = None,
+) -> None:
+    """Make `check_outputs`, and raise `InputError` if an output is there already, unless by `force`.
+
+    Those in `added_to` may be there.
+    """
+    check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
-        if path is not None and path.is_file() and not force:
+        if path is not None and files.would_be_replaced(path) and not force:
             raise InputError(f"{flag}: {path} is there already: give another name, or --force to replace it")
 
 
@@ -77,8 +87,7 @@ class Outputs:
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
-        check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file)
-        check_new({f"--{name}": path for name, path in self.paths.items()}, force)
+        check_new({f"--{name}": path for name, path in self.paths.items()}, inputs, config_file, force)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any] | None) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""

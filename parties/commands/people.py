@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Callable
@@ -13,9 +14,10 @@ import click
 from parties.base import console
 from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.commands.log_writing import accounts_of
 from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
-from parties.operator.accounts import NAME, Account, Accounts, protected, unix_user
+from parties.operator.accounts import NAME, Account, Accounts, content, protected, unix_user
 from parties.operator.interface import Role
 from parties.party_file import state_directory
 from smc.errors import InputError
@@ -137,7 +139,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
 
     path = _party_file(config_file)
     state = state_directory(path)
-    accounts, me = Accounts(state), unix_user()
+    accounts, me = accounts_of(state, is_strict=False), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
         raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
     file = load(path)
@@ -156,7 +158,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
             known[name] = account
             roles, unix, oidc = list(account.roles), account.unix, account.oidc
         entry = {"what": what, "name": name, "roles": roles, "unix": unix, "oidc": oidc}
-        entry |= {"person": person.name if person else ""}
+        entry |= {"digest": hashlib.sha256(content(known)).hexdigest(), "person": person.name if person else ""}
         log.append("operators", None, entry)
         accounts.write(known)
     if as_json:
@@ -173,7 +175,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
 
 
 def _accounts(config_file: Path | None) -> Accounts:
-    return Accounts(state_directory(_party_file(config_file)))
+    return accounts_of(state_directory(_party_file(config_file)), is_strict=False)
 
 
 def _party_file(config_file: Path | None) -> Path:

@@ -14,6 +14,7 @@ from parties.base import console, files
 from parties.base.text import listed, quoted
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, json_option, proposal_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_invariant import invariant_command
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_open import open_command
@@ -87,14 +88,15 @@ def plan_command(source: str, table: str | None, config_file: Path | None, out: 
 @group.command("check", epilog="Example:  smc publish check --plan publish.toml --data published.csv")
 @PLAN
 @click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
+@FORCE
 @report_options
-def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
+def check_command(plan_file: Path, data: str | None, force: bool, telling: Telling) -> None:
     """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
     plan = load(plan_file)
-    files.check_outputs(telling.outputs, [plan_file, *paths(data or plan.source)])
+    check_new(telling.outputs, [plan_file, *paths(data or plan.source)], None, force)
     with console.progress("checking"):
         report = check(plan, data)
     telling.tell(report, _name(data or plan.source))
@@ -115,6 +117,7 @@ def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @ESCAPE
+@FORCE
 @history_options
 @log_options
 @report_options
@@ -127,6 +130,7 @@ def anonymise_command(
     utility: str | None,
     max_suppressed: float | None,
     escape_formulas: bool,
+    force: bool,
     history_file: Path | None,
     row_column: str | None,
     person_column: str | None,
@@ -149,7 +153,7 @@ def anonymise_command(
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
     history = history_of(history_file, row_column, person_column, plan.history)
     history_path = None if history is None else history.path
-    check_outputs(outputs | {"--history": history_path}, [plan_file, *_inputs(plan)], config_file)
+    check_new(outputs, [plan_file, *_inputs(plan)], config_file, force, {"--history": history_path})
     choose(plan, config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))
@@ -202,6 +206,7 @@ def anonymise_command(
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @ESCAPE
+@FORCE
 @history_options
 @log_options
 @report_options
@@ -215,6 +220,7 @@ def apply_command(
     public: str | None,
     public_table: str | None,
     escape_formulas: bool,
+    force: bool,
     history_file: Path | None,
     row_column: str | None,
     person_column: str | None,
@@ -229,11 +235,8 @@ def apply_command(
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
     history = history_of(history_file, row_column, person_column)
-    check_outputs(
-        outputs | {"--history": history_file},
-        [recoding_file, *paths(data), *(paths(public) if public else [])],
-        config_file,
-    )
+    inputs = [recoding_file, *paths(data), *(paths(public) if public else [])]
+    check_new(outputs, inputs, config_file, force, {"--history": history_file})
     source = place(data, table)
     choose(source, config_file)
     register = None if public is None else place(public, public_table)

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, check_outputs
+from parties.commands.options import FILE
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, history_of, report_options, tell_beginning
 from parties.commands.rows import choose, paths
@@ -18,12 +19,14 @@ from smc.errors import InputError
 @PLAN
 @click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
 @ESCAPE
+@FORCE
 @log_options
 @report_options
 def invariant_command(
     plan_file: Path,
     out: Path,
     escape_formulas: bool,
+    force: bool,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -44,8 +47,8 @@ def invariant_command(
         raise InputError(f"{plan_file}: history: m-invariance takes [history], with file, row and m")
     history = history_of(None, None, planned=plan.history)
     assert history is not None
-    outputs = {"--out": out, "--history": history.path, **telling.outputs}
-    check_outputs(outputs, [plan_file, *paths(plan.source)], config_file)
+    inputs = [plan_file, *paths(plan.source)]
+    check_new({"--out": out, **telling.outputs}, inputs, config_file, force, {"--history": history.path})
     choose(plan, config_file)
     with recording(config_file, "invariant", purpose) as log, console.progress("reading"):
         with rows_of(plan) as source:

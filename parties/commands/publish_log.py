@@ -87,11 +87,13 @@ def log_of(file: NodeFile) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
     """Open a node's audit log to be written to, beside the node, if that is running. `InputError` if it cannot be."""
     from parties.base.settings import required
     from parties.link.identity import load_identity
-    from parties.node.records import AuditLog, database
+    from parties.node.records import AuditLog, beside, database
 
     link = file.link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     place = file.node.state / database.FILE_NAME
+    if file.node.sealed:
+        beside.require_sealed(place)
     with database.usable(place), closing(database.connect(place)) as connection:
         log = AuditLog(connection, identity)
         log.head()

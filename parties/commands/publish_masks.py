@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, check_outputs
+from parties.commands.options import FILE
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import CONFIG, choose, paths
@@ -23,15 +24,18 @@ def add_to(group: click.Group) -> None:
 @PLAN
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
 @ESCAPE
+@FORCE
 @log_options
-def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | None, purpose: str | None) -> None:
+def mask(
+    plan_file: Path, out: Path, escape_formulas: bool, force: bool, config_file: Path | None, purpose: str | None
+) -> None:
     """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
     from parties.alone.publish.pseudonyms import write
     from parties.alone.publish.settings import unrecorded
     from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
-    check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
+    check_new({"--out": out}, [plan_file, *paths(plan.source)], config_file, force)
     choose(plan, config_file)
     with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         with open_rows(plan) as rows:
@@ -46,8 +50,9 @@ def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | 
 @click.option("--name", required=True, help="What the view is called.")
 @click.option("--role", help="Whose view it is: columns that the plan unmasks for this role stand in clear.")
 @click.option("--out", type=FILE, help="Write the statement here  [standard output]")
+@FORCE
 @CONFIG
-def view(plan_file: Path, name: str, role: str | None, out: Path | None, config_file: Path | None) -> None:
+def view(plan_file: Path, name: str, role: str | None, out: Path | None, force: bool, config_file: Path | None) -> None:
     """The SQL statement of a view that shows a table through its masks, to be run by who owns the table.
 
     With --config it shows no row that a table of party.toml there leaves out by `where` or consent.
@@ -57,7 +62,7 @@ def view(plan_file: Path, name: str, role: str | None, out: Path | None, config_
     from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
-    check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
+    check_new({"--out": out}, [plan_file, *paths(plan.source)], config_file, force)
     choose(plan, config_file)
     with open_rows(plan) as rows:
         text = statement(rows, plan, name, role)

@@ -8,6 +8,7 @@ import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_options import ESCAPE
 from parties.link.identity import load_key
 from smc.errors import InputError
@@ -18,8 +19,11 @@ from smc.errors import InputError
 @click.option("--key", type=FILE, required=True, help="Your own key, for your eyes only (mode 0600).")
 @click.option("--out", type=FILE, required=True, help="The table, CSV, for your eyes only (mode 0600).")
 @ESCAPE
+@FORCE
 @json_option
-def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_formulas: bool, as_json: bool) -> None:
+def open_command(
+    sealed_files: tuple[Path, ...], key: Path, out: Path, escape_formulas: bool, force: bool, as_json: bool
+) -> None:
     """Read a table that smc publish joint-table --to has sealed to your certificate.
 
     One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
@@ -27,7 +31,7 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
     from parties.alone.publish.hiding.table_text import HIDDEN, as_csv, spelled
     from parties.alone.publish.sealing import sealed
 
-    files.check_outputs({"--out": out}, [*sealed_files, key])
+    check_new({"--out": out}, [*sealed_files, key], None, force)
     private_key = load_key(key)
     first, *others = [sealed.load(path) for path in sealed_files]
     for path, other in zip(sealed_files[1:], others, strict=True):

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, check_outputs, json_option
+from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import choose, paths
@@ -17,6 +18,7 @@ from parties.commands.rows import choose, paths
 @PLAN
 @click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
 @ESCAPE
+@FORCE
 @click.option("--report", "report_file", type=FILE, help="Write as JSON what was lost and is left to fear.")
 @log_options
 @json_option
@@ -24,6 +26,7 @@ def protect_command(
     plan_file: Path,
     out: Path,
     escape_formulas: bool,
+    force: bool,
     report_file: Path | None,
     config_file: Path | None,
     purpose: str | None,
@@ -40,7 +43,7 @@ def protect_command(
     plan = unrecorded(plan_file)
     with at_key(str(plan_file)):
         protecting.methods_of(plan)
-    check_outputs({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file)
+    check_new({"--out": out, "--report": report_file}, [plan_file, *paths(plan.source)], config_file, force)
     choose(plan, config_file)
     with recording(config_file, "protect", purpose) as log, console.progress("reading") as status:
         with rows_of(plan) as opened:

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, check_outputs, json_option, typed_line
+from parties.commands.options import FILE, json_option, typed_line
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import TABLE, choose, paths
@@ -54,6 +55,7 @@ def keys(master: Path, keys: Path) -> None:
 @KEYS
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
 @ESCAPE
+@FORCE
 @log_options
 def pseudonyms(
     plan_file: Path,
@@ -61,6 +63,7 @@ def pseudonyms(
     keys: Path,
     out: Path,
     escape_formulas: bool,
+    force: bool,
     config_file: Path | None,
     purpose: str | None,
 ) -> None:
@@ -71,7 +74,7 @@ def pseudonyms(
     from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
-    check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)], config_file)
+    check_new({"--out": out}, [plan_file, master, keys, *paths(plan.source)], config_file, force)
     choose(plan, config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
@@ -105,14 +108,22 @@ def pseudonyms(
 @KEYS
 @click.option("--purpose", required=True, help="Why, for the record.")
 @click.option("--out", type=FILE, required=True, help="The restored rows: CSV, or Parquet if named so.")
+@FORCE
 def restore(
-    data: str, table: str | None, columns: tuple[str, ...], master: Path, keys: Path, purpose: str, out: Path
+    data: str,
+    table: str | None,
+    columns: tuple[str, ...],
+    master: Path,
+    keys: Path,
+    purpose: str,
+    out: Path,
+    force: bool,
 ) -> None:
     """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
     from parties.alone.publish import pseudonyms as made
     from parties.alone.publish.keys.keyring import opened, read_master, user
 
-    files.check_outputs({"--out": out}, [master, keys, *paths(data)])
+    check_new({"--out": out}, [master, keys, *paths(data)], None, force)
     if not purpose.strip():
         raise InputError("--purpose: say why; it is put on record")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}

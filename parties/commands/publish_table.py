@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, check_outputs, json_option
+from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, choose, paths, place
@@ -38,6 +39,7 @@ DOMINANCE = click.Tuple([int, float])
 @click.option("--rounding", type=click.Choice(["controlled", "random"]), help="Do totals stay sums?  [controlled]")
 @click.option("--out", type=FILE, required=True, help="The published table, CSV.")
 @ESCAPE
+@FORCE
 @click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
 @log_options
 @json_option
@@ -55,6 +57,7 @@ def table_command(
     rounding: str | None,
     out: Path,
     escape_formulas: bool,
+    force: bool,
     report_file: Path | None,
     config_file: Path | None,
     purpose: str | None,
@@ -66,7 +69,7 @@ def table_command(
     from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
-    check_outputs({"--out": out, "--report": report_file}, paths(source), config_file)
+    check_new({"--out": out, "--report": report_file}, paths(source), config_file, force)
     if base is not None:
         if any(value is not None for value in (threshold, dominance, p_percent, margin)):
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")

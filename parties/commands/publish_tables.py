@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, check_outputs, json_option
+from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_options import ESCAPE
 from parties.commands.publish_table import DOMINANCE
@@ -48,6 +49,7 @@ SECONDS = 10.0
 @click.option("--p-percent", type=float, metavar="P", help="Hide sums whose largest could be estimated to within P%.")
 @click.option("--margin", type=float, metavar="P", help="Doubt to leave about a sum of too few rows, in %  [20]")
 @ESCAPE
+@FORCE
 @click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
 @log_options
 @json_option
@@ -61,6 +63,7 @@ def tables_command(
     p_percent: float | None,
     margin: float | None,
     escape_formulas: bool,
+    force: bool,
     report_file: Path | None,
     config_file: Path | None,
     purpose: str | None,
@@ -76,7 +79,7 @@ def tables_command(
     outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
     if len(outputs) < len(crosses):
         raise InputError("--cross: a table is given twice")
-    check_outputs(outputs | {"--report": report_file}, paths(source), config_file)
+    check_new(outputs | {"--report": report_file}, paths(source), config_file, force)
     axes = [linked.axes_of(name) for name, _ in crosses]
     if threshold is None and dominance is None and p_percent is None:
         threshold = 3

@@ -176,7 +176,8 @@ def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
 def _read_person(person: str) -> str:
     """Return who it is, one line. `InputError` if it cannot be a line of a list."""
     who = (sys.stdin.read() if person == "-" else person).strip()
-    if not who or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
+    unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # so of no mark at all
+    if unseen or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
         raise InputError("--person: one line is needed, as the table's column has it")
     return who
 

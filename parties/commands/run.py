@@ -45,6 +45,8 @@ def run(
     must name the same program and have the same code: what it reveals is its own affair.
     """
     _, link = file_and_link(config_file, flags)
+    if flags["ray"] is not None:
+        raise InputError("--ray: is for shards, and a program of one's own has none: leave it out")
     if link.listen is not None:
         require_free(link.listen)
     read = read_flags(PROFILE, flags)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.base.address import Address
+from parties.base.address import Address, require_free
 from parties.commands.options import FILE, TABLE
 from parties.commands.own_table import chosen
 from parties.models.load import load_any
@@ -43,6 +43,7 @@ def serve(
     address = Address(host, port)
     if not address.is_local and token_file is None:
         raise InputError(f"--host: {host} is not this machine alone: give --token-file, or listen at 127.0.0.1")
+    require_free(str(address))
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have theirs; give one of the two")
     if table is not None and config_file is None:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from parties.base import files
 from parties.base.address import parse_address
 from parties.base.settings import at_key
+from parties.commands.log_writing import accounts_of
 from parties.node.events import Events
 from parties.node.notify import Notifier, NotifySettings
 from parties.node.settings import NodeSettings
-from parties.operator.accounts import Accounts, unix_user
+from parties.operator.accounts import unix_user
 from parties.operator.interface import Operator
 from parties.operator.oidc import Provider
 from parties.operator.people import Person
@@ -39,7 +40,7 @@ class Page:
         self._notify = notify or NotifySettings()
         self._notifier: Notifier | None = None
         self._access = settings.state / "api.json"
-        self._accounts = Accounts(settings.state)
+        self._accounts = accounts_of(settings.state)
         self._logins = Logins(accounts=self._accounts)
         self._sign_on: SignOn | None = None
         if settings.oidc is not None:

@@ -19,7 +19,7 @@ from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, KindSettings
 from parties.jobs.settings import parameters
 from parties.operator.client import FIRST_POLL_SECONDS, LONGER, POLL_SECONDS, NodeClient
 from parties.operator.interface import JobResult, JobView, State
@@ -29,16 +29,14 @@ THE_SAME = "the peer has asked the same"
 UNDECIDED: tuple[State, ...] = ("waiting", "queued")
 
 
-def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wait: float) -> JobResult:
-    """Ask the node, and follow the job to its end. Errors as `check_end` has them.
+def ask(
+    task: Kind, settings: KindSettings, config_file: Path | None, peer: str, purpose: str | None, wait: float
+) -> JobResult:
+    """Ask the node, and follow the job to its end; `settings` have what was typed. Errors as `check_end` has them.
 
     `LinkError` if the peer has not answered in `wait` seconds: then the job is cancelled, as it is if interrupted.
     """
-    node, settings = node_of(config_file, None), task.settings
-    in_settings = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    options = [option for option in parameters(task.Settings) if option.key in in_settings]
-    typed = {option.key: in_settings[option.key] for option in options if option.role == "private"}
-    public = {option.key: in_settings[option.key] for option in options if option.role == "public"}
+    node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
     question = _Question(task.name, task.shown_parameters(), peer)
     if (theirs := question.of_peer(node)) is not None:
@@ -51,6 +49,13 @@ def ask(task: Kind, config_file: Path | None, peer: str, purpose: str | None, wa
         job = _answered(node, node.submit({"protocol": task.name, **head, **public, **typed}), question, typed, wait)
     check_end(ended := follow(node, job))
     return node.result(ended.id)
+
+
+def _given(settings: KindSettings, role: str) -> dict[str, Any]:
+    """Return what was given of the parameters in this role, as JSON has it."""
+    fields = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    keys = [parameter.key for parameter in parameters(type(settings)) if parameter.role == role]
+    return {key: fields[key] for key in keys if key in fields}
 
 
 class _Question:
@@ -74,14 +79,15 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
     deadline, pause, seen = time.monotonic() + wait, FIRST_POLL_SECONDS, ""
     try:
         while job.state in UNDECIDED:
+            if time.monotonic() > deadline:
+                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             if (now := node.changes()) != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
                 if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
-                    node.cancel(job.id, THE_SAME)
+                    if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
+                        raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
                     return node.approve(theirs.id, typed)
                 continue
-            if time.monotonic() > deadline:
-                raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             time.sleep(pause)
             pause = min(LONGER * pause, POLL_SECONDS)
     except (LinkError, KeyboardInterrupt):

@@ -18,13 +18,12 @@ from parties.base.canonical import canonical
 from parties.base.console import size
 from parties.base.recent import Recent
 from parties.jobs import profiles
-from parties.jobs.inputs import Inputs
+from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.settings import ENGINE, EngineSettings
 from parties.link.measurement import measuring_seconds
 from smc.counting import Forecast, Program, forecasts
 from smc.counting.rates import SHARD_BYTES
 from smc.engines import Profile
-from smc.errors import InputError
 from smc.link_shape import PRESETS, LinkShape
 
 if TYPE_CHECKING:
@@ -68,14 +67,14 @@ def memory_of_shard(choice: Choice) -> int:
 
 
 def check_memory(choice: Choice) -> None:
-    """`InputError` if there is less memory here than the job's shards take, as far as it was counted."""
+    """`MachineError` if there is less memory here than the job's shards take, as far as it was counted."""
     shards, free = max(profile.shards for profile in choice.possible), memory.free()
     if shards == 1 or free is None:
         return
     needed = shards * memory_of_shard(choice)
     if needed > free:
         least = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
-        raise InputError(f"{least}: agree on fewer shards, or free some")
+        raise MachineError(f"{least}: agree on fewer shards, or free some")
 
 
 _recent = Recent[str, Choice](MOST_KEPT)

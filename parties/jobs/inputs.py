@@ -22,6 +22,10 @@ class AwayError(InputError):
     """Something that a job needs is away now; the job can go on when it is back."""
 
 
+class MachineError(InputError):
+    """A machine of this party's cannot do its part of a job. That says nothing of rows, and nothing is paid for it."""
+
+
 @dataclass(frozen=True)
 class Inputs:
     """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names.

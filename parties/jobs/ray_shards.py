@@ -16,7 +16,8 @@ from typing import Any
 from typing_extensions import override
 
 from parties.base.address import Address
-from parties.base.extras import needing
+from parties.base.extras import require
+from parties.jobs.inputs import MachineError
 from parties.jobs.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
 from parties.link.options import LinkOptions
 from smc.engines import Profile
@@ -33,7 +34,10 @@ class OnRay(Processes):
     def __init__(self, session: Session, options: LinkOptions, profile: Profile, memory: int) -> None:
         super().__init__(session, options, profile)
         assert options.ray is not None
-        self._ray = connected(options.ray)
+        try:
+            self._ray = connected(options.ray)
+        except InputError as error:
+            raise MachineError(str(error)) from None
         self._actors = self._ray.remote(num_cpus=1, memory=memory, max_restarts=0)(_Actor)
         self._here = self._ray.util.get_node_ip_address()
 
@@ -124,9 +128,9 @@ def connected(address: str) -> Any:
 
     `InputError` if there is none, or no TLS.
     """
-    require_tls()
-    with needing("shards on Ray"):
-        import ray
+    require_ray()
+    import ray
+
     with _connecting:
         if not ray.is_initialized():
             try:
@@ -134,6 +138,12 @@ def connected(address: str) -> Any:
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise InputError(f"ray: nothing to be reached at {address} ({type(error).__name__})") from None
     return ray
+
+
+def require_ray() -> None:
+    """Raise `InputError` if Ray is not installed here, or would not use TLS."""
+    require_tls()
+    require("shards on Ray", "ray")
 
 
 def require_tls() -> None:

@@ -46,11 +46,16 @@ class Connection:
         """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
         from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
+        from parties.jobs.profiles import shards_of
 
         choice = choice_for(task, Inputs(self.party))
         try:
             if self._link.ray is None:
                 check_memory(choice)
+            elif shards_of(task.specification()) > 1:
+                from parties.jobs.ray_shards import require_ray
+
+                require_ray()
         except InputError:
             with suppress(SmcError):
                 self.decline()

@@ -17,11 +17,12 @@ import ipaddress
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,6 +33,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
 from parties.base.address import Address, parse_address
+from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
@@ -39,7 +41,7 @@ from smc.circuit import Netlist
 from smc.circuit.kept import Name, keep, recent
 from smc.engines import Profile, XorSharedEngine, engine_of
 from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
-from smc.errors import LinkError, SmcError
+from smc.errors import InputError, LinkError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
 
@@ -51,6 +53,9 @@ UNBEGUN = "its process has not begun"
 END_SECONDS = 10.0  # for a process to end by itself
 COMMAND = ("click", "parties.jobs.kinds")  # what the main module loads, which each process loads again
 CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve columns 0.5 to 2 MB
+SAFE_PATH = "PYTHONSAFEPATH"
+os.environ.setdefault(SAFE_PATH, "")  # which says nothing: to add one later, while threads look for others, is not safe
+_beginning = threading.Lock()
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 
@@ -120,6 +125,7 @@ class Processes(Shards):
         """See `Shards._end`: nothing of it goes on."""
         process = self._processes.pop(number, None)
         if process is not None:
+            process.join(0.0)  # one that has ended is not signalled: its number may be another's by now
             process.kill()
             process.join()
 
@@ -172,13 +178,28 @@ class Processes(Shards):
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, order), daemon=True, name=f"smc-shard-{number}")
         try:
-            process.start()
+            with _elsewhere():
+                process.start()
         except OSError:  # it is gone before it has read what it is told
             return _Dead(LinkError(UNBEGUN))
         finally:
             there.close()
         self._processes[number] = process
         return here
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Let Python look for no modules in the working directory of a process that it begins, where anybody's may lie.
+
+    It does so whatever its parent does, whose directory that is, too.
+    """
+    with _beginning:
+        before, os.environ[SAFE_PATH] = os.environ[SAFE_PATH], "1"
+        try:
+            yield
+        finally:
+            os.environ[SAFE_PATH] = before
 
 
 def _context() -> Any:
@@ -203,16 +224,27 @@ def door(address: Address) -> Door:
 def met_at(door: Door, session: Address) -> Address:
     """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
 
-    The peer says it: it shall not have us dial what only this machine reaches.
+    The peer says it: it shall not have us dial what only this machine reaches, nor, from outside, what only this
+    network does.
     """
     groups, port = door[:-1], door[-1]
     if not any(groups):
         return session._replace(port=port)
     wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
     host = wide.ipv4_mapped or wide
-    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
+    is_here = host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast
+    if is_here or (not host.is_global and _is_global(session.host)):
         raise LinkError(f"the peer's shard is said to be met at {host}")
     return Address(str(host), port)
+
+
+def _is_global(host: str) -> bool:
+    """Return whether all addresses of a host are of the whole Internet."""
+    try:
+        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in addresses)
 
 
 class _Dead:
@@ -261,7 +293,8 @@ def serve(main: Any, order: Order) -> None:
         except (EOFError, OSError):
             raise
         except Exception as error:
-            main.send(_plain(Failed(error)))
+            is_ours = type(error) is InputError  # there were no rows yet
+            main.send(_plain(Failed(MachineError(str(error)) if is_ours else error)))
 
 
 def _plain(answer: Any) -> Any:

@@ -62,6 +62,11 @@ class Identity:
         return common_name(self.certificate)
 
     @property
+    def is_in_files(self) -> bool:
+        """False of a key in a token, and in a shard, which is told the key alone."""
+        return self.token is None and self.key_path != Path()
+
+    @property
     def key(self) -> ec.EllipticCurvePrivateKey:
         """The private key, to sign with."""
         if self.token is not None:

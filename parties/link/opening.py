@@ -23,7 +23,7 @@ from parties.link.outbox import Outbox
 from parties.link.pace import agreed_pace, own_pace
 from parties.link.preflight import await_peer, unreached
 from parties.link.transport import Stream, Wire, dial
-from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, SmcError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError, ShardError, SmcError
 from smc.link_shape import LinkShape
 from smc.meter import Cost
 
@@ -241,6 +241,8 @@ def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[by
 def _public_reason(error: BaseException) -> str:
     """Return what the peer may know of our error. Others than the link's own may quote private data."""
     match error:
+        case ShardError():
+            return "LinkError: a shard has failed twice"
         case LinkError():
             return f"{type(error).__name__}: {error}"
         case KeyboardInterrupt():

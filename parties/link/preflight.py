@@ -104,7 +104,7 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
     context.set_alpn_protocols(["h2"])
-    if identity.token is None:
+    if identity.is_in_files:
         context.load_cert_chain(identity.certificate_path, identity.key_path, keyfile.passphrase(identity.key_path))
     with context.wrap_socket(connection) as secured:
         presented = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
@@ -114,7 +114,7 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
                 f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
                 f"({common_name(peer)}); check --peer"
             )
-        if identity.token is not None:  # with which this TLS cannot sign: what is left shows when gRPC dials again
+        if not identity.is_in_files:  # this TLS cannot sign then: what is left shows when gRPC dials again
             return
         # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
         # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.

@@ -38,6 +38,14 @@ Here: TypeAlias = Annotated[str, _address(lowest_port=0)]  # port 0: any free on
 There: TypeAlias = Annotated[str, _address(lowest_port=1)]
 
 
+def _ray(value: str) -> str:
+    """Return a check that a string names a Ray."""
+    try:
+        return value if value == "auto" else str(parse_address(value))
+    except InputError as error:
+        raise ValueError(f"must be auto or HOST:PORT: {error}") from None
+
+
 def link_shape(value: str) -> str:
     """Return a check that a string is a link's shape."""
     try:
@@ -65,7 +73,7 @@ class LinkSettings(Settings):
     window: Annotated[int, Field(strict=True, ge=1, le=64)] = WINDOW_BYTES // MIB
     classical: Annotated[bool, Field(strict=True)] = False
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
-    ray: Annotated[str, Field(pattern=r"^(auto|[\w.\[\]:-]+:\d+)$")] | None = None
+    ray: Annotated[str, AfterValidator(_ray)] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")

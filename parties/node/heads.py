@@ -28,6 +28,10 @@ from smc.session import Session
 
 MAX_BYTES = 64 << 10
 ACCEPT = "smc audit accept-rollback"
+ROLLED_BACK = (
+    "the records here were rolled back, as {peer} knows, and may have forgotten who is revoked: jobs wait, with all "
+    f"peers; put the newest state directory back, or revoke anew whom you do not trust, and then {ACCEPT}"
+)
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS heads (

@@ -112,6 +112,10 @@ class Journal:
             self._log.append("rolled back", None, fields)
         return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
 
+    def lacking(self) -> str:
+        """Return with which peer it was found that our log lacks an entry, unless our operator has accepted that."""
+        return next((fields["peer"] for fields in self._log.rollbacks() if fields["whose"] == "us"), "")
+
     def past(self) -> Past:
         """Return what the log still says of jobs that are archived, and of those that were lost in a rollback."""
         entries = self._log.of_kind("archived")

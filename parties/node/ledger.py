@@ -102,7 +102,8 @@ class Ledger(Runs):
         What was typed is forgotten when the node ends: then it is typed again, by approving once more. Where there is a
         decision point, it has to permit what becomes our consent. `InputError` if it does not: the job goes on waiting.
         """
-        return self.asking(partial(self._decided, beginning, verdict, why, typed))
+        record, say = self.asking(partial(self._decided, beginning, verdict, why, typed))
+        return self._tell(record, say)
 
     def _decided(
         self,
@@ -111,13 +112,14 @@ class Ledger(Runs):
         why: str,
         typed: Mapping[str, Any] | None,
         word: Word | None,
-    ) -> Record:
+    ) -> tuple[Record, bool]:
+        """Return the job as it is then, and whether the peer is to hear of it."""
         with self._writing():
             record = self.find(beginning)
             if verdict == "approved" and self._needs(record):
                 self._check_typed(record, typed or {})
                 if record.ours.verdict == "approved":
-                    return self._tell(self._typed_again(record, typed or {}))
+                    return self._typed_again(record, typed or {}), True
             elif typed:
                 raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
@@ -142,14 +144,14 @@ class Ledger(Runs):
                 self._inputs.put(record.id, typed or {})
             if verdict == "approved" and self._lacks(record):
                 self._journal.approved(record, people[-1], self.approvals)
-                return self._tell(self._put(record), say=False)
+                return self._put(record), False
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
             by = "proposer" if (verdict, proposed_by) == ("approved", "us") else "operator"
             ours = record.ours.model_copy(update={"verdict": verdict, "by": by, "at": now(), "why": why[:500]})
             reason = said(word) if word is not None and last else ""
             self._journal.verdict(record.id, "us", ours, reason)
             record = self._put(record.model_copy(update={"ours": ours, "reason": reason or why, "unasked": False}))
-        return self._tell(record)
+        return record, True
 
     # What the decision point says.
 
@@ -209,15 +211,17 @@ class Ledger(Runs):
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
-    def withdraw(self, beginning: str, why: str = "") -> Record:
-        """Withdraw a result that is here: a signed statement that both parties keep. `InputError` if there is none."""
+    def withdraw(self, beginning: str, why: str) -> Record:
+        """Withdraw a result, by a signed word that both parties keep. `InputError` if it is not here, or no reason."""
+        if not why.strip():
+            raise InputError("say why: a withdrawal is for good, and both parties' records keep its reason")
         with self._writing():
             record = self.find(beginning)
             if self.state(record) != "done" or record.ours.signed is None:
                 raise InputError(f"job {record.id[:8]} has no result to be withdrawn: it is {self.state(record)}")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
-            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip() or "no reason given"
+            job, signed, reason = record.ours.proposal, record.ours.signed, why.strip()
             result = signed.result[job.task.noun]
             word = withdrawal(self._peers.identity, job.digest, result, reason[:500], now())
             self._journal.withdrawn(job, self._who(record), "us", word)

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from parties.base import keyfile
-from parties.base.address import parse_address
+from parties.base.address import is_port, parse_address
 from parties.base.exchange import exchange
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.operator.interface import OPEN, Operator
@@ -49,6 +49,8 @@ def _web_address(value: str) -> str:
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
         raise ValueError("must be an https:// address, or http:// of this machine")
+    if not is_port(parts):
+        raise ValueError("the port must be a number from 1 to 65535")
     return value
 
 

@@ -162,7 +162,7 @@ class OperatorService(Operator):
         return self._view(record)
 
     @override
-    def withdraw(self, identifier: str, why: str = "") -> JobView:
+    def withdraw(self, identifier: str, why: str) -> JobView:
         with recorded():
             record = self._ledger.withdraw(identifier, why)
         return self._view(record)

@@ -12,17 +12,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from parties.base import files
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
 from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
-from parties.node.heads import Found, Heads, Shown
+from parties.node.heads import ROLLED_BACK, Found, Heads, Shown
 from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.records import Head, database, shipped
+from parties.node.records.beside import Beside
 from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
 from parties.node.records.sealed import errors
@@ -62,6 +62,7 @@ class Register:
         self._journal = Journal(connection, peers)
         self._past = self._journal.past()
         self.revoked = self._journal.revoked()
+        self._is_behind = bool(self._journal.lacking())  # our log an entry that it had
         self._heads = Heads(connection, self._journal)
         self._tally = Tally(connection)
         self._refusals = Refusals()
@@ -217,7 +218,7 @@ class Register:
                 with self._writing():
                     self._connection.execute("BEGIN IMMEDIATE")  # what a command writes of them comes before, or after
                     texts = {record.id: self._journal.archive_lines(record) for record in jobs}
-                    files.create_private(path, "".join(texts.values()).encode())
+                    Beside(folder.parent / database.FILE_NAME).write_archive(path, "".join(texts.values()).encode())
                     is_there = True
                     for record in jobs:
                         self._journal.archived(record, texts[record.id])
@@ -284,10 +285,18 @@ class Register:
         """Return what our log lacks of what the peer shows: see `Heads.lost`."""
         with self._writing():
             lost = self._heads.lost(self._peers.named(peer), theirs)
+            self._is_behind |= lost.lost is not None
         if lost.accepted:  # by a command, which has charged what the lost jobs may have spent
             with self._open():
                 self._past = self._journal.past()
         return lost
+
+    def rolled_back(self) -> str:
+        """Return why no job runs with anybody: our log lacks what it had, and nobody here has accepted that."""
+        with self._open():
+            peer = self._journal.lacking() if self._is_behind else ""
+        self._is_behind = bool(peer)
+        return ROLLED_BACK.format(peer=peer) if peer else ""
 
     def lost_by_peer(self, peer: str, theirs: Shown, reported: Found) -> Found:
         """Return what the peer's log lacks: see `Heads.lost_by_peer`."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from parties.node.store import Record, has_news
 
-FOLDER = "archive"  # in the state directory
 DAY_SECONDS = 24 * 3600.0
 PATIENCE = timedelta(days=31)  # that a peer who has not heard of a job's end has besides; then it hears a refusal
 

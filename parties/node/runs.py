@@ -85,6 +85,9 @@ class Runs(Register):
                 raise InputError(f"the job is {self.state(record)}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
+            if why := self.rolled_back():
+                self._not_now(record, why)
+                return None
             by_rule = record.ours.by not in ("operator", "proposer")
             asked = record.ours.proposal, self._who(record), self._around(record), record.proposed_by
             decision = self._gate.allows_now(*asked)

@@ -35,11 +35,11 @@ from parties.node.peers import Peers, Who, reached
 from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
-from parties.node.records import marker
+from parties.node.records import beside, marker
 from parties.node.records.database import FILE_NAME
 from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
-from parties.node.retention import DAY_SECONDS, FOLDER
+from parties.node.retention import DAY_SECONDS
 from parties.node.settings import NodeFile
 from parties.node.shipping.shipper import Shipper
 from parties.node.statement import Statement
@@ -83,9 +83,19 @@ class Node:
         self._inputs = TypedInputs()
         self._events = Events(level=log_level)
         self._events.watch_process()
-        with at_key("node.state"):
-            self._connection = records.connect(file.node.state / FILE_NAME)
+        place = file.node.state / FILE_NAME
+        if file.node.sealed:
+            beside.require_sealed(place)
+        with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
+            records.make_place(place)
             self._lock = files.lock(file.node.state / "lock")
+        for key, text in file.ports().items():
+            with at_key(key):
+                require_free(text)
+        with at_key("node.state"):
+            self._connection = records.connect(place)
+        for left in beside.sweep(place, self._connection):
+            self._events.log("temporary file removed", file=str(left), why="a run was killed")
         self._succeeding = threading.Lock()
         self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
         with at_key("decision"):
@@ -177,9 +187,6 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
-        for key, text in self._file.ports().items():
-            with at_key(key):
-                require_free(text)
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
@@ -280,7 +287,7 @@ class Node:
         """Archive the jobs that have been kept long enough; return what is to be said of it."""
         try:
             node = self._file.node
-            archived = self._ledger.archive(self._offers.kept, node.state / FOLDER, emergency=node.emergency)
+            archived = self._ledger.archive(self._offers.kept, node.state / beside.ARCHIVES, emergency=node.emergency)
         except ClosedError:
             return {}
         except errors(InputError) as error:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 
 from parties.jobs.choosing import choice_for
-from parties.jobs.inputs import AwayError
+from parties.jobs.inputs import AwayError, MachineError
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
@@ -75,7 +75,7 @@ class Sessions:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._idle = threading.Condition(self._lock)
-        self._news = threading.Condition()  # of jobs; its lock is taken before the ledger's, too
+        self._news = threading.Condition()  # of jobs; its lock is taken before the ledger's, too, and no other after it
 
     def start(self) -> None:
         """Begin to dial, if this is the node that connects, and to look for tables that are away."""
@@ -88,13 +88,14 @@ class Sessions:
         self._who, self._options = who, replace(self._options, peer=who.peer)
 
     def wake(self) -> None:
-        """Look, for something has changed, whether a session can begin, or must end."""
+        """Look, for something has changed, whether a session can begin, or must end.
+
+        Called by who holds the lock of another peer's sessions, which may have to tell these the same: takes none.
+        """
         self._wake.set()
         with self._news:
             self._news.notify_all()
-        with self._lock:
-            running = list(self._running.items())
-        for identifier, session in running:
+        for identifier, session in self._running.copy().items():  # in one step
             if self._ledger.state(self._ledger.find(identifier)) in ENDED:
                 session.abort("the job was ended")
 
@@ -321,7 +322,7 @@ class Sessions:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
-                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
+                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError | MachineError)
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)

@@ -92,7 +92,8 @@ class NodeSettings(Settings):
     people must approve our jobs, and what no rule permits of a peer's; who proposed a job is one of them. Jobs that
     were begun for one of the purposes `emergency` are looked at afterwards, by `smc audit review`. `sessions` is how
     many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
-    to stop. Jobs that ended `retention_days` ago are archived. `link` is what the connection to the peer is like: for
+    to stop. Jobs that ended `retention_days` ago are archived. `sealed` says that the state is encrypted: one that is
+    not is refused (`smc audit seal`). `link` is what the connection to the peer is like: for
     predictions only. `oidc` is a provider by which people with an account sign in on the page.
     """
 
@@ -104,6 +105,7 @@ class NodeSettings(Settings):
     approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
     retention_days: RetentionDays = None
     emergency: tuple[Line, ...] = ()
+    sealed: Annotated[bool, Field(strict=True)] = False
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
-from parties.node.records import audit, database, marker
+from parties.node.records import audit, beside, database, marker
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.settings import NodeFile
 from parties.node.store import Store
@@ -22,7 +22,7 @@ class Upgrade(NamedTuple):
     release: str
     wire: int  # a peer's node must speak the same
     state: int  # the number that this release keeps
-    found: int | None  # the number of what is there; None if nothing is
+    found: int | None  # the number of what is there; None if nothing is, or another is refused in its place
     jobs: int
     waiting: int  # of them those that have not ended
     entries: int  # of the audit log
@@ -32,6 +32,12 @@ class Upgrade(NamedTuple):
 def check(file: NodeFile) -> Upgrade:
     """Return what a start of this release would find, on a copy in memory; the node may be running."""
     path = file.node.state / FILE_NAME
+    try:
+        if file.node.sealed:
+            beside.require_sealed(path)
+        beside.refuse_plain(path)
+    except InputError as error:
+        return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, (str(error),))
     if not path.exists():
         return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, ())
     found, jobs, waiting, entries = STATE, 0, 0, 0
@@ -59,7 +65,7 @@ def lines(upgrade: Upgrade) -> list[str]:
     """Return it in words, without the problems."""
     first = f"this release is {upgrade.release}; a peer's node must speak wire version {upgrade.wire}, as it does"
     if upgrade.found is None:
-        return [first, "there is no state yet: a start begins one"]
+        return [first] if upgrade.problems else [first, "there is no state yet: a start begins one"]
     if upgrade.found < upgrade.state:
         then = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
     else:

@@ -35,8 +35,9 @@ def job_view(
     why = statement.why(record.ours, record.theirs, record.peer)
     theirs_away = record.peer_waits and not record.ours.waits
     note = f"{record.peer} waits for its table" if theirs_away else record.note
-    if state == "interrupted" and record.ours.end == "computed":
-        note = note or f"computed here: only {record.peer}'s signature is missing"
+    only_signature = state == "interrupted" and record.ours.end == "computed" and not note
+    if only_signature:
+        note = f"computed here: only {record.peer}'s signature is missing"
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -71,6 +72,8 @@ def job_view(
         withdrawn=_withdrawn(record),
         people=list(record.people),
         approvals=approvals,
+        begun=record.sessions > 0,
+        only_signature=only_signature,
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )

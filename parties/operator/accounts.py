@@ -12,7 +12,7 @@ import secrets
 import unicodedata
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from cryptography.exceptions import InvalidKey, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
@@ -50,14 +50,37 @@ class Account(BaseModel):
 _FILE: TypeAdapter[dict[str, Account]] = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{NAME.pattern}$")], Account])
 
 
+class Keeping(Protocol):
+    """How the file of accounts is kept, perhaps encrypted; what stands in the way is an `InputError`."""
+
+    def read(self, path: Path) -> bytes:
+        """Return the file's content."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Replace it in one step, for its owner only."""
+
+
+class Plain:
+    """As it is."""
+
+    def read(self, path: Path) -> bytes:
+        """Return the file's content."""
+        return files.read_bytes(path)
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Replace it in one step, for its owner only."""
+        files.write_bytes(path, data, private=True)
+
+
 class Accounts:
     """The accounts in a state directory as they are now, whoever changes them; none without a directory.
 
     Every call may raise `InputError`: the file is there and cannot be read. Then nobody gets in.
     """
 
-    def __init__(self, state: Path | None = None) -> None:
+    def __init__(self, state: Path | None = None, keeping: Keeping | None = None) -> None:
         self._path = None if state is None else state / FILE_NAME
+        self._keeping = keeping or Plain()
         self._seen: tuple[object, dict[str, Account]] = (None, {})
 
     def all(self) -> dict[str, Account]:
@@ -68,7 +91,7 @@ class Accounts:
             state = self._path.stat()
             stamp = state.st_ino, state.st_mtime_ns, state.st_size
             if self._seen[0] != stamp:
-                self._seen = stamp, _FILE.validate_json(files.read_bytes(self._path))
+                self._seen = stamp, _FILE.validate_json(self._keeping.read(self._path))
         except (OSError, ValidationError):
             raise InputError(f"{self._path} cannot be read: it is not what smc operator writes") from None
         return self._seen[1]
@@ -80,7 +103,7 @@ class Accounts:
             names = [name for account in accounts.values() if (name := getattr(account, option))]
             if twice := [name for name in names if names.count(name) > 1]:
                 raise InputError(f"--{option}: the {what} {quoted(twice[0])} is another operator's already")
-        files.write_bytes(self._path, _FILE.dump_json(accounts, indent=2) + b"\n", private=True)
+        self._keeping.write(self._path, content(accounts))
 
     def now(self, person: Person) -> Person | None:
         """Return a person with the roles of now; None if the account has gone, or who may sign in with it."""
@@ -118,6 +141,11 @@ class Accounts:
         known = account if account is not None and account.hash else None
         is_right = verified(password, known or _nobody())
         return known.person(name) if known is not None and is_right else None
+
+
+def content(accounts: dict[str, Account]) -> bytes:
+    """Return what the file holds of these accounts."""
+    return _FILE.dump_json(accounts, indent=2) + b"\n"
 
 
 def unix_user() -> str:

@@ -14,7 +14,9 @@ from __future__ import annotations
 import http.client
 import inspect
 import json
+import os
 import re
+import socket
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -26,11 +28,13 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties.base import files
+from parties.base.address import owners
 from parties.base.text import printable, quoted
 from parties.operator.interface import ENDED, JobView, NotRecordedError, Operator
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
 
+ROOT = 0  # who can read all memory anyway
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
 FIRST_POLL_SECONDS = 0.005  # after a new state: a small question is answered soon
 LONGER = 1.25  # times the last: so what happens is seen within a quarter of the time that it took
@@ -152,6 +156,9 @@ class NodeClient:
         try:
             connection = http.client.HTTPConnection(access.url.removeprefix("http://"), timeout=self._timeout)
             with closing(connection):
+                connection.connect()
+                if method == "POST" and self._is_strangers(connection.sock):
+                    raise self._nobody(f"another user's program listens at {access.url}")
                 connection.request(method, f"/api/{path}", body, headers)
                 answer = connection.getresponse()
                 return _checked(kind, answer.status, answer.read(), node, self._access)
@@ -161,6 +168,13 @@ class NodeClient:
             raise LinkError(f"{node} has not answered for {self._timeout:g} s: look into its log") from None
         except (OSError, http.client.HTTPException) as error:
             raise LinkError(f"{node} broke off: {error}; look into its log") from None
+
+    def _is_strangers(self, connection: socket.socket) -> bool:
+        """Return whether another Unix user is at the other end: a node that was killed leaves `api.json`, and the port.
+
+        What is sent may be secret.
+        """
+        return not owners(connection) <= {ROOT, os.geteuid(), self._access.stat().st_uid}
 
     def _read_access(self) -> _Access:
         if not self._access.exists():

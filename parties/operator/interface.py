@@ -115,6 +115,8 @@ class JobView(View):
     withdrawn: list[str] = Field(default_factory=list)  # who has withdrawn its result, when and why, a line each
     people: list[str] = Field(default_factory=list)  # who of us has proposed or approved it, or refused it
     approvals: int = 1  # so many people of ours must stand behind it before we consent
+    begun: bool = False  # a session of it has begun: the peer may know what that has opened
+    only_signature: bool = False  # our side is done, nothing has gone wrong, and the peer's signature is on its way
 
     @property
     def waits_for_us(self) -> bool:
@@ -283,8 +285,8 @@ class Operator(Protocol):
         """End a job that has not ended: withdraw it, or stop it where it is."""
 
     @needs("administer")
-    def withdraw(self, identifier: str, why: str = "") -> JobView:
-        """Withdraw the result of a job that is done, by a signed statement; the peer hears it."""
+    def withdraw(self, identifier: str, why: str) -> JobView:
+        """Withdraw the result of a job that is done, by a signed statement; the peer hears it, and why."""
 
     @needs("administer")
     def revoke(self, peer: str, why: str = "") -> NodeView:

@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 
 from parties.base import keyfile
+from parties.base.address import is_port
 from parties.base.exchange import exchange
 from parties.base.extras import require
 from parties.base.settings import LocalPath, Settings
@@ -58,7 +59,7 @@ def _is_safe(url: object) -> TypeGuard[str]:
         parts = urlsplit(url) if isinstance(url, str) else None
     except ValueError:
         return False
-    if parts is None or not parts.hostname or "@" in parts.netloc:
+    if parts is None or not parts.hostname or "@" in parts.netloc or not is_port(parts):
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 

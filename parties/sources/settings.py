@@ -252,7 +252,8 @@ class BudgetSettings(Settings):
     def words(self) -> str:
         """The budget in words."""
         window = "" if self.per == "ever" else f" per {self.per}"
-        return f"epsilon {self.epsilon:.6g}{window} at delta {self.delta:.3g}"
+        at = f" at delta {self.delta:.3g}" if self.delta else ""
+        return f"epsilon {self.epsilon:.6g}{window}{at}"
 
 
 class FileSettings(Settings):

@@ -57,7 +57,7 @@ def routes(
         ("POST", "/jobs/{id}/approve", 200, "approve", (_id, _typed)),
         ("POST", "/jobs/{id}/refuse", 200, "refuse", (_id, _why)),
         ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
-        ("POST", "/jobs/{id}/withdraw", 200, "withdraw", (_id, _why_if_any)),
+        ("POST", "/jobs/{id}/withdraw", 200, "withdraw", (_id, _why)),
         ("POST", "/jobs/{id}/repeat", 201, "repeat", (_id,)),
         ("POST", "/peers/revoke", 200, "revoke", (_peer, _why_of_peer)),
         ("GET", "/jobs/{id}/result", 200, "result", (_id,)),

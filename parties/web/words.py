@@ -41,6 +41,8 @@ def state(job: JobView) -> str:
     if job.state == "waiting":
         whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
+    if job.only_signature:
+        return "computed: is being signed"
     return {
         "queued": "both agree: it waits" if job.why else "both agree: it starts next",
         "running": "running",

@@ -27,7 +27,7 @@ from typing_extensions import override
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.words import Word
-from smc.errors import LinkError, PeerLeftError
+from smc.errors import LinkError, PeerLeftError, ShardError
 from smc.meter import Meter
 from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import KEY_BYTES, Prg
@@ -123,7 +123,7 @@ class Shards(ABC):
     def run(self, work: Work, pieces: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Return the results of each piece, its bits as `Shared`. Both parties call it alike.
 
-        `LinkError` at both if a shard fails for the second time.
+        `ShardError` at both if a shard fails for the second time.
         """
         due: Sequence[int] = range(len(pieces))
         self._meet([number for number in range(self.count) if number not in self._lines])
@@ -188,7 +188,7 @@ class Shards(ABC):
     def _give_up(self, number: int, answers: dict[int, Done | Failed]) -> None:
         answer = answers[number]
         why = str(answer.error) if isinstance(answer, Failed) else "at the peer"
-        raise LinkError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
+        raise ShardError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
 
 
 class ShardsHere(Shards):

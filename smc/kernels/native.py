@@ -43,6 +43,7 @@ PACKAGE = __name__.rpartition(".")[0]
 # What modules of kernels are made with.
 SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native", "transposition")
 DIGEST_BYTES = 32
+CPUINFO = Path("/proc/cpuinfo")
 DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # of a processor, by Linux
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 ITEMS = {
@@ -241,10 +242,11 @@ def _source(module: str) -> bytes:
 def _processor() -> str:
     """Return what LLVM compiles for: as Linux describes an x86-64 processor, else in LLVM's words, which are dear."""
     if (sys.platform, platform.machine()) == ("linux", "x86_64"):
-        first, _, _ = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")
-        lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in DESCRIBED]
-        if len(lines) == len(DESCRIBED):
-            return "\n".join(lines)
+        with suppress(OSError):  # a service may not see it
+            first, _, _ = CPUINFO.read_text(encoding="utf-8", errors="replace").partition("\n\n")
+            lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in DESCRIBED]
+            if len(lines) == len(DESCRIBED):
+                return "\n".join(lines)
     import llvmlite.binding as llvm
 
     return repr((llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()))

@@ -107,7 +107,7 @@ def job_view(identifier: str, now: datetime = NOON, **changes: Any) -> JobView:
         "reveals": REVEALS,
         "cost": PredictedCost(
             estimate="typical",
-            assumed="a tree of 1, 2, 3 splits, level by level",
+            assumed="a tree with 1, 2, 3 splits on its levels",
             profile="mixed extension half",
             bytes=9_400_000,
             most=61_000_000,
@@ -295,7 +295,7 @@ class FakeNode(Budgets):
             raise InputError(f"the job {job.id[:8]} has ended: it is {job.state}")
         return self.change(identifier, state="cancelled", why=why, ended_at=self._time(0), progress=None)
 
-    def withdraw(self, identifier: str, why: str = "") -> JobView:
+    def withdraw(self, identifier: str, why: str) -> JobView:
         self._stumble()
         job = self._find(identifier)
         if job.state != "done":

@@ -77,9 +77,13 @@ class Party:
             self.offers,
             self.inputs,
             {self.who.peer_name: say},
-            lambda job: self.changed(job),
+            self._has_changed,
         )
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
+
+    def _has_changed(self, job: str) -> None:
+        assert not self.ledger._lock._is_owned()  # type: ignore[attr-defined]  # who hears of it takes locks of its own
+        self.changed(job)
 
     def crash(self) -> None:
         """What was not said is lost; what was written is not."""
@@ -166,9 +170,9 @@ def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
     return pair.parties[party].ledger.propose({"table": "days", "splits": "multiway", **fields}).id
 
 
-def agreed(pair: Pair) -> str:
+def agreed(pair: Pair, **fields: Any) -> str:
     """A job of alice's that both have approved."""
-    job = propose(pair)
+    job = propose(pair, **fields)
     pair.deliver()
     pair.parties[1].ledger.decide(job, "approved")
     pair.deliver()

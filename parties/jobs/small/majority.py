@@ -74,7 +74,7 @@ class Majority(Batched):
         task = cls(cls.settings_in(specification))
         classes = task.settings.classes
         if classes is None:
-            raise InputError("classes: name them, with commas between them")
+            raise InputError("classes: is missing: name them, with commas between them")
         if len(set(classes)) < len(classes):
             raise InputError("classes: name each class once")
         if task.settings.target is not None:

@@ -205,7 +205,7 @@ class ExactTree(JointTree):
         from protocols import cost_model
 
         splits = [str(number) for number in cost_model.typical_splits(self.problem) if number] or ["no"]
-        return f"a tree of {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits, level by level"
+        return f"a tree with {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits on its levels"
 
     @property
     @override

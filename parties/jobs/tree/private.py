@@ -190,7 +190,7 @@ class PrivateTree(SeveralTrees):
 
         splits = [f"{number:,}" for _, number in tree_costs.typical_levels(self.problem) if number] or ["no"]
         trees = "a tree" if self.problem.trees == 1 else f"{self.problem.trees} trees together"
-        shape = f"{trees} of {', '.join(splits)} splits, level by level"
+        shape = f"{trees} with {', '.join(splits)} splits on {'its' if self.problem.trees == 1 else 'their'} levels"
         if not (self.problem.stop and self.problem.levels and self.classes > 1):
             return shape
         return f"{shape} ({size(self.least)} if noise leaves the root unsplit)"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from protocols.tree import Tree
 
-SHORTER = "(without questions whose answers all agree: tree.json keeps them)\n"
+SHORTER = "(left out: {fewer:,} of {all:,} questions, with answers that all agree; tree.json keeps them)\n"
 
 
 def named(
@@ -97,12 +97,21 @@ def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, 
 
 
 def text(document: Document) -> str:
-    """Return the tree as indented text, and whether questions whose answers all agree are left out of it."""
+    """Return the tree as indented text, and how many questions whose answers all agree are left out of it."""
     from parties.models.trees.reading import asking, simplified
     from parties.models.trees.text import to_text
 
     whole = _tree_file(document)
-    return to_text(simplified(whole)) + (SHORTER if asking(whole) != whole else "")
+    every = _questions(whole)
+    left_out = every - _questions(asking(whole))
+    return to_text(simplified(whole)) + (SHORTER.format(fewer=left_out, all=every) if left_out else "")
+
+
+def _questions(tree_file: TreeFile) -> int:
+    """Return how many questions the trees of a result ask."""
+    from parties.models.trees.tree import size
+
+    return sum(tree.nodes - tree.leaves for tree in map(size, tree_file.trees))
 
 
 def rules(document: Document) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parties.node.records.audit import AuditLog
-from parties.node.records.database import connect, reading
+from parties.node.records.database import connect, make_place, reading
 from parties.node.records.kinds import failure
 from parties.node.records.signature import check_signature, sign
 from parties.node.records.statements import Committed, Evidence, Head, Signed, Withdrawal, commit, withdrawal
@@ -19,6 +19,7 @@ __all__ = [
     "commit",
     "connect",
     "failure",
+    "make_place",
     "reading",
     "sign",
     "withdrawal",

@@ -96,6 +96,11 @@ class AuditLog:
         """Return all entries of these kinds, the oldest first."""
         return [entry(row) for row in database.rows_of(self._connection, *kinds)]
 
+    def rollbacks(self) -> list[dict[str, Any]]:
+        """Return what our log or a peer's was found to lack, and our operator has not accepted; the oldest first."""
+        accepted = [entry.fields for entry in self.of_kind("rollback accepted")]
+        return [entry.fields for entry in self.of_kind("rolled back") if entry.fields not in accepted]
+
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
         """Return the last entries (before the given number), the newest first."""
         return [entry(row) for row in database.last_rows(self._connection, last, before)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from parties.node.records import sealed
+from parties.node.records import beside, sealed
 from parties.node.records.chain import EMPTY, Row, SignedHead
 from parties.node.records.sealed import errors
 from parties.node.records.statements import Head
@@ -24,8 +24,9 @@ FILE_NAME = "node.sqlite"
 # What is kept in the database, and how, has a number. One release cannot read what a later one keeps, so whatever
 # changes tables or the JSON in them raises it and adds a step, empty if what was kept before reads as it is
 # (tests/parties/node/test_upgrade.py notices, and reads what each number kept).
-STEPS: tuple[str, ...] = ("", "", "")  # from one number to the next, as SQL; 0: before there were numbers
+STEPS: tuple[str, ...] = ("", "", "", "")  # from one number to the next, as SQL; 0: before there were numbers
 STATE = len(STEPS)
+_ALL_ENCRYPTED = 4  # the number from which on what is beside an encrypted database is encrypted, too
 
 _COLUMNS = ", ".join(Row._fields)
 _TABLES = """
@@ -60,21 +61,29 @@ TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on D
 }
 
 
+def make_place(path: Path) -> None:
+    """Make the directory of a database if it is not there, for its owner only. `InputError` if that cannot be."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
+    except OSError as error:
+        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
+
+
 def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
     """Open the database to write, and make it if it is not there: the file for its owner only, so its new directory.
 
     May be used by several threads, one at a time. `with connection:` is a transaction. `InputError` if it cannot be
-    opened, is damaged, or may be read by others; also as of `sealed.refuse_plain`, unless it may be `plain`.
+    opened, is damaged, or may be read by others; also as of `beside.refuse_plain`, unless it may be `plain`.
     """
     if not plain:
-        sealed.refuse_plain(path)
+        beside.refuse_plain(path)
+    make_place(path)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         found = path.stat()
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
     if stat.S_IMODE(found.st_mode) & 0o077:
@@ -87,6 +96,9 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
             # Triggers that somebody has removed must stay away, for `missing_triggers` to tell.
             is_new = not _has_log(connection)
             if not is_new:
+                if state(connection) < _ALL_ENCRYPTED and sealed.is_sealed(path):
+                    connection.execute("BEGIN IMMEDIATE")
+                    beside.bring_forward(path)
                 migrate(connection)
             script = _TABLES + ";".join(TRIGGERS.values()) + f"; PRAGMA user_version = {STATE}" if is_new else _TABLES
             connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
@@ -137,7 +149,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise InputError(f"there are no records: {path} does not exist")
-    sealed.refuse_plain(path)
+    beside.refuse_plain(path)
     with usable(path), closing(_open(path, "ro")) as connection:
         connection.execute("BEGIN")
         if not _has_log(connection):

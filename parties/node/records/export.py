@@ -11,7 +11,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,8 @@ def to_archive(job: str, record: Mapping[str, Any], rows: Iterable[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def read_archives(paths: Iterable[Path]) -> Archive:
-    """Return what `to_archive` wrote into files. `InputError` names the line that it cannot have written.
+def read_archives(paths: Iterable[Path], read: Callable[[Path], bytes] = files.read_bytes) -> Archive:
+    """Return what `to_archive` wrote into files, which `read` reads. `InputError` names the line that it cannot have.
 
     That an entry is the one that was in the log its hash tells, of the rest `Archive.contents`.
     """
@@ -48,7 +48,7 @@ def read_archives(paths: Iterable[Path]) -> Archive:
     jobs: dict[str, str] = {}
     for path in paths:
         job = ""
-        for number, line in enumerate(_lines(path), start=1):
+        for number, line in enumerate(_split(files.decode(path, read(path))), start=1):
             try:
                 value = json.loads(line)
                 if set(value) == {"archived", "job"}:
@@ -76,7 +76,7 @@ def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
     """Return what `to_lines` wrote. `InputError` names the line that it cannot have written."""
     rows: list[Row] = []
     head: SignedHead | None = None
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(_split(files.read_text(path)), start=1):
         try:
             value = json.loads(line)
             if head is not None or canonical(value) != line:  # a second reading of a line must not be possible
@@ -97,8 +97,8 @@ def _head(number: int, hash: str, fingerprint: str, signature: str) -> SignedHea
     return signed
 
 
-def _lines(path: Path) -> list[str]:
-    lines = files.read_text(path).split("\n")
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -151,6 +151,7 @@ class Operators(Named):
     roles: list[Text] = []
     unix: Text = ""
     oidc: Text = ""
+    digest: Digest | None = None  # of all accounts after it, so that an older file of them is noticed
 
 
 class RepeatedEvent(Fields):

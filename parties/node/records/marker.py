@@ -10,17 +10,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from parties.base import files
 from parties.node.records.audit import AuditLog
+from parties.node.records.beside import MARKER as FILE_NAME
+from parties.node.records.beside import Beside
+from parties.node.records.database import FILE_NAME as DATABASE
 from parties.node.records.statements import Head
 from smc.errors import InputError
 
-FILE_NAME = "log.json"
+__all__ = ["FILE_NAME", "check", "remember"]
 
 
 def remember(path: Path, log: AuditLog) -> None:
     """Write down the last entry of a log. `InputError` if it cannot be written."""
-    files.write_bytes(path, log.head().model_dump_json().encode(), private=True)
+    Beside(path.with_name(DATABASE)).write(path, log.head().model_dump_json().encode())
 
 
 def check(path: Path, log: AuditLog) -> None:
@@ -28,7 +30,7 @@ def check(path: Path, log: AuditLog) -> None:
     if not path.exists():
         return
     try:
-        known = Head.model_validate_json(files.read_bytes(path))
+        known = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
     entries = log.entries(1, known.number + 1)

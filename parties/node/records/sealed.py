@@ -11,7 +11,8 @@ import os
 import secrets
 import sqlite3
 import sys
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -56,23 +57,34 @@ def is_sealed(path: Path) -> bool:
     return False
 
 
-def refuse_plain(path: Path) -> None:
-    """Raise `InputError` if a database is not encrypted though its passphrase is here: another may stand in its place.
+def salt(path: Path) -> bytes:
+    """Return the 16 random bytes that an encrypted database begins with, of which its key depends."""
+    found = path.stat()
+    return os.pread(_peek(path, found.st_dev, found.st_ino).handle, len(_START), 0)
 
-    What is written would be readable, and nobody would notice.
-    """
-    if not is_sealed(path) and (line := keyfile.first_line(path.with_suffix(keyfile.ENDING))) is not None:
-        raise InputError(
-            f"{path} is not encrypted, but its passphrase is there, {line[1]}: put the encrypted one back, or encrypt "
-            "it by smc audit seal, or take the passphrase away"
-        )
+
+def passphrase(path: Path) -> tuple[str, str]:
+    """Return the passphrase of a database, and from where it is, in words. `InputError` if it is not to be had."""
+    if path not in _words:
+        _words[path] = keyfile.sought(path)
+    return _words[path]
+
+
+def know(path: Path, word: str) -> None:
+    """Take this passphrase for that of a database, until it does not open it."""
+    _words[path] = word, "that was given"
+
+
+def forget(path: Path) -> None:
+    """Look for the passphrase of a database anew, next time."""
+    _words.pop(path, None)
 
 
 def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
     """Open one, as `sqlite3.connect` does. `InputError` if the passphrase is not to be had, or is another one."""
     module = _sqlcipher(path)
     try:
-        word, place = _words[path] = _words.get(path) or keyfile.sought(path)
+        word, place = passphrase(path)
     except InputError as error:
         if path.with_suffix(keyfile.ENDING).exists():
             raise  # others may read it
@@ -87,7 +99,7 @@ def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
         raise
     except module.DatabaseError:
         connection.close()
-        del _words[path]
+        forget(path)
         raise InputError(f"{path}: the passphrase {place} does not open it, or it is damaged") from None
     return cast("sqlite3.Connection", connection)
 
@@ -101,16 +113,24 @@ def in_memory(like: sqlite3.Connection, **options: Any) -> sqlite3.Connection:
     return cast("sqlite3.Connection", copy)
 
 
-def seal(path: Path, word: str) -> None:
+@contextmanager
+def sealing(path: Path, word: str) -> Iterator[tuple[bytes, Callable[[], None]]]:
     """Encrypt a database with a passphrase, or with another one; with an empty one it is not encrypted any more.
 
-    Nobody may be using it: the caller holds the lock of its node. The file is replaced in one step. `InputError`.
+    Nobody may be using it: the caller holds the lock of its node. Gives how the new file begins (see `salt`), and what
+    lets it take the place of the old one, in one step. `InputError`.
     """
     module, _ = _sqlcipher(path), _literal(word)
     options: dict[str, Any] = {"isolation_level": None, "timeout": LOCKED_SECONDS}
     place = f"{path.absolute().as_uri()}?mode=rw"
     opened = connect(path, place, **options) if is_sealed(path) else module.connect(place, uri=True, **options)
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
+
+    def replace() -> None:
+        temporary.replace(path)
+        with suppress(OSError):  # not every file system can
+            files.settle(path.parent)
+
     try:
         files.create_private(temporary, b"")
         with closing(opened) as connection:  # open until the other has its name: who waits for it writes to that one
@@ -124,10 +144,11 @@ def seal(path: Path, word: str) -> None:
             connection.execute("DETACH DATABASE other")
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
-            temporary.replace(path)
+                start = stream.read(len(_START))
+            yield start, replace
     finally:
         temporary.unlink(missing_ok=True)
-        _words.pop(path, None)
+        forget(path)
 
 
 def _sqlcipher(path: Path) -> Any:

@@ -70,8 +70,8 @@ def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 200, 10])
-def test_sentences_are_wrapped_on_a_terminal_and_whole_elsewhere(width: int) -> None:
-    """No letter is lost, and no line is wider than the terminal if its words leave room."""
+def test_sentences_are_wrapped_on_a_terminal_and_elsewhere(width: int) -> None:
+    """No letter is lost, and no line is wider than the terminal, or a page, if its words leave room."""
     sentence, long = "some words " * 12, "x" * 70
     shown = {}
     for is_terminal in (True, False):
@@ -83,5 +83,5 @@ def test_sentences_are_wrapped_on_a_terminal_and_whole_elsewhere(width: int) -> 
         text = "".join(shown[is_terminal])
         assert (text.count("some"), text.count("words"), text.count("x")) == (12, 12, 70)
     assert max(map(len, shown[True])) <= max(width, 10 + 2 * (console.NARROW + 2))
-    assert len(shown[False]) == 2
+    assert max(map(len, shown[False])) <= console.PAGE
     assert width < 200 or len(shown[True]) <= 4, "the room there is is used"

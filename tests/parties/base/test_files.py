@@ -20,6 +20,7 @@ from parties.sources.cells import cells
 from parties.tables import delimited
 from smc.errors import InputError
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 
 def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -293,3 +294,22 @@ def test_a_signal_just_when_the_file_is_there_leaves_none(
     with pytest.raises(KeyboardInterrupt):
         what(tmp_path / "out.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_held_by_one_and_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user who may read it can hold it as long as they like."""
+    with files.held(tmp_path):
+        monkeypatch.setattr(files, "HELD_SECONDS", 0.05)
+        with pytest.raises(InputError, match=r"is held by another process, and was for 0\.05 s"), files.held(tmp_path):
+            pass
+        monkeypatch.setattr(files, "HELD_SECONDS", PATIENCE)
+        begun, waits = threading.Event(), threading.Thread(target=lambda: _hold(tmp_path, begun))
+        waits.start()
+        assert not begun.is_set()
+    waits.join(PATIENCE)
+    assert begun.is_set()
+
+
+def _hold(folder: Path, begun: threading.Event) -> None:
+    with files.held(folder):
+        begun.set()

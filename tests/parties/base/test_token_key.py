@@ -39,6 +39,8 @@ MODULE = "?module-path=/m.so"
         (f"token=a;object=b;PIN%2Dvalue=1234{MODULE}", "leave the PIN out"),
         (f"token=a;object=b;type=cert{MODULE}", "type: must be private, not 'cert'"),
         (f"token=a;token=b;object=b{MODULE}", "'token' stands there twice"),
+        (f"token=%zz;object=b{MODULE}", "'token' has a % without two hexadecimal digits"),
+        ("token=a;object=b?module-path=/no/such.so", "the module /no/such.so cannot be used: there is no such file"),
         (f"tokens=a;object=b{MODULE}", "'tokens' is not understood; there are 'token', 'serial'"),
     ],
 )

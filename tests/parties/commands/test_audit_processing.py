@@ -148,7 +148,7 @@ def test_the_record_is_what_log_and_file_say(alice: Node, capsys: pytest.Capture
     assert record["refused"] == {"rule told": 1}
     patients, visits = record["tables"]
     assert patients["rights"]["retention_days"] == 3650
-    assert patients["budget"] == "epsilon 4 at delta 0"
+    assert patients["budget"] == "epsilon 4"
     assert visits["rights"] is None
     (recipient,) = record["recipients"]
     assert recipient["fingerprint"] == fingerprint(alice.peer.certificate)

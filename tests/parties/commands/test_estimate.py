@@ -101,6 +101,10 @@ def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert "three-halves" in out
 
 
+def test_a_question_without_rows_starts_sooner(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "besides, at most: start 0.23 s, counting what suits" in run(capsys, "estimate", "millionaires")[1]
+
+
 def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 1_000_000, "--plain")
     document = json.loads(run(capsys, *arguments, "--json")[1])
@@ -183,7 +187,7 @@ def test_a_tree_has_a_typical_cost_and_a_bound(
 ) -> None:
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 200, "--plain")
     said = run(capsys, *arguments)[1]
-    assert "typical, for a tree of 1, 2, 4, 6 splits, level by level" in said
+    assert "typical, for a tree with 1, 2, 4, 6 splits on its levels" in said
     assert "both at most" in said
     for row in json.loads(run(capsys, *arguments, "--json")[1])["estimates"]:
         assert row["party0_sends"] + row["party1_sends"] <= row["at_most"]

@@ -42,6 +42,10 @@ def test_a_forecast_says_how_sure_it_is(estimate: Estimate, text: str) -> None:
     assert ("for a tree of 3 splits" in job_text.expected(cost)) == (estimate == "typical")
 
 
+def test_what_is_not_counted_ahead_is_said_to_be_so() -> None:
+    assert job_text.expected(None).startswith("what it will cost is not foretold")
+
+
 def test_what_has_no_value_is_said_in_words() -> None:
     """No limit is what a limit's owner has to see, and not by its absence; of the engine only what was chosen."""
     given = {

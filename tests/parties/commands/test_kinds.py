@@ -117,7 +117,7 @@ WRONG = [
         )
     ),
     ("majority --classes p,q", "--counts is missing"),
-    ("majority --counts 1,2", "classes: name them, with commas between them"),
+    ("majority --counts 1,2", "--classes: is missing: name them, with commas between them"),
     ("majority --classes p,p --counts 1,2", "classes: name each class once"),
     ("majority --classes '' --counts 1,2", "classes"),
     *(

@@ -57,9 +57,9 @@ def names(path: str) -> set[str]:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (PLAN, ["publish", "anonymise", "--plan", "plan.toml", "--out", "out.csv"]),
-        (PLAN, ["publish", "mask", "--plan", "plan.toml", "--out", "out.csv"]),
-        ("", ["publish", "table", "--data", "own.csv", "--by", "name", "--base", "5", "--out", "out.csv"]),
+        (PLAN, ["publish", "anonymise", "--force", "--plan", "plan.toml", "--out", "out.csv"]),
+        (PLAN, ["publish", "mask", "--force", "--plan", "plan.toml", "--out", "out.csv"]),
+        ("", ["publish", "table", "--force", "--data", "own.csv", "--by", "name", "--base", "5", "--out", "out.csv"]),
         (BLUR, ["blur", "--plan", "plan.toml", "--data", "own.csv", "--out", "out.csv"]),
     ],
 )
@@ -95,6 +95,7 @@ def test_a_comparison_and_a_score(capsys: Any) -> None:
 
 def test_what_is_not_clear_is_refused(capsys: Any) -> None:
     words = ["publish", "table", "--data", "own.csv", "--by", "name", "--out", "out.csv", "--config", "party.toml"]
+    words.append("--force")
     party('query = "SELECT * FROM people WHERE agreed = \'yes\'"\n[tables.people.files]\npeople = "own.csv"\n')
     assert run(words) == 2
     assert "tables.people asks for it by a `query`" in capsys.readouterr().err
@@ -123,7 +124,7 @@ def test_no_opt_out_gets_a_pseudonym() -> None:
     party(CHOSEN)
     secrets = ["--master", "master.key", "--keys", "keys.db"]
     assert run(["publish", "keys", *secrets]) == 0
-    words = ["publish", "pseudonyms", "--plan", "plan.toml", *secrets, "--out", "out.csv"]
+    words = ["publish", "pseudonyms", "--force", "--plan", "plan.toml", *secrets, "--out", "out.csv"]
     assert run([*words, "--config", "party.toml"]) == 0
     assert len(names("out.csv")) == 1
     assert run(words) == 0

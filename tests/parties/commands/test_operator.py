@@ -130,7 +130,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         f"reveals  {REVEALS[0]}",
         *REVEALS[1:],
         "cost  9.4 MB both ways (at most 61.0 MB, whichever engine it takes), 172 rounds, 3.2 s on 100 Mbit/s, 20 ms",
-        "forecast: typical, for a tree of 1, 2, 3 splits, level by level, "
+        "forecast: typical, for a tree with 1, 2, 3 splits on its levels, "
         "by shared numbers and encrypted circuits (mixed extension half)",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
@@ -186,7 +186,7 @@ def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> N
 
 
 MOST = "61.0 MB, whichever engine it takes"
-COSTS = f"it will cost about 9.4 MB both ways (at most {MOST}), for a tree of 1, 2, 3 splits, level by level\n"
+COSTS = f"it will cost about 9.4 MB both ways (at most {MOST}), for a tree with 1, 2, 3 splits on its levels\n"
 
 
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:

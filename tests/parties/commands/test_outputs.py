@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from parties.base import files
 from parties.cli import run
+from parties.commands import publish
 from parties.party_file import files_of
 
 PARTY = """
@@ -36,6 +38,31 @@ COMMANDS = {
     "audit export": "audit export --config party.toml --out",
     "audit processing": "audit processing --config party.toml --out",
     "budget export": "budget export --config party.toml --out",
+}
+PLAN = """
+source = "other.csv"
+[columns.a]
+role = "identifier"
+mask = "default"
+[columns.b]
+role = "quasi-identifier"
+[[models]]
+model = "k-anonymity"
+k = 1
+"""
+PUBLISHING = {
+    "anonymise": ("--plan plan.toml --out new.csv", "out recoding report page"),
+    "apply": ("--recoding other.csv --data other.csv --out new.csv", "report page"),
+    "check": ("--plan plan.toml", "report page"),
+    "invariant": ("--plan growing.toml", "out"),
+    "mask": ("--plan plan.toml", "out"),
+    "open": ("other.csv --key other.csv", "out"),
+    "protect": ("--plan protect.toml --out new.csv", "report"),
+    "pseudonyms": ("--plan plan.toml --master other.csv --keys other.csv", "out"),
+    "restore": ("--data other.csv --column a --purpose recall --master other.csv --keys other.csv", "out"),
+    "table": ("--data other.csv --by b --out new.csv", "report"),
+    "tables": ("--data other.csv --cross b new.csv", "cross report"),
+    "view": ("--plan plan.toml --name seen", "out"),
 }
 
 
@@ -78,3 +105,34 @@ def test_an_earlier_record_is_replaced_only_by_force(command: str, capsys: pytes
     assert Path("earlier").read_text() == "signed"
     run([*words, "--force"])  # there are no records here
     assert refused not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("party")
+@pytest.mark.parametrize("command", PUBLISHING)
+def test_what_was_published_is_replaced_only_by_force(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every command that writes a file besides those that never replace one: `plan`, `keys` and `rotate`."""
+    writing = {"out", "report_file", "crosses"}
+    known = {name for name, one in publish.group.commands.items() if writing & {option.name for option in one.params}}
+    assert known == {*PUBLISHING, "plan"}
+    Path("plan.toml").write_text(PLAN)
+    Path("growing.toml").write_text(PLAN + '[history]\nfile = "history.json"\nrow = "a"\nm = 2\n')
+    columns = PLAN[: PLAN.index("[[")].replace('mask = "default"\n', "")
+    Path("protect.toml").write_text(columns + '[[methods]]\nmethod = "sampling"\nshare = 0.5\n')
+    arguments, flags = PUBLISHING[command]
+    for flag in flags.split():
+        Path("new.csv").unlink(missing_ok=True)
+        Path("earlier").write_text("published")
+        words = ["publish", command, *arguments.split(), f"--{flag}", *(["a"] if flag == "cross" else []), "earlier"]
+        assert run(words) == 2
+        refused = "earlier is there already: give another name, or --force to replace it"
+        assert refused in capsys.readouterr().err
+        assert Path("earlier").read_text() == "published"
+        run([*words, "--force"])  # little of it is a plan or a key
+        assert refused not in capsys.readouterr().err
+
+
+def test_an_open_file_is_written_to_not_replaced(tmp_path: Path) -> None:
+    """What a shell makes of `--out /dev/stdout > rows.csv`: the file is there already."""
+    with (tmp_path / "rows.csv").open("w") as stream:
+        assert not files.would_be_replaced(Path(f"/dev/fd/{stream.fileno()}"))
+    assert files.would_be_replaced(tmp_path / "rows.csv")

@@ -234,7 +234,7 @@ def test_the_bound_of_the_lattice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         for name, value in bound.items():
             monkeypatch.setattr(fulldomain, name, value)
         capsys.readouterr()
-        assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--json") == 0
+        assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--force", "--json") == 0
         assert f'"algorithm": "{chosen}"' in capsys.readouterr().out
 
 

@@ -38,7 +38,7 @@ def test_presence(table: list[dict[str, str]], algorithm: str, capsys: Any) -> N
     people = [*table, *patients(Path("others.csv"), 300, 3)]
     register(people)
     presence_plan(algorithm)
-    arguments = ["anonymise", "--plan", "publish.toml", "--out", "out.csv"]
+    arguments = ["anonymise", "--plan", "publish.toml", "--force", "--out", "out.csv"]
     assert smc(*arguments, "--recoding", "recoding.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["suppressed"] == 0

@@ -43,6 +43,7 @@ VISITS = [
     )
 ]
 KEYS = ["--master", "master.key", "--keys", "keys.db"]
+FORCED = ("--force", "--out")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +70,7 @@ def smc(*arguments: str) -> int:
 
 
 def published(out: str = "out.csv") -> list[dict[str, str]]:
-    assert smc("pseudonyms", "--plan", "publish.toml", *KEYS, "--out", out) == 0
+    assert smc("pseudonyms", "--plan", "publish.toml", *KEYS, *FORCED, out) == 0
     return stored(out)
 
 
@@ -82,7 +83,7 @@ def stored(path: str) -> list[dict[str, str]]:
 
 def restore(*more: str, data: str = "out.csv", out: str = "restored.csv") -> int:
     columns = ["--column", "patient", "--column", "mail"]
-    return smc("restore", "--data", data, *KEYS, *columns, "--purpose", "recall", "--out", out, *more)
+    return smc("restore", "--data", data, *KEYS, *columns, "--purpose", "recall", *FORCED, out, *more)
 
 
 def records(capsys: Any) -> list[dict[str, Any]]:
@@ -151,14 +152,14 @@ def test_columns_of_one_key_join(capsys: Any) -> None:
     assert smc("pseudonyms", "--plan", "doctors.toml", *KEYS, "--out", "doctors-out.csv") == 0
     joined = {row["seen"] for row in stored("doctors-out.csv")} & {row["patient"] for row in published()}
     assert len(joined) == 1
-    arguments = ["restore", "--data", "doctors-out.csv", *KEYS, "--purpose", "x", "--out", "back.csv", "--column"]
+    arguments = ["restore", "--data", "doctors-out.csv", *KEYS, "--purpose", "x", *FORCED, "back.csv", "--column"]
     assert smc(*arguments, "seen=patient") == 0
     assert {row["seen"] for row in stored("back.csv")} == {"ann lee", "dan"}
     capsys.readouterr()
     assert smc(*arguments, "seen") == 2
     assert "there is no key 'seen'; there are 'mail', 'patient'" in complaint(capsys)
     Path("doctors.toml").write_text(Path("doctors.toml").read_text().replace("deterministic", "randomised"))
-    assert smc("pseudonyms", "--plan", "doctors.toml", *KEYS, "--out", "doctors-out.csv") == 2
+    assert smc("pseudonyms", "--plan", "doctors.toml", *KEYS, *FORCED, "doctors-out.csv") == 2
     assert "the key 'patient' is for deterministic pseudonyms, not randomised ones" in complaint(capsys)
 
 
@@ -169,12 +170,12 @@ def test_few_values_are_named(capsys: Any) -> None:
     text = f'source = "few.csv"\n[columns]\nperson = {column("deterministic")}\nregion = '
     Path("few.toml").write_text(text + column("deterministic"))
     capsys.readouterr()
-    assert smc("pseudonyms", "--plan", "few.toml", *KEYS, "--out", "few-out.csv") == 0
+    assert smc("pseudonyms", "--plan", "few.toml", *KEYS, *FORCED, "few-out.csv") == 0
     warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
     assert len(warnings) == 1
     assert "region: only 2 values in 30 rows, the most frequent in 67% of them" in warnings[0]
     Path("few.toml").write_text(text + column("randomised").replace(" }", ', key = "other" }'))
-    assert smc("pseudonyms", "--plan", "few.toml", *KEYS, "--out", "few-out.csv") == 0
+    assert smc("pseudonyms", "--plan", "few.toml", *KEYS, *FORCED, "few-out.csv") == 0
     assert "warning" not in capsys.readouterr().err
 
 

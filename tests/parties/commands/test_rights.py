@@ -170,6 +170,7 @@ def test_what_was_done_where_rows_live_is_noted(party: Path, capsys: pytest.Capt
         (["object", "--table", "patient", "--person", "7"], "no table 'patient' (did you mean 'patients'?)"),
         (["object", "--table", "patients", "--person", "# 7"], "one line is needed"),
         (["object", "--table", "patients", "--person", " "], "one line is needed"),
+        (["object", "--table", "patients", "--person", "\u200b"], "one line is needed"),
         *[
             (["object", "--table", "patients", "--person", f"a{mark}b"], "one line is needed")
             for mark in "\n\r\x1c\x85\u2028\u2029"

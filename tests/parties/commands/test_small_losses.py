@@ -12,6 +12,7 @@ from parties.base.address import Address
 from parties.cli import run
 from parties.commands.options import check_proposal
 from parties.jobs import kinds
+from parties.jobs.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema
@@ -86,6 +87,24 @@ def test_a_result_that_is_there_or_a_taken_port_is_told_before_rows_are_read(
         assert "Address already in use" in capsys.readouterr().err
     assert run(["id3", "--data", "bad.csv", *way, "--out", "tree.json"]) == 2
     assert "--out: tree.json is there already" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_a_ray_that_is_of_no_use_is_told_before_anybody_is_dialled(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_USE_TLS", raising=False)
+    monkeypatch.setattr(Connection, "decline", lambda self: None)
+    way = link(identities["alice"], identities["bob"], "connect", 9, 0.1)
+    job = ["id3", "--data", "days.csv", "--plain", *way]
+    for words, why in (
+        ([*job, "--ray", "auto"], "--ray: is for shards, and there are none here"),
+        ([*job, "--shards", "2", "--ray", "nonsense"], "--ray: must be auto or HOST:PORT: "),
+        ([*job, "--shards", "2", "--ray", "auto"], "--ray: whoever reaches its ports"),
+        (["run", "protocols.equality:equal", "5", *way[2:], "--ray", "auto"], "--ray: is for shards"),
+    ):
+        assert run(words) == 2, capsys.readouterr().err
+        assert f"smc: {why}" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")

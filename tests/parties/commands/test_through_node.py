@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
+from parties.cli import run
 from parties.commands import through_node
 from parties.jobs.small.amounts import AmountSettings
 from parties.jobs.small.millionaires import Millionaires
@@ -61,8 +64,26 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def ask(peer: str = "", purpose: str | None = None, bits: int = 32) -> str:
-    task = Millionaires(AmountSettings(value=7, bits=bits))
-    return through_node.ask(task, None, peer, purpose, wait=0.03).id
+    settings = AmountSettings(value=7, bits=bits)
+    return through_node.ask(Millionaires(settings), settings, None, peer, purpose, wait=0.03).id
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [
+        (["millionaires", "--value", "7"], {"value": 7}),
+        (["equality", "--value", "7"], {"value": 7}),
+        (["majority", "--classes", "a,b", "--counts", "1,2"], {"counts": "1,2"}),
+    ],
+)
+def test_the_node_is_told_what_was_typed(
+    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], typed: dict[str, Any]
+) -> None:
+    jobs: list[dict[str, Any]] = []
+    monkeypatch.setattr(node, "submit", lambda job: jobs.append(job) or node.cancel(EARLY))
+    monkeypatch.chdir(tmp_path)
+    assert run([words[0], "--node", *words[1:]]) == 2
+    assert jobs[0].items() >= typed.items()
 
 
 @pytest.mark.parametrize("peer", ["", "university"])
@@ -133,6 +154,28 @@ def test_what_has_begun_is_not_begun_again(node: Node) -> None:
     assert (node.known[EARLY].state, node.typed) == ("waiting", None)
 
 
+def test_what_begins_while_it_is_taken_back_is_the_only_answer(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer consents to our job between our look at it and its cancelling: it may know what that has opened."""
+    cancel = node.cancel
+
+    def late(identifier: str, why: str = "") -> JobView:
+        node.change(identifier, state="running", theirs=APPROVED, begun=True)
+        return cancel(identifier, why)
+
+    monkeypatch.setattr(node, "cancel", late)
+    node.comes = lambda: node.add(EARLY)
+    with pytest.raises(InputError, match="university has asked the same, and begun ours too"):
+        ask()
+    assert (node.known[EARLY].state, node.typed) == ("waiting", None)
+
+
+def test_a_peer_that_always_does_something_keeps_nobody_waiting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = count()
+    monkeypatch.setattr(node, "changes", lambda: str(next(changes)))
+    with pytest.raises(LinkError, match="has not answered"):
+        ask()
+
+
 def test_a_refusal_ends_it(node: Node) -> None:
     node.comes = lambda: _refuse(node)
     with pytest.raises(JobMismatchError):
@@ -172,8 +215,9 @@ def test_the_peer_is_waited_for_in_growing_pauses(node: Node, monkeypatch: pytes
         now += seconds
 
     monkeypatch.setattr(through_node, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    settings = AmountSettings(value=7, bits=32)
     with pytest.raises(LinkError, match="has not answered within 60 s"):
-        through_node.ask(Millionaires(AmountSettings(value=7, bits=32)), None, "university", None, wait=60)
+        through_node.ask(Millionaires(settings), settings, None, "university", None, wait=60)
     (job,) = node.known.values()
     assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")
     assert pauses[:2] == [0.005, 0.005 * 1.25]

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,12 @@ def test_beyond_this_machine_only_with_a_token(tmp_path: Path, capsys: pytest.Ca
     token.chmod(0o644)
     assert cli.run([*words, "--token-file", str(token)]) == 2
     assert "chmod 600" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_told_before_the_model_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        assert cli.run(["serve", "--model", "none.json", "--port", str(other.getsockname()[1])]) == 2
+    assert "Address already in use" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from parties.base.settings import merge
 from parties.jobs import choosing, kinds, profiles
 from parties.jobs.choosing import UNNOTICED, Choice, check_memory, choice, choice_for, settled, usual
-from parties.jobs.inputs import Inputs
+from parties.jobs.inputs import Inputs, MachineError
 from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
@@ -32,7 +32,6 @@ from protocols.millionaires import strict
 from smc.counting import Forecast, forecast, forecasts
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE, SHARD_BYTES
 from smc.engines import Bits, Profile, XorSharedEngine, YaoEngine
-from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.session import Session
@@ -218,7 +217,7 @@ def test_shards_that_would_not_fit_are_refused_by_their_forecast(monkeypatch: py
         monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed)
         check_memory(some)
         monkeypatch.setattr(choosing.memory, "free", lambda needed=needed: needed - 1)
-        with pytest.raises(InputError, match=rf"^{shards} shards take about [^\n]* are free: agree on fewer shards"):
+        with pytest.raises(MachineError, match=rf"^{shards} shards take about [^\n]* are free: agree on fewer shards"):
             check_memory(some)
     check_memory(found(1))
     monkeypatch.setattr(choosing.memory, "free", lambda: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ from smc.session import Session
 from tests.support.links import Parties
 from tests.support.sharded_tree import PROBLEM, program, rows
 
-SESSION = Address("peer.example", 7000)
+SESSION = Address("10.0.0.7", 7000)
 
 
 @given(st.ip_addresses(), st.integers(1, 65535))
@@ -32,7 +33,7 @@ def test_a_door_says_where_a_shard_is(host: Any, port: int) -> None:
         assert int(host) == 0 or _refused(door(Address(str(host), port)))
     elif isinstance(host, ipaddress.IPv4Address) or not host.ipv4_mapped:
         assert met_at(door(Address(str(host), port)), SESSION) == Address(str(host), port)
-    assert met_at(door(Address("", port)), SESSION) == Address("peer.example", port)
+    assert met_at(door(Address("", port)), SESSION) == SESSION._replace(port=port)
 
 
 def _refused(where: Door) -> bool:
@@ -44,6 +45,17 @@ def _refused(where: Door) -> bool:
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.1", "::1", "fe80::1", "ff02::1"])
 def test_a_peer_does_not_say_what_only_this_machine_reaches(host: str) -> None:
     assert _refused(door(Address(host, 80)))
+
+
+@pytest.mark.parametrize("host", ["10.0.0.8", "192.168.1.1", "100.64.0.1", "fd00::1"])
+def test_a_peer_outside_does_not_say_what_only_this_network_reaches(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = door(Address(host, 80))
+    assert met_at(where, SESSION) == Address(host, 80)
+    for met in ("8.8.8.8", "peer.example"):
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("8.8.8.8", 0))])
+        with pytest.raises(LinkError, match="the peer's shard is said to be met at"):
+            met_at(where, Address(met, 7000))
+        assert met_at(door(Address("9.9.9.9", 80)), Address(met, 7000)) == Address("9.9.9.9", 80)
 
 
 @pytest.mark.parametrize("value", [None, "0"])

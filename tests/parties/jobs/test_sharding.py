@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.jobs.shard_processes import Processes
+from parties.base.address import Address
+from parties.base.token_key import TokenError
+from parties.jobs import shard_processes
+from parties.jobs.inputs import MachineError
+from parties.jobs.shard_processes import Order, Processes, _context, _Dead, door, serve
+from parties.link import opening
+from parties.link.identity import Identity
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
+from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
 from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow  # nodes' shards are killed in tests/conformance
 
@@ -85,3 +102,91 @@ def test_killed_processes_cost_nothing_but_time(
             break
         assert len(killed) == 3 or len(steps) > 1
     assert len(killed) == 1 or len(steps) == 1
+
+
+def test_what_has_ended_is_not_killed_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was nobody's child here, who would keep the number from others."""
+    shards = object.__new__(Processes)
+    shards._processes = {0: _context().Process(target=os.getpid)}
+    shards._processes[0].start()
+    assert wait([shards._processes[0].sentinel], PATIENCE)
+    killed: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
+    shards._end(0)
+    assert killed == []
+
+
+def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Party 0 says where its shards are met: it could say where something of ours is, and ask what that is."""
+    banners: list[socket.socket] = []
+
+    def elsewhere(shards: Processes, numbers: Sequence[int]) -> list[Any]:
+        (listener := socket.create_server(("127.0.0.1", 0))).settimeout(PATIENCE)
+        banners.append(listener)
+        threading.Thread(target=_greet, args=(listener,), daemon=True).start()
+        return [(_Dead(LinkError("")), door(Address("", listener.getsockname()[1]))) for _ in numbers]
+
+    told, reason = list[str](), opening._public_reason
+
+    def public(error: BaseException) -> str:
+        told.append(reason(error))
+        return told[-1]
+
+    monkeypatch.setattr(Processes, "_listening", elsewhere)
+    monkeypatch.setattr(opening, "_public_reason", public)
+    _, ours = parties.run(program, program)
+    for listener in banners:
+        listener.close()
+    assert isinstance(ours, LinkError)
+    assert re.match(
+        r"shard 1 of 3 has failed twice, the last time so: what answers at .* does not speak TLS", str(ours)
+    )
+    assert len(told) == 2
+    assert "TLS" not in "".join(told)
+
+
+def test_what_is_wrong_before_there_are_rows_is_the_machines(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port that is taken, for instance: nothing is charged for it. A token that is away is waited for."""
+    own, peer = identities["alice"], identities["bob"]
+    ours, theirs = (who.certificate.public_bytes(Encoding.PEM) for who in (own, peer))
+    order = Order(own.key_pem, None, ours, theirs, "127.0.0.1:0", None, None, {}, {}, Profile("mixed"), {})
+    here, there = multiprocessing.Pipe()
+    cases = [(InputError("taken"), MachineError), (TokenError("away"), TokenError), (LinkError("lost"), LinkError)]
+    for error, told in cases:
+        monkeypatch.setattr(shard_processes, "open_link", Mock(side_effect=error))
+        serve(there, order)
+        assert type(here.recv().error) is told
+
+
+def _greet(listener: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            connection.sendall(b"SSH-2.0-inside\r\n")
+            connection.close()
+
+
+BEGINNING = """
+from parties.jobs.shard_processes import Processes
+
+if __name__ == "__main__":
+    shards = object.__new__(Processes)
+    shards._processes = {}
+    line = shards._begin(0, None)  # it is told nothing, and ends
+    shards._processes[0].join(60)
+    assert shards._processes[0].exitcode == 1
+"""
+
+
+def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
+    """Where commands are typed there may be files by anybody, with names that Python's own modules have."""
+    (tmp_path / "begin.py").write_text(BEGINNING)
+    (data := tmp_path / "data").mkdir()
+    for name in ("selectors", "signal", "parties"):
+        (data / f"{name}.py").write_text(f"open('loaded {name}', 'x')")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, str(tmp_path / "begin.py")]
+    done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=120)
+    assert (done.returncode, sorted(data.glob("loaded *"))) == (0, []), done.stderr

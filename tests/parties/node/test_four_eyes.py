@@ -227,7 +227,7 @@ def test_no_name_goes_to_the_peer(tmp_path: Path, identities: dict[str, Identity
         pair.deliver()
         pair.session(jobs[0])
         pair.deliver()
-        bobs(pair, "carl").withdraw(jobs[0])
+        bobs(pair, "carl").withdraw(jobs[0], "so")
         pair.deliver()
         assert {"anna", "bert", "carl"} <= {name for job in (*jobs, own) for _, name in entries(pair, job)}
         told = b"".join(heard) + b"".join(record.model_dump_json().encode() for record in alice.ledger.all())

@@ -100,7 +100,7 @@ def test_a_bound_below_the_tables_own_is_refused_without_a_look_at_the_rows(iden
 
 def test_a_budget_refuses_after_the_rules_and_before_the_operator(identities: dict[str, Identity]) -> None:
     """The peer is told the numbers: it may plan with them. For our own job it is the same."""
-    why = "the privacy budget of table 'days' (epsilon 1 at delta 0): spent epsilon 1, asked 0.5, left 0"
+    why = "the privacy budget of table 'days' (epsilon 1): spent epsilon 1, asked 0.5, left 0"
     for by, party in (("peer", 1), ("us", 0)):
         found = judged(identities, job_of(party), by=by, rules=PERMIT, budget=why)
         assert found == Judgement("refused", "budget", why, why)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -30,6 +32,7 @@ from parties.node.peers import Peers, Who, acquainted, misnamed, reached
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.service import Node
+from parties.node.sessions import Sessions
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
 from parties.node.typed_inputs import TypedInputs
@@ -138,6 +141,36 @@ def test_peers_share_what_the_file_leaves(
     link = {"identity": alice.key_path, "certificate": alice.certificate_path, "listen": "127.0.0.1:1"}
     file = NodeFile.model_validate({"link": link, "peers": tuple(peers)})
     assert [who.share for who, _ in reached(file)] == given
+
+
+def test_sessions_with_two_peers_may_begin_at_the_same_moment(
+    ledger: Ledger, whos: tuple[Who, Who], parties: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tells all of them that a job has changed: none waits for another that waits for it."""
+    options = parties.options("alice", "bob", listen="127.0.0.1:0")
+    both = [Sessions(ledger, who, options, 2, lambda: True, Events(io.StringIO())) for who in whos]
+    jobs = [theirs(1), theirs(0)]
+    for who, job in zip(whos, jobs, strict=True):
+        ledger.hear(who.peer_name, job.to_bytes())
+    ledger.decide(jobs[1].proposal.id, "approved")
+    meeting = threading.Barrier(2)
+
+    def changed(_: str) -> None:
+        meeting.wait(30)
+        for sessions in both:
+            sessions.wake()
+
+    monkeypatch.setattr(ledger, "_changed", changed)
+    threads = [
+        threading.Thread(target=sessions._begin, args=(job.proposal.id,), daemon=True)
+        for sessions, job in zip(both, jobs, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [len(sessions.all_progress()) for sessions in both] == [1, 1]
 
 
 def test_a_share_of_the_budget_each_and_no_answer_of_anothers_job(ledger: Ledger) -> None:
@@ -352,21 +385,17 @@ def test_the_short_form_is_one_peer(party_file: Path) -> None:
 
 @pytest.mark.parametrize("key", ["node.listen", "node.web", "node.metrics", "node.health"])
 def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    """All ports of a node are keys of one table, and the one that is taken is named, before anything is compiled."""
+    """All ports of a node are keys of one table, and the one that is taken is named, before any state is touched."""
     monkeypatch.setattr(Events, "watch_process", lambda self: None)
-    monkeypatch.setattr("parties.node.service.warm", lambda **_: pytest.fail("it began before it looked"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = dict.fromkeys(("listen", "web", "metrics", "health"), "127.0.0.1:0")
         ports[key.removeprefix("node.")] = f"127.0.0.1:{taken.getsockname()[1]}"
         lines = "\n".join(f'{name} = "{address}"' for name, address in ports.items())
         party_file.write_text(TWO.replace('listen = "127.0.0.1:7001"', lines))
         file = load(party_file)
-        node = Node(file, Page(file.node))
-        try:
-            with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
-                node.start()
-        finally:
-            node.stop(seconds=0)
+        with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
+            Node(file, Page(file.node))
+        assert [path.name for path in file.node.state.iterdir()] == ["lock"]
 
 
 def test_nobody_can_connect_before_the_inner_loops_are_compiled(

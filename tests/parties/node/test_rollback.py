@@ -17,7 +17,7 @@ from parties.node.records import AuditLog
 from parties.node.rollback import charge
 from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError
-from tests.support.ledgers import Pair, Party
+from tests.support.ledgers import Pair, Party, agreed
 from tests.support.registry import registered
 
 BUDGET = BudgetSettings(epsilon=2, delta=1e-6, per="year", bits=500)
@@ -167,6 +167,19 @@ def test_what_is_charged_of_a_share(
         assert tuple(float(use.get(name, 0)) for name in ("epsilon", "delta")) == spent
     if bits is not None:
         assert (charged["counted"]["bits"], charged["counted"]["depth"]) == (bits, 0)
+
+
+def test_no_job_runs_with_anybody_before_it_is_accepted(back: Pair) -> None:
+    """What is lost may be that another peer's certificate was revoked; also after a restart."""
+    alice = back.parties[0]
+    job = agreed(back)
+    meet(back)
+    for _ in range(2):
+        assert alice.begin(job) is None
+        assert "were rolled back, as bob knows, and may have forgotten who is revoked" in (alice.ledger.find(job).note)
+        alice.crash()
+    accept(alice, 0, 0)
+    assert alice.begin(job) is not None
 
 
 def test_of_people_it_is_charged_by_person(pair: Pair, identities: dict[str, Identity]) -> None:

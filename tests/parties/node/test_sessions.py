@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
@@ -147,6 +148,25 @@ def test_what_becomes_of_an_error(
         entries = str([entry.fields for party in pair.parties for entry in party.ledger.entries(100, None)])
         assert SECRET not in said.decode() + entries
         assert SECRET not in nodes.logs[0].getvalue() + nodes.logs[1].getvalue()
+
+
+@pytest.mark.parametrize(("error", "charged"), [(InputError(SECRET), True), (MachineError("no room"), False)])
+def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    charged: bool,
+) -> None:
+    monkeypatch.setattr(executor, "run", finds(error))
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job, by_rows, ledger = agreed(pair), list[bool](), pair.parties[1].ledger
+        failed = ledger.failed
+        monkeypatch.setattr(ledger, "failed", lambda *told: (by_rows.append(told[-1]), failed(*told)))
+        nodes.bob.start()
+        eventually(lambda: pair.parties[1].state(job) == "failed")
+        assert by_rows == [charged]
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from parties.commands import job_text
 from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import prediction, views
@@ -57,11 +58,21 @@ def test_a_number_is_asked_for_while_it_can_be_of_use() -> None:
     assert views.job_view(record, "waiting", Inputs(1, typed={"value": 3}), None, "lan").asked == []
 
 
+@pytest.mark.parametrize("sessions", [0, 1, 2])
+def test_a_view_says_whether_anything_can_have_been_opened(identities: dict[str, Identity], sessions: int) -> None:
+    record = Record(proposed_by="us", ours=Statement(proposal=JOB)).model_copy(update={"sessions": sessions})
+    assert views.job_view(record, "cancelled", inputs_of(SCHEMA), None, "lan").begun == bool(sessions)
+
+
 def test_a_computed_job_waits_for_a_signature(identities: dict[str, Identity]) -> None:
     ours = Statement(proposal=JOB).model_copy(update={"end": "computed"})
     record = Record(proposed_by="us", peer="bob", ours=Statement(proposal=JOB)).model_copy(update={"ours": ours})
-    assert views.job_view(record, "interrupted", inputs_of(SCHEMA), None, "lan").why == (
-        "computed here: only bob's signature is missing"
+    view = views.job_view(record, "interrupted", inputs_of(SCHEMA), None, "lan")
+    line = "computed here: only bob's signature is missing"
+    assert (view.only_signature, view.why, job_text.standing(view)) == (True, line, line)
+    broken = record.model_copy(update={"note": "lost the peer"})
+    assert job_text.standing(views.job_view(broken, "interrupted", inputs_of(SCHEMA), None, "lan")) == (
+        "interrupted: lost the peer"
     )
 
 

@@ -51,7 +51,7 @@ def test_a_withdrawal_is_seen_at_both_sides(pair: Pair) -> None:
     assert not word.is_signed_by(alice.who.peer, digest)
     assert not word.is_signed_by(bob.who.peer, "0" * 64)
     with pytest.raises(InputError, match="withdrawn already"):
-        alice.ledger.withdraw(job)
+        alice.ledger.withdraw(job, "art. 17")
     bob.ledger.withdraw(job, "ours, too")
     pair.deliver()
     assert words(pair, 0, job) == ["by us: art. 17", "by bob: ours, too"]
@@ -69,14 +69,14 @@ def test_what_is_lost_is_said_with_the_next_link(pair: Pair, lost: str) -> None:
             settled = record.theirs.model_copy(update={"settled": True})
             party.ledger._store.put(record.model_copy(update={"theirs": settled}))
         assert party.ledger.to_greet(party.who.peer_name) == []
-    alice.ledger.withdraw(job)
+    alice.ledger.withdraw(job, "art. 17")
     if lost == "answer":
         bob.hear(alice.said.pop())
     alice.crash()
     bob.crash()
     assert alice.ledger.to_greet(alice.who.peer_name) == [job]
     pair.meet()
-    assert words(pair, 1, job) == ["by alice: no reason given"]
+    assert words(pair, 1, job) == ["by alice: art. 17"]
     assert not any(party.ledger.find(job).ours.unheard for party in pair.parties)
 
 
@@ -107,10 +107,15 @@ def test_an_auditor_checks_the_signature(pair: Pair) -> None:
     assert problem.endswith("holds a withdrawal that its signer has not signed")
 
 
+def test_a_withdrawal_has_a_reason(pair: Pair) -> None:
+    with pytest.raises(InputError, match="say why: a withdrawal is for good"):
+        pair.parties[0].ledger.withdraw(done(pair), " ")
+
+
 def test_only_results_are_withdrawn(pair: Pair) -> None:
     job = propose(pair)
     with pytest.raises(InputError, match="no result to be withdrawn: it is waiting"):
-        pair.parties[0].ledger.withdraw(job)
+        pair.parties[0].ledger.withdraw(job, "art. 17")
 
 
 @pytest.mark.parametrize("forged", ["signer", "result", "job", "why", "taken back"])
@@ -160,7 +165,7 @@ def test_a_withdrawn_result_is_not_given_again_for_nothing(pair: Pair) -> None:
     pair.session(again)
     pair.deliver()
     assert [party.state(again) for party in pair.parties] == ["done", "done"]
-    ledger.withdraw(first)
+    ledger.withdraw(first, "art. 17")
     assert ledger.accounts.earlier(ledger.find(first)) is None
     assert ledger.accounts.earlier(ledger.find(again)) is None
 
@@ -170,7 +175,7 @@ def test_the_same_job_is_learnt_anew(pair: Pair, party: int) -> None:
     """By either: a new job of the same specification, tables and purpose, that waits for the other's consent."""
     first = done(pair)
     ledger = pair.parties[party].ledger
-    ledger.withdraw(first)
+    ledger.withdraw(first, "art. 17")
     again = ledger.repeat(first).id
     pair.deliver()
     before, after = (ledger.find(job).ours.proposal for job in (first, again))
@@ -189,7 +194,7 @@ def test_the_same_job_is_learnt_anew(pair: Pair, party: int) -> None:
 def test_a_row_that_says_otherwise_than_the_log(pair: Pair, tmp_path: Path) -> None:
     job = done(pair)
     ledger = pair.parties[0].ledger
-    ledger.withdraw(job)
+    ledger.withdraw(job, "art. 17")
     ledger.check(tmp_path / "log.json")
     record = ledger.find(job)
     unsaid = record.ours.model_copy(update={"withdrawn": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,6 +67,18 @@ def test_the_client_offers_what_the_node_does() -> None:
     for name, call in inspect.getmembers(Operator, inspect.isfunction):
         if not name.startswith("_"):
             assert inspect.signature(getattr(NodeClient, name)) == inspect.signature(call)
+
+
+def test_what_is_typed_goes_to_no_other_users_program(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that was killed leaves `api.json`; whoever takes its port is told nothing."""
+    users = {os.geteuid(), 4711}
+    monkeypatch.setattr(client, "owners", lambda _: users)
+    for call in (lambda: party.client.submit({"protocol": "millionaires", "value": 7}), party.client.login):
+        with pytest.raises(LinkError, match=r"^no node is running here: .*another user's program listens at http://"):
+            call()
+    assert party.node.submitted == []
+    users.remove(4711)
+    assert party.client.login() == LINK
 
 
 def test_a_job_is_asked_for_soon_after_a_new_state_and_then_ever_less_often(

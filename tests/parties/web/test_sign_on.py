@@ -513,7 +513,7 @@ def test_who_has_no_password_has_none(place: Place) -> None:
 @pytest.mark.parametrize(
     "issuer",
     ["http://login.example.org", "https://login.example.org?x=1", "https://login.example.org#x", "login.example.org",
-     "ftp://login.example.org", "https://", "http://127.0.0.1@evil.example", "http://[::1", ""],
+     "ftp://login.example.org", "https://", "http://127.0.0.1@evil.example", "http://[::1", "https://a.example:0", ""],
 )  # fmt: skip
 def test_issuers_that_anybody_could_be(issuer: str) -> None:
     with pytest.raises(ValueError, match="must be an https:// address"):

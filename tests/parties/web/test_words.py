@@ -27,6 +27,7 @@ def test_moments() -> None:
 
 
 def test_a_job_that_waits_although_both_agree_does_not_start_next() -> None:
+    assert words.state(job_view("a" * 32, state="interrupted", only_signature=True)) == "computed: is being signed"
     assert words.state(job_view("a" * 32, state="queued")) == "both agree: it starts next"
     assert words.outcome(job_view("a" * 32, state="queued")).endswith(": both agree.")  # it may be done when it is read
     assert words.state(job_view("a" * 32, state="queued", why="waits for its table")) == "both agree: it waits"

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -250,6 +251,17 @@ llvm.get_host_cpu_name = lambda: "generic"
 from smc.kernels import native
 native.cache_directories = lambda: [Path(sys.argv[1])]
 """
+
+
+def test_where_linux_describes_no_processor_llvm_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A service with ProcSubset=pid sees no such file; an unknown processor may be described in other words."""
+    named = native._processor.__wrapped__
+    (tmp_path / "other").write_text("flags: fp asimd\n")
+    for path in (tmp_path / "none", tmp_path / "other"):
+        monkeypatch.setattr(native, "CPUINFO", path)
+        assert named() == repr(
+            (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        )
 
 
 @pytest.mark.parametrize("scheme", ["half", pytest.param("three-halves", marks=pytest.mark.campaign)])

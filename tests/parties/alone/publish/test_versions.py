@@ -164,7 +164,7 @@ def people(rows: list[tuple[str, str, str]]) -> None:
 
 def anonymise(plan: str, *more: str) -> int:
     known = ("--history", "history.json", "--row", "name")
-    return smc("anonymise", "--plan", plan, "--out", "out.csv", *known, *more)
+    return smc("anonymise", "--plan", plan, "--out", "out.csv", "--force", *known, *more)
 
 
 @pytest.mark.usefixtures("folder")
@@ -264,7 +264,7 @@ def test_classes_of_equal_rows_that_are_divided(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     laid_out()
     known = ["--history", "history.json", "--row", "name"]
-    chosen = ["anonymise", "--plan", "publish.toml", "--out", "out.csv", *known]
+    chosen = ["anonymise", "--plan", "publish.toml", "--force", "--out", "out.csv", *known]
     assert smc(*chosen, "--algorithm", "mondrian") == 0
     assert smc(*chosen, "--algorithm", "mondrian") == 0
     assert smc(*chosen, "--algorithm", "flash") == 2

@@ -14,61 +14,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from parties.base import console
+from parties.base import console, files
 from parties.base.files import lock
-from parties.cli import run
 from parties.link.identity import Identity
 from parties.node.records import database, sealed
 from smc.errors import InputError
-from tests.support.ledgers import Party, paired, propose
+from tests.support.ledgers import paired, propose
+from tests.support.sealed_states import WORD, Place, quick_keys
 
-WORD = 'it\'s "secret"; --'
 pytestmark = pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="sqlcipher3 is not installed")
-
-
-class Place:
-    """Alice's state with a job in it, and a party.toml."""
-
-    def __init__(self, alice: Party, bob: Party) -> None:
-        self.party, self.path, self.state = alice, alice.path, alice.path.parent
-        self.config = self.state.parent / "alice.toml"
-        own = alice.who.identity
-        self.config.write_text(
-            f'[link]\nidentity = "{own.key_path}"\ncertificate = "{own.certificate_path}"\n'
-            f'peer = "{bob.who.identity.certificate_path}"\nconnect = "127.0.0.1:1"\n'
-            f'[node]\nstate = "{self.state.name}"\n'
-        )
-        (self.state.parent / "word").write_text(WORD)
-
-    def smc(self, *words: object) -> int:
-        return run([*map(str, words), "--config", str(self.config)])
-
-    def seal(self, *words: object) -> int:
-        self.party.connection.close()
-        return self.smc("audit", "seal", *(words or ("--passphrase-file", self.state.parent / "word")))
-
-    def knows(self, word: str = WORD) -> None:
-        """The passphrase lies beside the database."""
-        path = self.state / "node.passphrase"
-        path.write_text(word)
-        path.chmod(0o600)
-
-    def bytes(self) -> bytes:
-        """All that is in the state directory but the passphrase."""
-        return b"".join(path.read_bytes() for path in self.state.iterdir() if path.suffix != ".passphrase")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def few_iterations() -> Iterator[None]:
-    """Keys from passphrases in a hundredth of the usual time; 256,000 is the library's own number."""
-    from sqlcipher3 import dbapi2
-
-    with closing(dbapi2.connect(":memory:")) as connection:
-        before = connection.execute("PRAGMA cipher_default_kdf_iter").fetchone()[0]
-        assert before == "256000"
-        connection.execute("PRAGMA cipher_default_kdf_iter = 2560")
+    with quick_keys():
         yield
-        connection.execute(f"PRAGMA cipher_default_kdf_iter = {before}")
 
 
 @pytest.fixture
@@ -320,6 +280,14 @@ def test_nobody_writes_to_what_is_about_to_be_replaced(place: Place, monkeypatch
     monkeypatch.setattr(Path, "replace", replace)
     assert place.seal() == 0
     assert "database is locked" in said[0]
+
+
+def test_its_name_is_on_the_disk(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut would bring the old file back, and what was written to the new one since would be gone."""
+    settled: list[tuple[Path, bool]] = []
+    monkeypatch.setattr(files, "settle", lambda folder: settled.append((folder, sealed.is_sealed(place.path))))
+    assert place.seal() == 0
+    assert settled[-1] == (place.state, True)
 
 
 def test_who_opened_what_was_replaced_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

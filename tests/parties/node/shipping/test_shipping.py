@@ -454,6 +454,7 @@ def test_copies_of_an_entry_in_any_order(place: int, tmp_path: Path) -> None:
         ({}, "give one of file, syslog, webhook and otlp"),
         ({"file": "a", "webhook": "https://a.example"}, "give one of file, syslog, webhook and otlp"),
         ({"otlp": "http://a.example/v1/logs"}, "must be an https:// address"),
+        ({"otlp": "https://a.example:99999/v1/logs"}, "the port must be a number from 1 to 65535"),
         ({"webhook": "http://a.example"}, "must be an https:// address"),
         ({"syslog": "a.example"}, "must be HOST:PORT"),
         ({"file": "a", "ca": "b"}, "ca, certificate and key are for"),
