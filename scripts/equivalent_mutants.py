@@ -10,11 +10,70 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
         ),
     ),
+    "parties/node/own_rows.py": (
+        (
+            "SECONDS = 3.0 # that an operator waits for it at first",
+            "SECONDS = (3.0 + 1) # that an operator waits for it at first",
+            "a second more or less is a matter of patience",
+        ),
+    ),
+    "parties/node/pauses.py": (
+        (
+            "return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]",
+            "return time.monotonic() < self._pauses.get(identifier, (0.0, (0.0 + 1)))[0]",
+            "of a job without a pause is looked at until when alone",
+        ),
+    ),
+    "parties/node/register.py": (
+        (
+            "if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:",
+            "if self._journal.entries((1 + 1), None) and not (state := self._journal.verify()).ok:",
+            "only whether there is any entry is asked",
+        ),
+    ),
     "parties/node/records/audit.py": (
         (
             "self.bytes = 0 # added by this object, about",
             "self.bytes = (0 + 1) # added by this object, about",
             "only what it grows by is looked at",
+        ),
+    ),
+    "parties/node/records/sealed.py": (
+        (
+            "opened = connect(path, place, **options) if is_sealed(path) "
+            "else module.connect(place, uri=True, **options)",
+            "opened = connect(path, place, **options) if is_sealed(path) "
+            "else module.connect(place, uri=False, **options)",
+            "SQLCipher is compiled to read names as addresses (SQLITE_USE_URI), whether asked to or not",
+        ),
+    ),
+    "parties/node/retention.py": (
+        (
+            "DAY_SECONDS = 24 * 3600.0",
+            "DAY_SECONDS = 24 + 3600.0",
+            "how often is looked for jobs that have been kept long enough; which have been is counted in days",
+        ),
+    ),
+    "parties/node/validity.py": (
+        (
+            'before, at = warned.get(name, ("", 0.0))',
+            'before, at = warned.get(name, ("", (0.0 + 1)))',
+            "of whom nothing was said, any text is another one: when is not looked at",
+        ),
+    ),
+    "protocols/release/choice.py": (
+        (
+            "at_once = max(2, engine.comfortable // (2 * width + drawn)) # scores with their random bits",
+            "at_once = max(2, engine.comfortable // (2 + width + drawn)) # scores with their random bits",
+            "how large the pieces are says how much memory they take; what is chosen is the same",
+        ),
+    ),
+    "protocols/release/geometric.py": (
+        (
+            "least = max(1, int(coins / (2 * allowed)).bit_length()) # so that coins 2^-(width + 1) is below `allowed`",
+            "least = max((1 + 1), int(coins / (2 * allowed)).bit_length()) "
+            "# so that coins 2^-(width + 1) is below `allowed`",
+            "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
         ),
     ),
     "smc/gmw/triples.py": (

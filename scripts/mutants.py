@@ -34,7 +34,19 @@ from functools import partial
 from pathlib import Path
 
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutant_runs import OWN, Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.mutant_runs import (
+    OWN,
+    Failing,
+    Reached,
+    StuckError,
+    collected,
+    failing,
+    forked,
+    function_of,
+    load,
+    reached,
+    swap,
+)
 from scripts.planted import ROOT, copied
 from tests.support.slow import says_slow
 
@@ -43,6 +55,7 @@ TOGETHER = ("smc/arithmetic", "smc/engines", "smc/gmw", "smc/yao")  # the tests 
 KNOWN, PAGE = ROOT / "build" / "mutants.json", ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\n"
 START = 10.0  # seconds of a processor until pytest has collected what it runs
+SWAPPED = 3.0  # the same where that is done already
 LONGEST = 3600.0  # of all tests of a folder, traced
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
@@ -150,62 +163,101 @@ def mirror_of(package: str) -> tuple[str, ...]:
     """Return the files of tests of a folder of modules: of the nearest that mirrors it, and those beside these that
     import it.
 
-    Of a party's without those that start nodes and processes, of which is not seen what they reach, and of whole
-    packages without slow ones."""
+    Of a party's and of whole packages without slow ones, but for those that mirror a module."""
     top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
     found: set[Path] = set()
     for each in TOGETHER if package in TOGETHER else (package,):
         folder = Path("tests", each) if (ROOT / "tests" / each).is_dir() else top
         found |= set((ROOT / folder).glob("test_*.py"))
-        if folder != top:
-            name = f"from {each.replace('/', '.')}"
-            found |= {path for path in (ROOT / top).rglob("test_*.py") if name in path.read_text()}
+        stems = "|".join(path.stem for path in (ROOT / each).glob("*.py"))
+        imports = re.compile(rf"^from {re.escape(each).replace('/', '.')}(\.({stems}))? import", re.MULTILINE)
+        found |= {path for path in (ROOT / top).rglob("test_*.py") if imports.search(path.read_text())}
     is_quick = package.startswith("parties") or ROOT / "tests" / package == ROOT / top
-    chosen = (path for path in found if not (is_quick and says_slow(path)))
+    own = {f"test_{path.stem}.py" for path in (ROOT / package).glob("*.py")}
+    chosen = (path for path in found if not (is_quick and path.name not in own and says_slow(path)))
     return tuple(sorted(str(path.relative_to(ROOT)) for path in chosen))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each."""
+    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each.
+
+    `sound` are tests that are known to live with the module as it is.
+    """
 
     file: str
     source: bytes
     mutants: list[Mutant]
     tests: dict[Mutant, list[str]]
     seconds: dict[str, float]
+    sound: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, file: str, near: Reached, chosen: list[Mutant], most: float) -> Plan:
         """Plan it by what the tests reach."""
         source, own = (ROOT / file).read_bytes(), f"{Path(file).stem}.py::"
         tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
-        return cls(file, source, chosen, tests, near.seconds)
+        return cls(file, source, chosen, tests, near.seconds, frozenset(near.sound))
 
-    def enough(self, tests: Sequence[str]) -> float:
-        """Return the seconds after which tests hang."""
-        return START + 5 * sum(self.seconds[test] for test in tests)
+    def tried(self, copy: Path, modules: Sequence[str], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
+        """Return which mutants live, of those that come before the end, and which tests fail without one; for a process
+        of its own."""
+        inside = [one for one in self.mutants if self.tests[one] and function_of(self.source, one.line)]
+        if self.file.startswith("smc/"):  # machine code is kept by its module's text
+            inside = []
+        found, failed = forked(partial(self._swapped, copy, inside, ends), LONGEST) if inside else ({}, [])
+        killed = {one: False for one, lived in found.items() if not lived}
+        left = [one for one in self.mutants if one not in killed]
+        if left and time.monotonic() < ends:
+            load(modules, without=self.file)
+            failed += self._failed(partial(self._failing, copy, self.source), left, failed)
+        left = [one for one in left if time.monotonic() < ends]
+        return killed | {one: not self._failing(copy, one.of(self.source), self.tests[one]) for one in left}, failed
 
-    def tried(self, copy: Path, modules: Sequence[str], ends: float) -> dict[Mutant, bool]:
-        """Return which mutants live, of those that come before the end; for a process of its own.
+    def tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
+        """Return all tests of these mutants."""
+        return sorted({test for one in chosen for test in self.tests[one]})
 
-        RuntimeError if the tests fail without one.
-        """
-        load(modules, without=self.file)
-        all_tests = sorted({test for tests in self.tests.values() for test in tests})
-        if all_tests and not self._lives(copy, self.source, all_tests):
-            raise RuntimeError(f"{self.file}: its tests fail as it is: {' '.join(all_tests)}")
-        left = (one for one in self.mutants if time.monotonic() < ends)
-        return {one: self._lives(copy, one.of(self.source), self.tests[one]) for one in left}
+    def _failed(self, failing: Failing, chosen: list[Mutant], known: Sequence[str] = ()) -> list[str]:
+        """Return what fails of the tests of these mutants, and take it, and what is known to, from the plan."""
+        unsure = [test for test in self.tests_of(chosen) if test not in self.sound and test not in known]
+        failed = failing(unsure, len(unsure)) if unsure else []
+        for one in chosen:
+            self.tests[one] = [test for test in self.tests[one] if test not in failed and test not in known]
+        return failed
 
-    def _lives(self, copy: Path, source: bytes, tests: Sequence[str]) -> bool:
+    def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
+        """Return the same of mutants in functions if those alone are given other code: who is killed so, is killed."""
+
+        def act(failing: Failing) -> tuple[dict[Mutant, bool], list[str]]:
+            def failing_as(source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
+                def run() -> list[str]:
+                    swap(str(copy / self.file), self.source, source)
+                    return failing(tests, most)
+
+                return self._in_time(run, tests, SWAPPED)
+
+            failed = self._failed(partial(failing_as, self.source), inside)
+            left = (one for one in inside if time.monotonic() < ends)
+            return {one: not failing_as(one.of(self.source), self.tests[one]) for one in left}, failed
+
+        return collected(self.tests_of(inside), act) or ({}, [])
+
+    def _failing(self, copy: Path, source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
+        """Return which tests fail, so many at most, with a source of the module, which is loaded anew."""
         (copy / self.file).write_bytes(source)
         try:
-            return not tests or forked(partial(lives, tests), self.enough(tests))
-        except StuckError:
-            return False
+            return self._in_time(partial(failing, tests, most), tests)
         finally:
             (copy / self.file).write_bytes(self.source)
+
+    def _in_time(self, run: Callable[[], list[str]], tests: Sequence[str], start: float = START) -> list[str]:
+        if not tests:
+            return []
+        try:
+            return forked(run, start + 5 * sum(self.seconds[test] for test in tests))
+        except StuckError:
+            return list(tests)
 
 
 def sample(file: str, most: int, seed: int) -> list[Mutant]:
@@ -279,6 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=10, help="the most of each file  [10]")
     parser.add_argument("--seed", type=int, default=1, help="[1]")
     parser.add_argument("--seconds", type=float, default=20, help="of tests, for one mutant  [20]")
+    parser.add_argument("--tests", nargs="+", default=(), help="files of tests  [those that mirror the package]")
     parser.add_argument("--minutes", type=float, default=10**6, help="the most of all  [no end]")
     options = parser.parse_args(arguments)
     ends, known = time.monotonic() + 60 * options.minutes, Known(KNOWN)
@@ -295,10 +348,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for package, named in packages.items():
             if not [file for file in named if left(file, known, options)] or time.monotonic() > ends:
                 continue
-            tests = mirror_of(package)
+            tests = tuple(options.tests) or mirror_of(package)
             if tests not in seen:
                 seen[tests] = near = forked(partial(reached, copy, tests), LONGEST)
-                print("".join(f"LEFT OUT, for it fails as it is: {test}\n" for test in near.failed), end="")
+                near.leave_out(near.failed)
                 load([name for name in near.modules if name.partition(".")[0] not in OWN])
             for file in named:
                 alive += tried(file, seen[tests], copy, known, options, ends)
@@ -323,12 +376,19 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
         return 0
     plan = Plan.of(file, near, rest, options.seconds)
     modules = [name for name in near.modules if name.partition(".")[0] in OWN]
-    found = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+    try:
+        found, failed = forked(partial(plan.tried, copy, modules, ends), LONGEST)
+    except StuckError:
+        print(f"{file}: its tests have ended the run", flush=True)
+        return 0
+    near.leave_out(failed)
+    near.sound |= set(plan.tests_of(rest)) - set(failed)
     for one, lived in found.items():
-        if plan.tests[one]:
+        is_seen = not set(plan.tests[one]) <= set(failed)
+        if is_seen:
             became[one.key] = "lives" if lived else "killed"
         if lived:
-            said = "LIVES      " if plan.tests[one] else "UNREACHED  "  # by these tests
+            said = "LIVES      " if is_seen else "UNREACHED  "  # by these tests
             print(f"{said}{file}:{one.line}: {' -> '.join(one.told(source))}", flush=True)
     alive = sum(found.values())
     print(f"{file}: {len(found)} tried, {len(found) - alive} killed", flush=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from parties.jobs.kind import Inputs, Kind
 from smc.errors import SmcError
@@ -19,7 +19,7 @@ MOST_KEPT = 1024  # jobs
 @dataclass
 class _Look:
     thread: threading.Thread
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str]
 
 
 class OwnRows:
@@ -35,14 +35,16 @@ class OwnRows:
             if job not in self._looks:
                 while len(self._looks) >= MOST_KEPT:
                     self._looks.pop(next(iter(self._looks)))
-                thread = threading.Thread(target=self._look, args=(job, task, inputs), name="smc-own-rows", daemon=True)
-                self._looks[job] = _Look(thread)
+                found: list[str] = []
+                what = (found, task, inputs)
+                thread = threading.Thread(target=self._look, args=what, name="smc-own-rows", daemon=True)
+                self._looks[job] = _Look(thread, found)
                 thread.start()
             look = self._looks[job]
         look.thread.join(SECONDS)
-        return look.remarks
+        return [*look.remarks]
 
-    def _look(self, job: str, task: Kind, inputs: Inputs) -> None:
+    def _look(self, found: list[str], task: Kind, inputs: Inputs) -> None:
         with self._reading, suppress(SmcError):  # what is wrong with the table is told where it matters
-            remarks = [] if task.misfit(inputs) else task.remarks(inputs)
-            self._looks[job].remarks = remarks
+            if not task.misfit(inputs):
+                found += task.remarks(inputs)

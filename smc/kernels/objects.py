@@ -78,7 +78,8 @@ def _load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other
             addresses.append(functions.get(text, other))
         else:
             addresses.append(base + places[where] + value if where in places else None)
-            known[text] = addresses[-1] or 0
+            if where in places:
+                known[text] = base + places[where] + value
     for section in sections:
         if section.kind == RELOCATIONS and section.info in places:
             for i in range(section.size // 24):

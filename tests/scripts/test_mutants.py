@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import sys
@@ -11,15 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from scripts import mutant_runs
 from scripts import mutants as made_by
 from scripts.equivalent_mutants import EQUIVALENT
-from scripts.mutant_runs import Reached, StuckError, forked, function_of, lives, load, reached
+from scripts.mutant_runs import Reached, StuckError, failing, forked, function_of, load, reached, swap
 from scripts.mutants import BEGIN, END, PACKAGES, PAGE, Known, Plan, main, markdown, mirror_of, mutants, sample
 from tests.support.places import ROOT
+from tests.support.waiting import eventually
 
 SOURCE = '''"""A docstring, é."""
 
@@ -77,7 +81,8 @@ def test_the_tests_are_those_of_the_folder_that_mirrors_the_package() -> None:
     assert "tests/parties/node/records/test_chain.py" in mirror_of("parties/node/records")
     near = mirror_of("parties/node")
     assert "tests/parties/node/test_ledger.py" in near
-    assert "tests/parties/node/test_node_process.py" not in near, "it is slow"
+    assert "tests/parties/node/test_node_process.py" not in near, "it is slow, and of no module"
+    assert {"tests/parties/node/test_accounts.py", "tests/parties/node/point/test_consulted.py"} <= set(near)
     assert "tests/parties/node/records/test_chain.py" not in near
 
 
@@ -123,6 +128,50 @@ def test_what_takes_too_long_or_dies_is_stuck() -> None:
             forked(act, seconds)
 
 
+def _say(place: Path) -> None:
+    place.write_text(str(os.getpid()))
+    time.sleep(60)
+
+
+def test_who_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+    place = tmp_path / "pid"
+    process = mutant_runs.FORK.Process(target=forked, args=(partial(_say, place), 60))
+    process.start()
+    eventually(lambda: place.exists() and place.read_text())
+    process.kill()
+    process.join()
+    number = int(place.read_text())
+    eventually(lambda: not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE)
+
+
+def test_functions_that_are_held_already_have_other_code(tmp_path: Path) -> None:
+    """Those of classes, decorated ones, generators and inner ones that were made before; what sees more stays."""
+    old = (
+        "from functools import cache\n\n"
+        "class A:\n    @property\n    def f(self):\n        return 1\n"
+        "    @f.setter\n    def f(self, a):\n        self.a = 1\n\n"
+        "def outer(a):\n    def inner():\n        return a + 1\n    return inner\n\n"
+        "@cache\ndef kept():\n    return 1\n\n"
+        "def some():\n    yield 1\n\n"
+        "CONSTANT = kept() + 1\n"
+    )
+    path = tmp_path / "swapped.py"
+    path.write_text(old)
+    spec = importlib.util.spec_from_file_location("swapped", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    a, inner, some = module.A(), module.outer(2), module.some
+    module.kept.cache_clear()
+    swap(str(path), old.encode(), old.replace("1", "5").encode())
+    a.f = 3
+    assert (a.f, a.a, inner(), module.outer(2)(), module.kept(), list(some())) == (5, 5, 7, 7, 5, [5])
+    assert module.CONSTANT == 2, "what was made as it was loaded stays"
+    swap(str(path), old.encode(), old.replace("a + 1", "9").encode())
+    assert (inner(), module.outer(2)()) == (7, 9)
+
+
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree with three modules, of which the tests only see whether 3 is less than 4."""
@@ -160,6 +209,7 @@ TEST = "tests/orders/test_more.py::test_4_is_more_than_3"
 def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: Path) -> None:
     near = forked(partial(reached, tree, ["tests/orders"]), 60)
     assert near.failed == [TEST.replace("4_is_more_than_3", "that_fails")]
+    near.leave_out(near.failed)
     assert near.of(("orders/less.py", 3), "", 60) == near.of(("orders/less.py", 0), "less.py::", 60) == [TEST]
     assert near.of(("orders/less.py", 6), "", 60) == []
 
@@ -168,9 +218,9 @@ def test_what_tests_reach_is_seen_and_what_does_not_change_is_loaded_once(tree: 
         return sorted(name for name in sys.modules if name.startswith("orders."))
 
     assert forked(loaded, 60) == ["orders.apart"]
-    assert forked(partial(lives, [TEST]), 60)
+    assert forked(partial(failing, [TEST]), 60) == []
     (tree / "orders/less.py").write_text("def less(a, b):\n    return a >= b\n")
-    assert not forked(partial(lives, [TEST]), 60)
+    assert forked(partial(failing, [TEST]), 60) == [TEST]
 
 
 def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
@@ -194,12 +244,21 @@ def test_what_the_tests_live_with_is_listed_and_what_is_equivalent_is_not_tried(
     assert markdown(Known(tree / "nothing"), again) in page, "rows of modules that were not tried stay"
 
 
-def test_tests_that_fail_anyhow_say_nothing(tree: Path) -> None:
-    near = Reached({("orders/less.py", 3): {TEST}}, {TEST: 0.1})
-    plan = Plan.of("orders/less.py", near, sample("orders/less.py", 9, 1), 9)
-    (tree / "tests/orders/test_more.py").write_text("def test_4_is_more_than_3():\n    raise ValueError\n")
-    with pytest.raises(RuntimeError, match=r"orders/less\.py: its tests fail as it is"):
-        plan.tried(tree, [], time.monotonic() + 60)
+def test_tests_that_fail_anyhow_say_nothing(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are left out, of this module and those that come after it."""
+    other = TEST.replace("4_is_more_than_3", "nothing")
+    near = Reached({("orders/less.py", 3): {TEST, other}}, {TEST: 0.1, other: 0.1})
+    mutants = sample("orders/less.py", 9, 1)
+    (tree / "tests/orders/test_more.py").write_text(
+        "import orders.less\n\ndef test_4_is_more_than_3():\n    raise ValueError\n\ndef test_nothing():\n    pass\n"
+    )
+    plan = Plan.of("orders/less.py", near, mutants, 9)
+    found, failed = forked(partial(plan.tried, tree, [], time.monotonic() + 60), made_by.LONGEST)
+    assert failed == [TEST]
+    assert all(found.values())
+    near.leave_out(failed)
+    assert near.of(("orders/less.py", 3), "", 9) == [other]
+    assert capsys.readouterr().out == f"LEFT OUT, for it fails as it is: {TEST}\n"
 
 
 def test_the_page_adds_up_and_has_the_reasons() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -191,3 +192,46 @@ def test_what_the_node_refuses_is_told(node: Node) -> None:
     node.trouble = "a rule denies it"
     with pytest.raises(InputError, match="a rule denies it"):
         ask()
+
+
+@pytest.mark.parametrize("purpose", ["", "beds", "b" * 81, "\x1b[2Jbeds\nand more"])
+def test_whom_one_answers_is_said(node: Node, purpose: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """On one line, whatever the peer writes."""
+    node.add(EARLY, purpose=purpose)
+    ask()
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("answering"))
+    assert line.startswith("answering university, who asked at ")
+    said = {"": "no purpose given", "beds": "beds", "b" * 81: "b" * 79 + "…"}.get(purpose, r"\x1b[2Jbeds\nand more")
+    assert line.endswith(f" UTC: {said}")
+
+
+def test_the_peer_is_waited_for_in_growing_pauses(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as was said: a small question is answered soon, and one that waits for people costs nothing."""
+    now, pauses = 100.0, list[float]()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        pauses.append(seconds)
+        now += seconds
+
+    monkeypatch.setattr(through_node, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    settings = AmountSettings(value=7, bits=32)
+    with pytest.raises(LinkError, match="has not answered within 60 s"):
+        through_node.ask(Millionaires(settings), settings, None, "university", None, wait=60)
+    (job,) = node.known.values()
+    assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")
+    assert pauses[:2] == [0.005, 0.005 * 1.25]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 0.5
+    assert 60 < sum(pauses) <= 60.5
+
+
+def test_who_interrupts_cancels(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(through_node, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+    (job,) = node.known.values()
+    assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.node import outcome
+from parties.node.checkpoint import BYTES, ROUNDS, common
+from parties.node.openings import Stored
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import ProtocolError, SmcError
+from smc.local import run_local
 from smc.meter import Cost
+from smc.session import Session
 from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed, offer_otherwise
 
 pytestmark = pytest.mark.slow
@@ -38,6 +44,39 @@ def test_a_checkpoint_survives_the_disk(tree: Tree, depth: int) -> None:
 def test_the_levels_that_are_decided(tree: Tree, levels: int) -> None:
     assert TASK.steps(tree) == levels
     assert [TASK.steps(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
+
+
+def met(*states: Tree, openings: tuple[Stored, Stored] = (Stored(), Stored())) -> list[tuple[Tree, Stored]]:
+    """From where two parties go on who have come so far."""
+
+    def program(session: Session) -> tuple[Tree, Stored, int, int]:
+        found = common(session, TASK, states[session.party], openings[session.party])
+        total = session.meter.total
+        return *found, total.rounds, total.bytes_sent + total.bytes_received
+
+    both = run_local(program, kernels=())
+    assert {one[2:] for one in both} == {(ROUNDS, BYTES)}, "as it is estimated"
+    return [one[:2] for one in both]
+
+
+def test_two_go_on_from_the_last_step_that_both_have() -> None:
+    for ours, theirs in itertools.product(range(4), repeat=2):
+        states = [cut(TREE, depth) for depth in (ours, theirs)]
+        if abs(ours - theirs) <= 1:
+            first, second = met(*states)
+            assert first[0] == second[0] == cut(TREE, min(ours, theirs))
+        else:
+            with pytest.raises(ProtocolError, match="levels and this party"):
+                met(*states)
+    with pytest.raises(ProtocolError, match="trees differ above level 2"):
+        met(cut(OTHER, 2), cut(TREE, 2))
+    with pytest.raises(ProtocolError, match="trees differ above level 3"):
+        met(OTHER, TREE)
+    shares = (b"a", b"b"), (b"c",)
+    left = [Stored(1, 1, shares[0], b"seed"), Stored(1, 0, shares[1], b"seed")]
+    (_, ours), (_, theirs) = met(STAGES[1], STAGES[1], openings=(left[0], left[1]))
+    assert (ours, theirs) == (Stored(1, 1, (b"a",), b"seed"), Stored(1, 0, (b"c",), b"seed"))
+    assert [stored for _, stored in met(TREE, TREE, openings=(left[0], left[1]))] == [Stored()] * 2, "it is done"
 
 
 def cut_short(pair: Pair, tree: Tree) -> str:
@@ -109,6 +148,8 @@ def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
     assert [(found["job"], found["digest"]) for found in results] == [(job.id, job.digest) for job in jobs]
     assert results[0] != results[1]
     assert results[0]["tree"] == results[1]["tree"]
+    assert outcome.result(jobs[1], TREE, first) == {**results[1], "repeats": first}
+    assert "repeats" not in results[0]
 
 
 def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -81,6 +82,29 @@ def test_a_step_is_booked_once_however_often_it_is_begun(bounded: Pair) -> None:
     assert booked(party) == [(job, 0, 5), (job, 1, 3)]
     assert party.ledger.accounts.bits("days").left == 0
     assert not party.ledger.verify().problems
+
+
+@pytest.mark.parametrize("change", ["none", "fewer", "gone", "step", "table"])
+def test_bits_that_somebody_has_changed(bounded: Pair, change: str) -> None:
+    """A row of the jobs says otherwise than the log: the node does not go on."""
+    party, job = bounded.parties[0], agreed(bounded)
+    begins(party, job, 5)
+    party.ledger.counted(job, 0)
+    party.ledger.over(job)
+    (text,) = party.connection.execute("SELECT record FROM jobs WHERE id = ?", (job,)).fetchone()
+    row = json.loads(text)
+    (charge,) = row["bits"]
+    charge.update({"fewer": {"bits": 4}, "step": {"step": 1}, "table": {"table": "nights"}}.get(change, {}))
+    if change == "gone":
+        row["bits"] = []
+    with party.connection:
+        party.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(row), job))
+    party.crash()
+    if change == "none":
+        party.ledger.check(party.path.parent / "log.json")
+        return
+    with pytest.raises(InputError, match="the bits that it has opened is not what the audit log says"):
+        party.ledger.check(party.path.parent / "log.json")
 
 
 def test_a_step_that_does_not_begin_is_not_booked(bounded: Pair) -> None:

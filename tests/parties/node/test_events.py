@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 
 from parties.node.events import LEVELS, Events, LogLevel
+from smc.meter import Cost
 
 pytestmark = pytest.mark.slow
 
@@ -50,3 +51,15 @@ def test_a_level_leaves_out_what_is_less_grave(level: LogLevel) -> None:
         events.log(event, job="ab12")
     told = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
     assert told == ["job", "session broke", "job failed"][LEVELS.index(level) :]
+
+
+def test_figures_for_prometheus() -> None:
+    events = Events(StringIO())
+    events.jobs(["done", "done", "waiting"])
+    for seconds in (0.5, 2.0):
+        events.session_ended(seconds, Cost(bytes_sent=30, bytes_received=4))
+    told = events.registry.get_sample_value
+    assert [told("smc_jobs", {"state": state}) for state in ("done", "waiting", "failed")] == [2, 1, 0]
+    assert (told("smc_sessions_total"), told("smc_connected")) == (2, 0)
+    assert (told("smc_session_seconds_sum"), told("smc_session_seconds_count")) == (2.5, 2)
+    assert [told("smc_session_bytes_total", {"direction": one}) for one in ("sent", "received")] == [60, 8]

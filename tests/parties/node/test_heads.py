@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import numpy as np
 import pytest
 
-from parties.node.heads import Found, Shown, why_held
+from parties.node.heads import Accepted, Found, Shown, receive, why_held
 from parties.node.records import Evidence, Head
 from parties.node.records.chain import sign_head
 from smc.errors import ProtocolError
@@ -15,6 +17,29 @@ from tests.support.ledgers import Pair, agreed
 pytestmark = pytest.mark.slow
 
 HEAD = Head(number=7, hash="ab" * 32)
+
+
+class Says:
+    """The peer: what it announces, and what it says."""
+
+    def __init__(self, size: int, data: bytes) -> None:
+        self._parts = [np.array([size], dtype=np.int64), np.frombuffer(data, dtype=np.uint8)]
+
+    def receive(self, step: str, dtype: object, shape: tuple[int, ...]) -> Any:
+        part = self._parts.pop(0)
+        assert (part.dtype, part.shape) == (dtype, shape)
+        return part
+
+
+@pytest.mark.parametrize("size", [-1, 0, 1, 64 << 10, (64 << 10) + 1])
+def test_of_the_peers_word_no_more_is_waited_for_than_it_can_be(size: int) -> None:
+    data = b'{"accepted":true}'.ljust(max(size, 0))[: max(size, 0)]
+    peer: Any = Says(size, data)
+    if size == 64 << 10:
+        assert receive(peer, Accepted).accepted
+        return
+    with pytest.raises(ProtocolError, match="unreadable" if size == 1 else f"announced {size} bytes"):
+        receive(peer, Accepted)
 
 
 def lost(pair: Pair, party: int) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from parties.node.service import Node
 from parties.node.store import Store
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
-from tests.support.ledgers import OTHER, TREE, Pair, paired, propose
+from tests.support.ledgers import OTHER, TREE, Pair, agreed, paired, propose
 
 
 def test_the_latest_result_is_that_of_the_latest_job_that_is_done(pair: Pair) -> None:
@@ -317,3 +318,24 @@ def test_an_error_of_ours_ends_one_statement_and_not_the_link(pair: Pair, monkey
     assert len(bob.ledger.all()) == 1
     node._hear("alice", b"{")
     assert json.loads(log.getvalue().splitlines()[-1])["event"] == "statement refused"
+
+
+@pytest.mark.parametrize("call", ["decide", "cancel", "unpaid", "withdraw"])
+def test_of_a_reason_the_peer_hears_as_much_as_it_takes(pair: Pair, call: str) -> None:
+    """A longer one would make a statement that it cannot read."""
+    job, why = (agreed(pair) if call != "decide" else propose(pair)), "x" * 501
+    pair.deliver()
+    alice, bob = pair.parties
+    if call == "withdraw":
+        pair.session(job)
+        pair.deliver()
+    act: Any = (
+        partial(bob.ledger.decide, job, "refused") if call == "decide" else partial(getattr(bob.ledger, call), job)
+    )
+    act(why)
+    pair.deliver()
+    theirs = alice.ledger.find(job).theirs
+    assert theirs is not None
+    said = theirs if call != "withdraw" else theirs.withdrawn
+    assert said is not None
+    assert said.why == "x" * 500

@@ -38,6 +38,21 @@ def said(at: datetime = NOW, **fields: Any) -> Statement:
     )
 
 
+def test_the_last_moments_of_a_proposal() -> None:
+    """As old as may be, as early as two clocks may differ; and the last one of a day."""
+    second = timedelta(seconds=1)
+    for age, why in (
+        (limits.OLDEST, None),
+        (limits.OLDEST + second, f"more than {limits.OLDEST.days} days ago"),
+        (-limits.CLOCK_SKEW, None),
+        (-limits.CLOCK_SKEW - second, "in the future"),
+    ):
+        found = limits.excess(said(NOW - age), limits.Heard(), NOW)
+        assert found is None if why is None else why in (found or "")
+    assert limits.excess(said(), limits.Heard(499, 0), NOW) is None
+    assert limits.excess(said(), limits.Heard(500, 0), NOW) == "500 jobs were proposed today already"
+
+
 def hear(pair: Pair, statement: Statement) -> Statement:
     """Bob's answer to a proposal."""
     bob = pair.parties[1]

@@ -15,6 +15,7 @@ from parties.node import own_rows
 from parties.node.own_rows import OwnRows
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
+from tests.support.waiting import eventually
 
 SCHEMA = Schema({"race": ("known", "?"), "age": ("old", "young"), "outcome": ("dead", "alive")})
 
@@ -46,6 +47,37 @@ def test_a_column_that_nearly_decides_is_named(tmp_path: Path) -> None:
     assert line == f"'race' alone tells outcome = 'dead' right for 99% {words}"
     task, inputs = task_and_inputs(tmp_path, 40)
     assert OwnRows().remarks("a" * 32, task, inputs) == []
+
+
+def test_a_job_that_is_looked_at_while_others_come_is_told_all_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    """No more are kept than a bound; whoever waits for the table has what it says."""
+    task, inputs = task_and_inputs(tmp_path, 0)
+    first, go, wrong = threading.Event(), threading.Event(), list[Any]()
+
+    def remarks(*_: Any) -> list[str]:
+        first.set()
+        assert go.wait(60)
+        return ["a line"]
+
+    monkeypatch.setattr(ExactTree, "remarks", remarks)
+    monkeypatch.setattr(own_rows, "MOST_KEPT", 2)
+    monkeypatch.setattr(threading, "excepthook", wrong.append)
+    looks, told = OwnRows(), dict[str, list[str]]()
+
+    def look(job: str) -> None:
+        told[job] = looks.remarks(job, task, inputs)
+
+    waiting = [threading.Thread(target=look, args=(job,)) for job in "abc"]
+    for number, thread in enumerate(waiting):
+        thread.start()
+        assert first.wait(60)
+        eventually(lambda number=number: "abc"[number] in looks._looks)  # type: ignore[misc]
+    assert list(looks._looks) == ["b", "c"]
+    assert all(one.daemon for one in threading.enumerate() if one.name == "smc-own-rows")
+    go.set()
+    for thread in waiting:
+        thread.join()
+    assert (told, wrong) == ({job: ["a line"] for job in "abc"}, [])
 
 
 def test_the_table_is_read_once_and_only_for_jobs_that_fit(tmp_path: Path, monkeypatch: Any) -> None:

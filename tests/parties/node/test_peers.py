@@ -120,6 +120,29 @@ def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
     assert ledger.begin(job, "bob") is not None
 
 
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ([None], [1.0]),
+        ([0.25], [0.25]),
+        ([None, None], [0.5, 0.5]),
+        ([0.75, None], [0.75, 0.25]),
+        ([0.5, 0.5], [0.5, 0.5]),
+    ],
+)
+def test_peers_share_what_the_file_leaves(
+    identities: dict[str, Identity], asked: list[float | None], given: list[float]
+) -> None:
+    alice = identities["alice"]
+    peers = [
+        {"certificate": identities[name].certificate_path, "share": share}
+        for name, share in zip(("bob", "mallory"), asked, strict=False)
+    ]
+    link = {"identity": alice.key_path, "certificate": alice.certificate_path, "listen": "127.0.0.1:1"}
+    file = NodeFile.model_validate({"link": link, "peers": tuple(peers)})
+    assert [who.share for who, _ in reached(file)] == given
+
+
 def test_sessions_with_two_peers_may_begin_at_the_same_moment(
     ledger: Ledger, whos: tuple[Who, Who], parties: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

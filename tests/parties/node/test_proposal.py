@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
 
+from parties.base.canonical import canonical
 from parties.link.handshake import MAX_JOB_BYTES
-from parties.node.proposal import read_job
+from parties.node import proposal
+from parties.node.proposal import Proposal, propose, read_job
 from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from parties.web import words
 from smc.errors import InputError, ProtocolError
-from tests.support.proposals import proposal_of
+from tests.support.proposals import inputs_of, proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
 JOB = proposal_of(SCHEMA, party=1, max_depth=1)
@@ -159,3 +162,34 @@ def test_a_job_too_large_for_a_session_is_not_proposed() -> None:
 def test_a_job_file_names_no_files(key: str) -> None:
     with pytest.raises(InputError, match=key):
         read_job({"table": "days", key: "x"})
+
+
+def test_a_job_that_names_no_protocol() -> None:
+    with pytest.raises(InputError, match="protocol: must be text in quotes"):
+        read_job({"protocol": 3})
+    fields = JOB.model_dump()
+    del fields["specification"]["protocol"]
+    with pytest.raises(ValueError, match="the specification names no protocol"):
+        Proposal.model_validate(fields)
+
+
+def test_a_job_has_no_more_bytes_than_a_session_carries(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(canonical(JOB.job))
+    monkeypatch.setattr(proposal, "MAX_JOB_BYTES", size)
+    assert Proposal.model_validate(JOB.model_dump()) == JOB
+    monkeypatch.setattr(proposal, "MAX_JOB_BYTES", size - 1)
+    with pytest.raises(ValueError, match=f"more than the {size - 1} bytes"):
+        Proposal.model_validate(JOB.model_dump())
+
+
+@pytest.mark.parametrize(("asked", "of_table", "bound"), [(None, None, None), (None, 3, 3), (5, 3, 5), (5, None, 5)])
+def test_a_table_of_people_bounds_what_its_job_does_not(
+    asked: int | None, of_table: int | None, bound: int | None
+) -> None:
+    """How many rows of a person count: the job's own word comes first."""
+    more = {"at_most": asked} if asked is not None else {}
+    inputs = inputs_of(SCHEMA)
+    assert inputs.table is not None
+    table = inputs.table.model_copy(update={"at_most": of_table, "person": "patient" if of_table else None})
+    job = propose(read_job({"protocol": "id3", "table": "days", **more}), replace(inputs, table=table))
+    assert job.task.at_most == bound

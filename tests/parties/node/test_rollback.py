@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from parties.jobs.spending import ConcentratedLoss, PureLoss, exact
 from parties.link.identity import Identity
 from parties.node import published
+from parties.node.peers import Who
+from parties.node.records import AuditLog
 from parties.node.rollback import charge
-from parties.sources.settings import BudgetSettings
+from parties.sources.settings import BudgetSettings, TableSettings
 from smc.errors import InputError
 from tests.support.ledgers import Pair, Party, agreed
 from tests.support.registry import registered
@@ -77,11 +81,19 @@ def test_all_of_the_peers_share_is_charged(back: Pair, tmp_path: Path) -> None:
         assert (account.spent, account.left) == (2, 0)
         assert (bits.spent, bits.left) == (500, 0)
         entry = published.entry("alice", "smc", alice.ledger.accounts, alice.ledger.released())
-        assert [one["protocol"] for one in entry["tables"][0]["releases"]] == ["rollback"]
+        (table,) = entry["tables"]
+        assert [(one["protocol"], len(one["day"])) for one in table["releases"]] == [("rollback", len("2026-03-01"))]
+        assert (table["budget"]["epsilon"], table["max_rows"]) == (2, 100)
         alice.ledger.check(tmp_path / "log.json")
         alice.crash()
     with registered(("noisy", "tests.support.noisy:Noisy")), pytest.raises(InputError, match="privacy budget"):
         alice.ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 0.01})
+
+
+def test_a_table_without_a_budget_is_published_as_such(pair: Pair) -> None:
+    ledger = pair.parties[0].ledger
+    (table,) = published.entry("alice", "smc", ledger.accounts, ledger.released())["tables"]
+    assert (table["budget"], table["releases"]) == (None, [])
 
 
 def test_who_knows_better_says_so(back: Pair) -> None:
@@ -107,6 +119,54 @@ def test_an_epsilon_alone_leaves_no_delta(back: Pair, lost: float, delta: float 
         assert (refusal is None) == fits
         assert refusal is None or refusal.endswith("left 0")
         assert float(account.loss.delta) == (0 if lost == 0 else 1e-6 if delta is None else delta)
+
+
+class Log:
+    """A log that keeps what is added to it."""
+
+    def __init__(self) -> None:
+        self.added: list[tuple[str, Any]] = []
+
+    def latest(self) -> datetime:
+        return datetime(2099, 3, 1, tzinfo=UTC)
+
+    def append(self, kind: str, job: str | None, fields: dict[str, Any]) -> None:
+        assert job is None
+        self.added.append((kind, fields))
+
+
+@pytest.mark.parametrize(
+    ("budget", "said", "spent", "bits"),
+    [
+        ({"epsilon": 2, "bits": 9}, (None, None, None), (1, 0), 4),
+        ({"epsilon": 2, "delta": 1e-6, "bits": 0}, (None, None, None), (1, 5e-7), None),
+        ({"epsilon": 2, "delta": 1e-6, "bits": 9}, (0.0, None, 1e-7), (0, 1e-7), 4),
+        ({"epsilon": 2, "bits": 9}, (0.0, 3, None), None, 3),
+        ({"epsilon": 2, "bits": 9}, (0.25, 0, None), (0.25, 0), None),
+    ],
+)
+def test_what_is_charged_of_a_share(
+    identities: dict[str, Identity],
+    budget: dict[str, float],
+    said: tuple[float | None, int | None, float | None],
+    spent: tuple[float, float] | None,
+    bits: int | None,
+) -> None:
+    """Half of each, unless the operator says less; no earlier than what the log has, and nothing of other tables."""
+    log, (lost, lost_bits, lost_delta) = Log(), said
+    who = Who(identities["alice"], identities["bob"].certificate, 0, share=0.5)
+    days, free = (TableSettings.model_construct(budget=one) for one in (BudgetSettings.model_validate(budget), None))
+    charge(cast("AuditLog", log), who, {"days": days, "free": free}, lost, lost_bits, lost_delta)
+    assert {fields["counts_from"] for _, fields in log.added} == {"2099-03-01T00:00:00.000+00:00"}
+    assert {(fields["table"], fields["peer"]) for _, fields in log.added} == {("days", "bob")}
+    charged = dict(log.added)
+    assert len(charged) == len(log.added)
+    assert ("spent" in charged, "counted" in charged) == (spent is not None, bits is not None)
+    if spent is not None:
+        (use,) = charged["spent"]["uses"]
+        assert tuple(float(use.get(name, 0)) for name in ("epsilon", "delta")) == spent
+    if bits is not None:
+        assert (charged["counted"]["bits"], charged["counted"]["depth"]) == (bits, 0)
 
 
 def test_no_job_runs_with_anybody_before_it_is_accepted(back: Pair) -> None:

@@ -133,3 +133,12 @@ def test_what_is_signed_is_short() -> None:
         else:
             with pytest.raises(ProtocolError, match="more than 8192 bytes"):
                 Statement.from_bytes(long.to_bytes())
+
+
+def test_of_what_is_wrong_with_a_statement_a_line_is_told() -> None:
+    """The peer may have named it."""
+    start = "the peer's statement about a job is unreadable: "
+    with pytest.raises(ProtocolError) as caught:
+        Statement.from_bytes(b'{"' + b"x" * 1000 + b'": 1}')
+    assert str(caught.value).startswith(start)
+    assert len(str(caught.value)) == len(start) + 300

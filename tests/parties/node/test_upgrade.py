@@ -142,3 +142,20 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path, capsys: pytest
     assert run(command) == 0
     assert "a start begins one" in capsys.readouterr().out
     assert run(["node", "--config", str(file), "--json"]) == 2
+
+
+def test_what_a_start_does_with_the_state_is_said(tmp_path: Path) -> None:
+    file = settings.NodeFile.model_validate({"node": {"state": tmp_path / "nothing"}})
+    none = upgrade.check(file)
+    assert (none.found, none.jobs, none.waiting, none.entries, none.problems) == (None, 0, 0, 0, ())
+    assert upgrade.lines(none)[1:] == ["there is no state yet: a start begins one"]
+    for found, then in (
+        (2, "a start brings it to 3; copy the"),
+        (3, "a start takes it as it is"),
+        (4, "a start refuses"),
+    ):
+        _, line, counts = upgrade.lines(upgrade.Upgrade("1", 2, 3, found, 5, 4, 9, ()))
+        assert line.startswith(f"the state has number {found}: {then}")
+        assert counts == "5 jobs, of which 4 go on; 9 entries of the audit log"
+    left_out = settings.NodeFile().node
+    assert (left_out.stop, left_out.sessions, left_out.approvals, left_out.retention_days) == (30, 2, 1, None)

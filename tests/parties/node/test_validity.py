@@ -46,6 +46,51 @@ def test_a_certificate_that_ends_is_told_of_before_and_after(tmp_path: Path, mon
     assert validity.warning(who(tmp_path / "other", 20, 10)).startswith("bert's certificate ends on")
 
 
+def test_the_last_moment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the validity (RFC 5280, 4.1.2.5: both ends belong to it), and of the time before it is told."""
+    both = who(tmp_path, 100, 200)
+    ours, second = both.identity.certificate, timedelta(seconds=1)
+    first, last = ours.not_valid_before_utc, ours.not_valid_after_utc
+    first = max(first, both.peer.not_valid_before_utc)
+    for moment, lapsed, warned in (
+        (first - second, True, True),
+        (first, False, False),
+        (last - validity.SOON, False, False),
+        (last - validity.SOON + second, False, True),
+        (last, False, True),
+        (last + second, True, True),
+    ):
+        monkeypatch.setattr(validity, "datetime", SimpleNamespace(now=lambda zone, moment=moment: moment))
+        assert (bool(validity.lapsed(both)), bool(validity.warning(both))) == (lapsed, warned)
+
+
+def test_what_holds_is_said_daily_and_what_is_new_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = datetime(2026, 3, 1, tzinfo=UTC)
+    hours, told = 0, list[tuple[int, str]]()
+
+    class Over:
+        def is_set(self) -> bool:
+            return hours > 60
+
+        def wait(self, seconds: float) -> None:
+            nonlocal hours
+            hours += round(seconds / 3600)
+
+    monkeypatch.setattr(
+        validity,
+        "datetime",
+        SimpleNamespace(now=lambda zone: begin + timedelta(hours=hours, seconds=-1 * (hours == 24))),
+    )
+    watch = validity.Watch(
+        lambda: {"bert": "ends" if hours < 30 else "ended", "anna": ""},
+        lambda name, why: told.append((hours, why)),
+        3600,
+    )
+    monkeypatch.setattr(watch, "_over", Over())
+    watch._watch()
+    assert told == [(0, "ends"), (25, "ends"), (30, "ended"), (54, "ended")]
+
+
 def test_the_same_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both = who(tmp_path, 20, 200)
     told: list[str] = []

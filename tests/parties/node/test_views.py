@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +13,7 @@ from parties.node import prediction, views
 from parties.node.proposal import Proposal, propose, read_job
 from parties.node.statement import Statement
 from parties.node.store import Record
+from parties.operator.interface import State
 from parties.tables.schema import Schema
 from tests.support.proposals import inputs_of, proposal_of
 
@@ -43,6 +44,18 @@ def test_a_job_without_rows_says_nothing_of_rows() -> None:
     record = Record(proposed_by="peer", ours=Statement(proposal=job))
     assert "at_most" in job.task.parameters()
     assert "at_most" not in views.job_view(record, "waiting", Inputs(1), None, "lan").parameters
+
+
+def test_a_number_is_asked_for_while_it_can_be_of_use() -> None:
+    record = Record(
+        proposed_by="peer", ours=Statement(proposal=propose(read_job({"protocol": "millionaires"}), Inputs(1)))
+    )
+    for state in get_args(State):
+        view = views.job_view(record, state, Inputs(1), None, "lan")
+        ended_badly = state in ("refused", "cancelled", "failed")
+        assert [one.name for one in view.asked] == ([] if ended_badly or state == "done" else ["value"])
+        assert (view.cost is None) == ended_badly
+    assert views.job_view(record, "waiting", Inputs(1, typed={"value": 3}), None, "lan").asked == []
 
 
 @pytest.mark.parametrize("sessions", [0, 1, 2])

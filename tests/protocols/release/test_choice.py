@@ -11,10 +11,13 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from protocols.release.choice import choice_law, noisy_argmax
+from protocols.release.choice import choice_law, noisy_argmax, noisy_choice
 from protocols.release.geometric import OneSidedGeometric
 from smc.circuit import Builder, Form, evaluate
+from smc.engines import make_engine
+from smc.local import run_local
 from smc.primitives import bits as bitpack
+from smc.session import Session
 
 ALPHA = Fraction(2, 5)
 Chances = list[Fraction]
@@ -129,3 +132,17 @@ def test_the_price_example_of_the_notes() -> None:
         assert abs(sum(ours) - 1) < 1e-12
         losses = [sum(p * (301 - u) for p, u in zip(ps, revenue, strict=True)) for ps in (ours, theirs)]
         assert losses[0] < losses[1]
+
+
+@pytest.mark.parametrize("comfortable", [1, 60, 1 << 24])
+def test_many_instances_are_cut_into_pieces_that_fit(comfortable: int) -> None:
+    """Of each the greatest sum wins, whichever piece it is in."""
+    own = np.random.default_rng(1).integers(0, 8, (2, 5, 11))
+
+    def program(session: Session) -> list[int]:
+        engine = make_engine(session, "clear")
+        engine.comfortable = comfortable
+        return noisy_choice(engine, own[session.party], 3, None).tolist()
+
+    left, right = run_local(program, kernels=())
+    assert left == right == own.sum(axis=0).argmax(axis=0).tolist()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.release import gaussian
 from protocols.release.coins import Coins
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
@@ -152,3 +153,13 @@ def test_what_no_law_has_is_refused() -> None:
         OneSidedGeometric(Fraction(1 << 60))
     with pytest.raises(InputError, match="are not listed"):
         OneSidedGeometric(Fraction(1 << 20)).probabilities()
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 10), Fraction(1, 5), Fraction(1, 2), Fraction(1)])
+def test_what_a_sum_of_two_gaussians_lacks_is_bounded(variance: Fraction) -> None:
+    """A Gaussian summed over a lattice depends on where the lattice lies: least halfway, by this part of its mean."""
+    tau = float(variance)
+    sums = [math.fsum(math.exp(-((k + start) ** 2) / (2 * tau)) for k in range(-60, 61)) for start in (0.0, 0.25, 0.5)]
+    worst = math.sqrt(2 * math.pi * tau) / min(sums) - 1
+    assert min(sums) == sums[-1]
+    assert worst <= float(gaussian._ripple(variance)) + 1e-14 <= 1.5 * worst + 2e-14

@@ -93,6 +93,57 @@ def test_other_forms_are_left_to_llvm(code: bytes) -> None:
             assert (loaded(relative) is None) != is_of_frames
 
 
+def made(to: int, kind: int = objects.ABSOLUTE) -> bytes:
+    """An object file of one function, three slots, zeros and frames; the last slot is filled so with symbol `to`.
+
+    By the layout of the System V ABI, chapter 4: headers of 64 bytes, symbols and relocations of 24.
+    """
+    texts = b"\0first\0slots\0zeros\0known\0other\0fixed\0.eh_frame\0"
+    names = [texts.index(name) for name in (b"first", b"slots", b"zeros", b"known", b"other", b"fixed")]
+    places = [(1, 1), (2, 0), (3, 8), (0, 0), (0, 0), (0xFFF1, 5)]  # section and value; 0xFFF1: a number
+    symbols = bytes(24) + b"".join(
+        struct.pack("<IBBHQQ", name, 0x12, 0, *place, 0) for name, place in zip(names, places, strict=True)
+    )
+    slots = struct.pack("<QIIq", 0, 1, 1, 7) + struct.pack("<QIIq", 8, 1, 4, 0) + struct.pack("<QIIq", 16, kind, to, -2)
+    frames = texts.index(b".eh_frame")
+    sections = [  # name, type, flags, size, link, info, alignment, bytes
+        (0, 0, 0, 0, 0, 0, 0, b""),
+        (0, 1, 6, 3, 0, 0, 16, b"\xc3\x90\x90"),
+        (0, 1, 3, 24, 0, 0, 32, bytes([255]) * 24),
+        (0, 8, 3, 40, 0, 0, 8, b""),
+        (frames, 1, 2, 8, 0, 0, 8, bytes(8)),
+        (0, 2, 0, len(symbols), 6, 0, 8, symbols),
+        (0, 3, 0, len(texts), 0, 0, 1, texts),
+        (0, 4, 0, 72, 5, 2, 8, slots),
+        (0, 4, 0, 24, 5, 4, 8, struct.pack("<QIIq", 0, 24, 1, 0)),
+    ]
+    contents, headers = b"", b""
+    for name, form, flags, size, link, info, alignment, data in sections:
+        headers += struct.pack("<IIQQQQIIQQ", name, form, flags, 0, 64 + len(contents), size, link, info, alignment, 24)
+        contents += data
+    numbers = (1, 62, 1, 0, 0, 64 + len(contents), 0, 64, 0, 0, 64, len(sections), 6)
+    return objects.HEADER.ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", *numbers) + contents + headers
+
+
+def test_sections_lie_where_they_must_and_places_are_filled_in() -> None:
+    names = ["first", "slots", "zeros"]
+    found = objects.load(made(to=5), names, {"known": 0x1111}, 1)
+    assert found is not None
+    first, slots, zeros = (found[name] for name in names)
+    assert ctypes.string_at(first - 1, 3) == b"\xc3\x90\x90"
+    assert (first % 16, slots % 32, zeros % 8) == (1, 0, 0)
+    assert slots == first - 1 + 32, "the next place that is aligned"
+    assert zeros == slots + 24 + 8
+    assert struct.unpack("<3Q", ctypes.string_at(slots, 24)) == (first + 7, 0x1111, 2**64 - 1)
+    assert ctypes.string_at(zeros - 8, 40) == bytes(40)
+    again = objects.load(made(to=3), names, {}, 5)
+    assert again is not None
+    assert struct.unpack("<2Q", ctypes.string_at(again["slots"] + 8, 16)) == (5, again["zeros"] - 2)
+    for other in (made(to=6), made(to=5, kind=2), made(to=7)):  # a number, a distance, no symbol
+        assert objects.load(other, names, {}, 1) is None
+    assert objects.load(made(to=5), ["fixed"], {}, 1) is None, "it lies nowhere"
+
+
 def test_llvm_is_loaded_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, engines = hash_keys(bytes(16)), list(native._engines)
     monkeypatch.setattr(native, "_loaded", {})

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,6 +75,69 @@ def test_nothing_can_be_read_and_everything_goes_on(place: Place, capsys: pytest
     (place.state / "copy.passphrase").chmod(0o600)
     with database.reading(backup) as connection:
         assert [*connection.execute("SELECT * FROM jobs")] == before[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, False),
+        (b"", False),
+        (b"SQLite format 3\0".ljust(4096), False),
+        (bytes(range(256)) * 16, True),
+        (bytes(range(256)) * 32, True),
+        (bytes(range(256)) * 16 + b"\0", False),
+        (bytes(range(255)), False),
+        (b"SQLite format 4\0".ljust(4096), True),
+    ],
+)
+def test_whole_pages_that_do_not_begin_as_a_databases_are_sealed(
+    tmp_path: Path, content: bytes | None, says: bool
+) -> None:
+    """Also if another file was there before: it is looked at anew."""
+    path = tmp_path / "node.sqlite"
+    path.write_bytes(bytes(range(200)) * 4096)
+    assert sealed.is_sealed(path)
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    assert sealed.is_sealed(path) == says
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("locked"), sqlite3.DatabaseError("file is not a database")])
+def test_what_cannot_be_opened_is_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """A passphrase that does not open it is forgotten, one that was not tried is kept."""
+    done: list[str] = []
+
+    def execute(text: str) -> None:
+        if "sqlite_master" in text:
+            raise error
+
+    connection = SimpleNamespace(execute=execute, close=lambda: done.append("closed"))
+    module = SimpleNamespace(
+        connect=lambda *_, **__: connection,
+        OperationalError=sqlite3.OperationalError,
+        DatabaseError=sqlite3.DatabaseError,
+    )
+    monkeypatch.setattr(sealed, "_sqlcipher", lambda _: module)
+    monkeypatch.setattr(sealed.keyfile, "sought", lambda _: (WORD, "at hand"))
+    monkeypatch.setattr(sealed, "_words", {})
+    path, is_locked = tmp_path / "node.sqlite", isinstance(error, sqlite3.OperationalError)
+    with pytest.raises(sqlite3.OperationalError if is_locked else InputError, match=r"locked|at hand does not open it"):
+        sealed.connect(path, path.as_uri())
+    assert done == ["closed"]
+    assert (path in sealed._words) == is_locked
+
+
+def test_a_copy_of_a_sealed_one_is_no_plain_one(place: Place) -> None:
+    """What is copied to memory for a look at it: SQLCipher copies to what is encrypted as well, and so it stays."""
+    assert place.seal() == 0
+    place.knows()
+    with database.reading(place.path) as connection, closing(sealed.in_memory(connection)) as copy:
+        connection.backup(copy)
+        assert not isinstance(copy, sqlite3.Connection)
+        assert copy.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
+    with closing(sqlite3.connect(":memory:")) as plain, closing(sealed.in_memory(plain)) as copy:
+        assert isinstance(copy, sqlite3.Connection)
 
 
 def test_another_passphrase_and_none(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
