@@ -18,7 +18,7 @@ Another table is a command, a key is its flag with `-` written as `_`; a flag on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -87,7 +87,8 @@ def load(path: Path | None) -> PartyFile:
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
     content = _by_kind(files.read_toml(path))
-    own = frozenset(content).intersection(["tables", *kinds.names()])
+    others = frozenset(content).difference(model.model_fields)  # nothing else: to look for packages' kinds takes long
+    own = frozenset(name for name in content if name == "tables" or (name in others and kinds.is_known(name)))
     whole = _with_its_tables(model, own)
     try:
         file = cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
@@ -114,9 +115,9 @@ def _as_written(key: str) -> str:
 
 
 @cache
-def _with_its_tables(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
+def _with_its_tables(model: type[BaseModel], tables: frozenset[str]) -> type[BaseModel]:
     """Add to the model what a file has among its tables, own rows and kinds of jobs: nothing else is loaded."""
-    named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
+    named = sorted(tables.difference(model.model_fields))
     fields = {name: kinds.find(name).Settings for name in named}
     definitions: dict[str, tuple[Any, Any]] = {
         name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields

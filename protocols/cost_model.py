@@ -9,9 +9,11 @@ A typical tree has s(d) = 1 / sqrt(g^(-2 d) + r^-2) splits at depth d. It grows 
 geometric mean of the domains, under rules, and by min(0.9 v, 4.4) without, until there is no room: r = R / 30 for plain
 trees, R the bound on a party's rows, and r = R n^0.37 / (9.7 k v^1.34) under rules, which the rows of all children must
 keep: of n columns, the more there are, the likelier is one whose values do. Beyond, the splits of a level are 0.4 of
-those of the level before, under rules 0.26; but those of plain trees of more than two classes stay as many. These
-numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain. What is least
-sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
+those of the level before, under rules 0.26; but those of plain trees of c > 2 classes stay as many. If besides the
+bound allows for a row in every fourth combination of values, as where a table lists all cases of something, such a tree
+grows by g = (1 - 1 / 2c) v, and r = R / 8. These numbers are fitted to trees of ten public tables
+(benchmarks/tree_costs.py), with the usual k and plain, and of a chess endgame (benchmarks/peers/endgame.py). What is
+least sure is a tree of very many columns that say little: it asks the widest of them, and there are more of its nodes.
 
 A tree that asks in two and compares some edges of a column (`Problem.edges`) has two nodes below a split whatever the
 columns, so little is left to guess: g = 1.9, for a few nodes of each level have rows of one class, and r = 0.65
@@ -34,13 +36,14 @@ from protocols.grower import Level
 from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
 from protocols.tree import Forest, Open, Split
-from smc.counting import Answers, CountingEngine, forecast
+from smc.counting import Answers, CountingEngine, CountingSession, Program, make_counting_engine
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
 
 PLAIN_GROWTH, MOST_PLAIN_GROWTH = 0.9, 4.4  # splits a split, as a part of its children, and in all
 RULED_GROWTH, MOST_RULED_GROWTH = 0.93, 5.4  # the same under rules
 PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see the module's first lines
+MOST_CELLS, FILLED_ROOM = 4, 8.0  # the same of plain trees of a table that may have a row in most of its cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # of the splits of a level, in the next, once there is no room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # of trees that ask in two and compare some edges of a column
 BLOCK = 8  # instances: what costs a multiple of this costs as much apart as together
@@ -123,8 +126,10 @@ def typical_splits(problem: Problem) -> list[int]:
         choice = max(1, len(problem.domains) - sum(run.middle for run in problem.runs)) ** CHOICE_POWER
         room = problem.max_rows * choice / (RULED_ROOM * max(1, problem.rules.k) * mean**RULED_POWER)
     else:
-        growth, fall = min(PLAIN_GROWTH * mean, MOST_PLAIN_GROWTH), PLAIN_FALL if problem.classes <= 2 else 1.0
-        room = problem.max_rows / PLAIN_ROOM
+        filled = problem.classes > 2 and math.prod(problem.domains) <= MOST_CELLS * problem.max_rows
+        growth = mean * (1 - 1 / (2 * problem.classes)) if filled else min(PLAIN_GROWTH * mean, MOST_PLAIN_GROWTH)
+        room = problem.max_rows / (FILLED_ROOM if filled else PLAIN_ROOM)
+        fall = PLAIN_FALL if problem.classes <= 2 else 1.0
     for depth in range(_depth(problem)):
         expected = 1 / math.hypot(growth**-depth, 1 / room)
         if growth**depth > room:
@@ -165,7 +170,7 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
     times one of n / t and s / t in a session of its own, rounded up to whole blocks.
     """
     if cells(problem) <= largest:
-        return forecast(lambda engine: at_most(engine, problem), profile).bytes
+        return _bytes(lambda engine: at_most(engine, problem), profile)
     total = 0
     for depth, (nodes, splits) in enumerate(_largest(problem)):
         room = BLOCK * max(1, largest // (BLOCK * max(1, _cells_of_a_split(problem, depth))))
@@ -192,9 +197,16 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
             _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
     if depth:
-        cost = forecast(level, profile).meters[0].phases["below"]
-        return cost.bytes_sent + cost.bytes_received
-    return forecast(lambda engine: _level(engine, problem, 0, 1, min(1, splits), _left(problem, 0)), profile).bytes
+        return _bytes(level, profile, "below")
+    return _bytes(lambda engine: _level(engine, problem, 0, 1, min(1, splits), _left(problem, 0)), profile)
+
+
+def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
+    """Return what party 0 counts both ways, of a phase or in all."""
+    session = CountingSession(0)
+    program(make_counting_engine(session, profile))
+    cost = session.meter.total if phase is None else session.meter.phases[phase]
+    return cost.bytes_sent + cost.bytes_received
 
 
 class _LevelCountedError(Exception):

@@ -15,8 +15,10 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
-BATCH = 1 << 14
+# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes. Engines that
+# hold more bits with ease take so many times as many, for each batch has rounds of its own.
+BATCH, MORE = 1 << 14, 4
+INPUTS = 32  # bits of a count of either party, about
 
 
 @kept
@@ -59,7 +61,8 @@ def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> tuple[Word]:
     """Return the same, a few at a time."""
     ends = np.cumsum([len(part) for part in counts])
-    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
+    at_once = max(BATCH, min(MORE * BATCH, engine.comfortable // INPUTS))
+    cuts = np.flatnonzero(np.diff((ends - 1) // at_once)) + 1
     scores = [
         _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
         for part in np.split(np.arange(len(counts)), cuts)

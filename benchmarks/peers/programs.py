@@ -47,27 +47,38 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
 
     `directory` is empty and gets keys, schema and rows. The public bound on a party's rows is the number of all rows.
     """
-    _split(sample, directory)
-    for party in (0, 1):
-        identity.create(f"party{party}", ["127.0.0.1"], directory)
     schema.propose(sample.path, sample.target).schema.save(directory / "schema.toml")
-    job = [
-        "--plain",
-        "--schema",
-        "schema.toml",
-        "--min-rows",
-        str(sample.min_rows),
-        "--max-rows",
-        str(len(sample.rows)),
-    ]
+    job = ["id3", "--plain", "--min-rows", str(sample.min_rows), "--max-rows", str(len(sample.rows))]
     job += ["--engine", engine] if engine is not None else []
+    command = prepare_command(sample.rows, directory, job, deadline)
 
     def run() -> Run:
+        seconds, total, printed = command()
+        return Run(seconds, total, printed["tree"])
+
+    return run
+
+
+def prepare_command(
+    rows: Sequence[Mapping[str, str]] | None, directory: Path, job: Sequence[str], deadline: float
+) -> Callable[[], tuple[float, int, Any]]:
+    """A command by two processes: seconds from start to end, bytes both ways, and what party 0 prints as JSON.
+
+    `directory` gets keys and, if there are `rows`, half of them for each; `schema.toml` is there. Without rows the
+    command ends in an option that takes a number.
+    """
+    if rows is not None:
+        _split(rows, directory)
+    for party in (0, 1):
+        identity.create(f"party{party}", ["127.0.0.1"], directory)
+
+    def run() -> tuple[float, int, Any]:
         (port,) = free_ports(1)
         commands = [
             [
-                *(sys.executable, "-m", "parties", "id3", "--json", *job, "--data", f"rows{party}.csv"),
-                *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
+                *(sys.executable, "-m", "parties", *job),
+                *([str(party)] if rows is None else ["--schema", "schema.toml", "--data", f"rows{party}.csv"]),
+                *("--json", "--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
                 *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
                 *("--report", f"cost{party}.json", "--force"),
             ]
@@ -76,7 +87,7 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         seconds, (printed, _) = run_together(commands, directory, deadline, environment)
         total = json.loads((directory / "cost0.json").read_text(encoding="utf-8"))["total"]
-        return Run(seconds, total["bytes_sent"] + total["bytes_received"], json.loads(printed)["tree"])
+        return seconds, total["bytes_sent"] + total["bytes_received"], json.loads(printed)
 
     return run
 
@@ -151,9 +162,9 @@ def installed(python: Path) -> dict[str, str]:
     return {one["name"]: one["version"] for one in listed if one["name"] not in ("pip", "setuptools")}
 
 
-def _split(sample: Sample, directory: Path) -> None:
+def _split(rows: Sequence[Mapping[str, str]], directory: Path) -> None:
     """Write each party's rows: a random half, the same every time."""
-    rows = random.Random(SPLIT_SEED).sample(sample.rows, len(sample.rows))
+    rows = random.Random(SPLIT_SEED).sample(rows, len(rows))
     for party in (0, 1):
         with (directory / f"rows{party}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))

@@ -17,6 +17,8 @@ Nothing is fetched. Of a peer that is there its own benchmark runs, in turn with
   `printf 'ARCH = -march=native\nUSE_KOS = 1\nAVX_OT = 0\nCXX = g++\n' > CONFIG.mine` (no libOTe),
   `make -j2 yao-party.x semi-bin-party.x` and `Scripts/setup-ssl.sh 2`
 - MPyC: as `python -m benchmarks.peers.id3` has installed it
+- smartnoise-synth 1.0.8: SMC_SMARTNOISE names the Python of a virtual environment with, for AIM, no more than
+      pip install --no-deps smartnoise-synth==1.0.8 && pip install smartnoise-sql==1.0.10 'mbi<2' disjoint-set Faker
 
 Peers talk over clear TCP on loopback, MP-SPDZ over TLS; ours over gRPC with mutual TLS, but OTs and gates of one thread
 in memory. The load average stands above the table: figures of a busy machine are good for ratios at most.
@@ -24,6 +26,7 @@ in memory. The load average stands above the table: figures of a busy machine ar
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -31,20 +34,25 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from benchmarks.peers import endgame, programs, samples
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.programs import ROOT
+from benchmarks.private_trees import tables
 from parties.base.files import write_text
 from parties.bench import machine
 from parties.bench.json_rows import json_rows
 from parties.link import identity
+from parties.tables.schema import Schema
 
 DEADLINE = 1800.0  # seconds for one program
 COMPARISONS = """
@@ -57,15 +65,18 @@ def _(_):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured: 2^ots OTs, a batch of comparisons, candidates of a noisy choice, and how often."""
+    """How much is measured: 2^ots OTs, a batch of comparisons, candidates of a noisy choice, rows, and how often."""
 
     ots: int = 24
     comparisons: int = 1_000_000  # or 10,000: what `smc bench` has
     candidates: int = 19
+    rows: int = 30_000
     runs: int = 5
 
 
-TINY = Size(14, 10_000, 12, 1)
+TINY = Size(14, 10_000, 12, 1_000, 1)
+TREES = {"age": "age", "education": "education", "marital-status": "marital", "sex": "sex", "race": "race"}
+Row = Mapping[str, str]
 Measure = Callable[[Size], str]
 
 
@@ -119,31 +130,94 @@ def _comparisons(profile: str, size: Size) -> str:
     return f"{row['seconds']:.3g} s, {(row['bytes_sent'] + row['bytes_received']) / 1e6:,.4g} MB"
 
 
+def _command(rows: Sequence[Row] | None, job: Sequence[str], size: Size) -> tuple[str, Any]:
+    """Return the median of seconds of a command of ours, start and all, its bytes, and what party 0 printed last."""
+    with tempfile.TemporaryDirectory() as name:
+        if rows is not None:
+            columns = {column: sorted({row[column] for row in rows}, key=_in_order) for column in rows[0]}
+            Schema(columns).save(Path(name) / "schema.toml")
+        run = programs.prepare_command(rows, Path(name), job, DEADLINE)
+        seconds, volumes, prints = zip(*(run() for _ in range(size.runs)), strict=True)
+    return f"{statistics.median(seconds):.3g} s, {statistics.median(volumes) / 1e6:,.4g} MB", prints[-1]
+
+
+def _in_order(value: str) -> tuple[int, str]:
+    return int(value) if value.isdecimal() else -1, value
+
+
 def _start(size: Size) -> str:
     """Measure `smc millionaires`, from the start of both processes to the end of both."""
-    seconds = []
+    return _command(None, ["millionaires", "--value"], size)[0].partition(",")[0]
+
+
+def _endgame(size: Size) -> str:
+    """Grow the whole tree of a chess endgame; of few OTs, that of some rows of it."""
+    rows = [dict(zip(endgame.COLUMNS, row, strict=True)) for row in endgame.rows()]
+    rows = rows if size.ots > TINY.ots else rows[::100]
+    job = ["id3", "--plain", "--target", "depth", "--max-rows", str(len(rows))]
+    found, printed = _command(rows, job, size)
+    return f"{found}, {samples.size(printed['tree']):,} nodes"
+
+
+def _adult(size: Size) -> list[Row]:
+    """Return rows of Adult as `benchmarks.private_trees.tables` codes them."""
+    table = tables.load(programs.DATA, "adult")
+    codes = np.column_stack([table.values, table.labels])[: size.rows].astype(str)
+    return [{f"c{place}": code for place, code in enumerate(row)} for row in codes.tolist()]
+
+
+def _aim(size: Size) -> str:
+    job = ["synthesise", "--epsilon", "1", "--delta", "1e-9", "--max-rows", str(size.rows)]
+    return _command(_adult(size), job, size)[0]
+
+
+def _smartnoise(size: Size) -> str:
+    """Return what AIM takes by smartnoise-synth, once."""
+    python = os.environ.get("SMC_SMARTNOISE")
+    if not python:
+        raise AbsentError("not there: SMC_SMARTNOISE names no Python")
+    with tempfile.TemporaryDirectory() as name:
+        path, rows = Path(name) / "adult.csv", _adult(size)
+        path.write_text("".join(",".join(row) + "\n" for row in [rows[0], *(row.values() for row in rows)]))
+        script = Path(__file__).with_name("smartnoise_aim.py")
+        return run_together([[python, str(script), str(path)]], Path(name), 2 * DEADLINE)[1][0].splitlines()[-1]
+
+
+def _lattice(size: Size) -> str:
+    """Find levels of public hierarchies of Adult, for classes that hold for the rows of both parties together."""
+    with (programs.DATA / "adult" / "adult.csv").open(newline="", encoding="utf-8") as file:
+        rows = [{column: row[column] for column in TREES} for row in islice(csv.DictReader(file), size.rows)]
+    with tempfile.TemporaryDirectory() as name:
+        plan, folder = Path(name) / "publish.toml", programs.DATA.resolve() / "adult" / "hierarchies"
+        columns = [f'[columns.{c}]\nrole = "quasi-identifier"\ntree = "{folder}/{t}.csv"\n' for c, t in TREES.items()]
+        plan.write_text(f'source = "adult.csv"\n{"".join(columns)}[[models]]\nmodel = "k-anonymity"\nk = 10\n')
+        job = ["publish", "lattice", "--plan", str(plan), "--k", "10", "--against", "public"]
+        job += ["--max-suppressed-rows", str(size.rows // 50), "--max-rows", str(size.rows)]
+        return _command(rows, job, size)[0]
+
+
+def _megabytes(size: Size) -> str:
+    return str(1 << max(size.ots - 15, 5))
+
+
+def _link(size: Size) -> str:
+    figures = _printed("-m", "benchmarks.link", "--json", "--runs", str(size.runs), "--megabytes", _megabytes(size))
+    one, four, sixteen = (f"{figures[f'{many} MiB, MB/s']:.3g}" for many in (1, 4, 16))
+    return f"{one} MB/s of 1 MiB, {four} of 4, {sixteen} of 16; a round trip {figures['round trip, us']:.0f} us"
+
+
+def _ssl(size: Size) -> str:
+    figures = []
     with tempfile.TemporaryDirectory() as name:
         for party in (0, 1):
             identity.create(f"party{party}", ["127.0.0.1"], Path(name))
         for _ in range(size.runs):
             (port,) = free_ports(1)
-            commands = [
-                [
-                    *(sys.executable, "-m", "parties", "millionaires", "--value", str(party)),
-                    *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
-                    *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
-                ]
-                for party in (0, 1)
-            ]
-            seconds.append(run_together(commands, Path(name), DEADLINE, os.environ | {"PYTHONPATH": str(ROOT)})[0])
-    return f"{statistics.median(seconds):.3f} s"
-
-
-def _link(size: Size) -> str:
-    figures = _printed(
-        "-m", "benchmarks.link", "--json", "--runs", str(size.runs), "--megabytes", str(1 << max(size.ots - 15, 5))
-    )
-    return ", ".join(f"{name} {figure:.4g}" for name, figure in figures.items())
+            command = [sys.executable, "-m", "benchmarks.peers.ssl_link", str(port)]
+            commands = [[*command, party, _megabytes(size)] for party in ("0", "1")]
+            prints = run_together(commands, Path(name), DEADLINE, os.environ | {"PYTHONPATH": str(ROOT)})[1]
+            figures.append(float(prints[0]))
+    return f"{statistics.median(figures):.3g} MB/s of 1 MiB"
 
 
 def _noisy(size: Size) -> str:
@@ -292,16 +366,16 @@ LINES = [
     Line("the same of random choices, Ferret", _ots("ferret", "drawn"), "EMP", _cot("bench_ferret_rcot", "Ferret b13")),
     Line("128 base OTs both ways, ms", _ots("softspoken4", "setup_seconds", 1000), "EMP, one way",
          _emp("emp-ot/build/bench_base_ot", r"CSW\s+([\d.e+]+) us", 1000)),
-    Line("link", _link, "Python's ssl", OWN),
+    Line("link, one way", _link, "Python's ssl", _ssl),
     Line("millionaires, start to result", _start, "MP-SPDZ, EMP", _peers_start),
     *(
         Line(f"joint tree, {data}", partial(_tree, data, "smc"), "MPyC", partial(_tree, data, ""))
         for data in ("tennis", "car", "tic-tac-toe")
     ),
     Line("noisy max", _noisy, "Champion et al., published: 14 min at 2^19", OWN),
-    Line("tree of 32,845 nodes", _absent("its table, chess (King-Rook vs. King), is not here"), "none", OWN),
-    Line("AIM, 30,000 rows", _absent("make bench-synthesis"), "smartnoise", OWN),
-    Line("lattice, 30,000 rows", _absent("smc publish lattice"), "none", OWN),
+    Line("tree of a chess endgame, 32,845 nodes", _endgame, "none", OWN),
+    Line("AIM, 30,000 rows", _aim, "smartnoise", _smartnoise),
+    Line("lattice, 30,000 rows", _lattice, "none", OWN),
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -60,8 +61,8 @@ def svg(figure: Figure, **about: str | None) -> str:
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)
-    # A path is a line, however many points it has.
-    return output.getvalue().replace(" \n", " ").replace('\n"', '"')
+    # A path is a line, however many points it has, and a group ends on the line of its last part.
+    return re.sub(r"\n *</g>", "</g>", output.getvalue().replace(" \n", " ").replace('\n"', '"'))
 
 
 def text_measure() -> Measure:

@@ -31,7 +31,7 @@ def follow(node: NodeClient, job: JobView) -> JobView:
             running = now.progress if now.state == "running" else None
             progress.doing(line if running is None else f"{line}: {job_text.advance(running)}")
 
-        return node.wait(job.id, on_change=changed)
+        return node.follow(job, on_change=changed)
 
 
 def check_end(job: JobView) -> None:

@@ -128,7 +128,7 @@ def command_of(name: str) -> click.Command:
                 from parties.commands import job_text  # the engines take their time to load
                 from parties.node.prediction import predicted
 
-                status.say(job_text.expected(predicted(task, Inputs(party), "lan", any_profile=False)))
+                status.say(job_text.expected(predicted(task, Inputs(party), "lan", at_node=False)))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
         _tell(outputs, kind, task.document(state), party, report, as_json)

@@ -68,7 +68,9 @@ def find_party_file(path: Path | None) -> Path | None:
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
     """Make `files.check_outputs`, where party.toml and all that it names are inputs, too."""
-    files.check_outputs(outputs, [*inputs, *([] if config_file is None else files_of(config_file))])
+    is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for
+    named = files_of(config_file) if is_asked and config_file is not None else []
+    files.check_outputs(outputs, [*inputs, *named])
 
 
 _LINK = (

@@ -21,12 +21,13 @@ from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
 from parties.jobs.kind import Kind, KindSettings
 from parties.jobs.settings import parameters
-from parties.operator.client import FIRST_POLL_SECONDS, LONGER, POLL_SECONDS, NodeClient
+from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient
 from parties.operator.interface import JobResult, JobView, State
 from smc.errors import InputError, LinkError, SmcError
 
 THE_SAME = "the peer has asked the same"
 UNDECIDED: tuple[State, ...] = ("waiting", "queued")
+BREATH_SECONDS = 0.02  # after a change that did not decide: other jobs under way make many
 
 
 def ask(
@@ -76,20 +77,22 @@ class _Question:
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
     """Return our job when the peer has decided on it, or the peer's of the same, which has come meanwhile."""
-    deadline, pause, seen = time.monotonic() + wait, FIRST_POLL_SECONDS, ""
+    deadline, seen = time.monotonic() + wait, ""
     try:
         while job.state in UNDECIDED:
-            if time.monotonic() > deadline:
+            begun = time.monotonic()
+            if begun > deadline:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
-            if (now := node.changes()) != seen:
+            pause = min(LONGEST_WAIT_SECONDS, deadline - begun)
+            if (now := node.changes(seen, pause)) != seen:
                 theirs, job, seen = question.of_peer(node), node.job(job.id), now
                 if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
                     if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
                         raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
                     return node.approve(theirs.id, typed)
-                continue
-            time.sleep(pause)
-            pause = min(LONGER * pause, POLL_SECONDS)
+                time.sleep(BREATH_SECONDS)
+            else:
+                time.sleep(max(0.0, begun + pause - time.monotonic()))  # where many wait the node answers at once
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
             node.cancel(job.id, "nobody waits for it any more")

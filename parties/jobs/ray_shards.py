@@ -3,7 +3,8 @@
 Ray is inside one party; between parties there is the pinned link only, as everywhere. It carries what shards are told,
 this party's key, counts and shares, and its store may put them on its machines' disks. Its ports are open to the
 network, on one machine too, and who reaches them may run any program there. So it is used only with TLS of its own, in
-which either end shows a certificate (RAY_USE_TLS, which every machine of it must have). All run this program.
+which either end shows a certificate (RAY_USE_TLS), and with its token (RAY_AUTH_MODE): a port of each machine takes
+orders to install programs in clear, from whoever has the token, or without one from all. All run this program.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
 
-from parties.base.address import Address
+from parties.base.address import Address, parse_address
 from parties.base.extras import require
 from parties.jobs.inputs import MachineError
 from parties.jobs.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
@@ -26,6 +28,8 @@ from smc.errors import InputError
 from smc.session import Session
 
 _connecting = threading.Lock()
+GUARDS = {"RAY_USE_TLS": "1", "RAY_AUTH_MODE": "token"}
+TRIES = "RAY_NUM_REDIS_GET_RETRIES"  # to reach Ray, of up to 40 s each; Ray's default is 20 of them
 
 
 class OnRay(Processes):
@@ -43,21 +47,21 @@ class OnRay(Processes):
 
     @override
     def _door(self, number: int) -> str:
-        host = "[::]" if ":" in self._here else "0.0.0.0"
-        return f"{host}:0"
+        return str(parse_address(self._options.listen or "", lowest_port=0)._replace(port=0))
 
     @override
     def _begin(self, number: int, order: Order) -> Line:
-        actor = self._actors.remote(order)
+        actor = self._actors.remote(order, self._here)
         self._processes[number] = _Handle(self._ray, actor)
         return _Line(self._ray, actor, self._here)
 
 
 class _Actor:
-    """A shard in one of Ray's processes."""
+    """A shard in one of Ray's processes, of a job on the machine `here`."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, here: str) -> None:
         self._main, there = multiprocessing.Pipe()
+        order = carried_to(self.host(), here, order)
         self._thread = threading.Thread(target=self._serve, args=(there, order), daemon=True)
         self._thread.start()
 
@@ -82,6 +86,16 @@ class _Actor:
     def join(self) -> None:
         """Wait for the end."""
         self._thread.join(END_SECONDS)
+
+
+def carried_to(host: str, here: str, order: Order) -> Order:
+    """Return an order as it is for a machine: a shard that listens does so at the address where the peer is sent.
+
+    On the machine `here`, of the job's own process, that is where its session listens, elsewhere Ray's address.
+    """
+    if order.listen is None or host == here:
+        return order
+    return replace(order, listen=str(Address(host, 0)))
 
 
 class _Line:
@@ -126,27 +140,27 @@ class _Handle:
 def connected(address: str) -> Any:
     """Return Ray, connected to the one at this address, or `auto` for that of this machine.
 
-    `InputError` if there is none, or no TLS.
+    `InputError` if there is none, if it is another's, or open to others.
     """
     require_ray()
+    os.environ.setdefault(TRIES, "1")  # which Ray reads as it is loaded
     import ray
 
     with _connecting:
         if not ray.is_initialized():
             try:
                 ray.init(address=address, log_to_driver=False, configure_logging=False)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise InputError(f"ray: nothing to be reached at {address} ({type(error).__name__})") from None
+            except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                why = f"no Ray with our certificates and token to be reached at {address} ({type(error).__name__})"
+                raise InputError(f"ray: {why}") from None
     return ray
 
 
 def require_ray() -> None:
-    """Raise `InputError` if Ray is not installed here, or would not use TLS."""
-    require_tls()
+    """Raise `InputError` if Ray is not installed here, or would use no TLS or no token."""
+    for name, value in GUARDS.items():
+        if os.environ.get(name) != value:
+            raise InputError(
+                f"ray: whoever reaches its ports could read keys and counts: set {name}={value}, here and there"
+            )
     require("shards on Ray", "ray")
-
-
-def require_tls() -> None:
-    """Raise `InputError` if Ray would not use TLS."""
-    if os.environ.get("RAY_USE_TLS") != "1":
-        raise InputError("ray: whoever reaches its ports could read keys and counts: set RAY_USE_TLS=1, here and there")

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from parties.base import memory
 from parties.base.console import MEASURING, StatusLine, size
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
@@ -118,6 +119,7 @@ class Connection:
         from parties.link.opening import open_link
         from smc.kernels.warm import NOTICE
 
+        memory.keep_freed()
         auto = choice.profile is None
         way = self._link
         waiting = f"waiting for the peer with certificate {short_fingerprint(self._peer)}"

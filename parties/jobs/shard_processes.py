@@ -32,6 +32,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
+from parties.base import memory
 from parties.base.address import Address, parse_address
 from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
@@ -270,6 +271,7 @@ def _work(main: Connection, order: Order) -> None:
 
 def serve(main: Any, order: Order) -> None:
     """Open the link to the peer's shard, and say where; then do one task after another, until there are no more."""
+    memory.keep_freed()
     keep(order.circuits)
     certificate = x509.load_pem_x509_certificate(order.certificate_pem)
     options = LinkOptions(

@@ -37,6 +37,7 @@ class GrpcChannel(Channel):
         self._step = HELLO_STEP
         self._order = threading.Lock()  # frames are numbered and queued at once, whoever aborts meanwhile
         self._last_word = threading.Lock()  # taken, for good, by whoever says goodbye or aborts
+        self._parting = 0.0  # seconds that the stream may take to end after a goodbye
         self._watchdog = Watchdog(lambda: stream.outbox.last_taken, self._expire)
 
     @override
@@ -78,7 +79,7 @@ class GrpcChannel(Channel):
         """End a good session: afterwards each party knows that the other has received everything, and its last word.
 
         The one that is not `first` answers only when it has read all that came before, and the first one waits
-        for that, so neither process exits with bytes on the way.
+        for that. The answer may be on its way still: `part` waits until it is there.
         """
         self._step, self._limit = "goodbye", timeout
         if first:
@@ -90,8 +91,14 @@ class GrpcChannel(Channel):
             self._say(GOODBYE, word)
         self._last_word.acquire(blocking=False)
         self._stream.outbox.close()
-        self._stream.ended.wait(timeout)
+        self._parting = timeout
         return bytes(frame.payload)
+
+    def part(self) -> None:
+        """Wait after a goodbye until the stream is over: else some of it may be on its way when this process exits."""
+        if self._parting:
+            self._stream.ended.wait(self._parting)
+            self._parting = 0.0
 
     def abort(self, reason: str) -> None:
         """Cut the stream, telling the peer why if this party has not had its last word yet."""

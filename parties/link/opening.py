@@ -138,7 +138,9 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
             link.finish(hashlib.sha256(str(refusal).encode()).digest())
             raise
         link.finish()
+        channel.part()
     except BaseException as error:
+        channel.part()
         channel.abort(_public_reason(error))
         raise
     finally:

@@ -24,6 +24,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
 from parties.node.heads import RolledBackError
+from parties.node.records.sealed import errors
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
@@ -32,6 +33,7 @@ LABEL = "control"
 JOB = {"protocol": "node", "statements": 4}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
 STOPPING = "the node is stopping"  # what a node that hangs up says
+UNWRITTEN = "this node cannot write its records now"
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
@@ -220,7 +222,11 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
             if key is None:
                 link.channel.abort(STOPPING)
                 return
-            statement = read(key) if key else b""
+            try:
+                statement = read(key) if key else b""
+            except errors():
+                link.channel.abort(UNWRITTEN)  # with a new link all is said again
+                return
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:
                 session.send("statement", np.frombuffer(statement, dtype=np.uint8))

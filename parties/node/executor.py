@@ -185,7 +185,8 @@ class Worker:
                 self._total = link.session().meter.total
                 self._tell(Linked(self._total))
                 finished = run(link, self._order, self._tell)
-            self._tell(finished)
+                self._cut = None  # both have had their last word
+                self._tell(finished)  # while the stream ends
         except BaseException as error:
             self._tell(Stopped(error))
         finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +31,8 @@ from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
+    ENDED,
+    LONGEST_WAIT,
     AuditEntry,
     AuditState,
     JobResult,
@@ -45,6 +49,7 @@ from smc.errors import InputError
 
 REVOKED = "its certificate is revoked here: put a new one of the peer's in place, and start the node again"
 LARGEST_GROUP = 1000  # rows of one person or family
+MOST_WAITING = 16  # calls that wait for news at once: each has a thread of the page's
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,29 @@ class OperatorService(Operator):
         self._views = views.Kept()
         self._own_rows = OwnRows()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._news, self._told = threading.Condition(), 0  # no other lock is taken under its lock
+        self._places = threading.BoundedSemaphore(MOST_WAITING)
+
+    def tell(self) -> None:
+        """Wake the calls that wait: something may have changed."""
+        with self._news:
+            self._told += 1
+            self._news.notify_all()
+
+    def _await(self, is_so: Callable[[], bool], seconds: float) -> None:
+        """Wait until this is so, or so long; not at all if many wait already."""
+        if seconds <= 0 or not self._places.acquire(blocking=False):
+            return
+        deadline = time.monotonic() + min(seconds, LONGEST_WAIT)
+        try:
+            known = self._told
+            while not is_so() and (left := deadline - time.monotonic()) > 0:
+                with self._news:
+                    while self._told == known and self._news.wait(left):
+                        pass
+                    known = self._told
+        finally:
+            self._places.release()
 
     @override
     def node(self) -> NodeView:
@@ -117,7 +145,11 @@ class OperatorService(Operator):
         return fingerprint(who.peer) in self._ledger.revoked
 
     @override
-    def changes(self) -> str:
+    def changes(self, since: str = "", wait: float = 0.0) -> str:
+        self._await(lambda: self._changes() != since, wait)
+        return self._changes()
+
+    def _changes(self) -> str:
         # The records' counter, and what changes without them: the node and running jobs.
         running = [progress for contact in self._contacts.values() for progress in contact.sessions.all_progress()]
         parts = [self._ledger.changes(), *(view.model_dump_json() for view in (self.node(), *running))]
@@ -128,14 +160,22 @@ class OperatorService(Operator):
         return [self._view(record) for record in self._ledger.last(last, before, states)]
 
     @override
-    def job(self, identifier: str) -> JobView:
+    def job(self, identifier: str, wait: float = 0.0) -> JobView:
         record = self._ledger.find(identifier)
+        if wait:
+            self._await(lambda: self._has_ended(record.id), wait)
+            record = self._ledger.find(record.id)
         view, task = self._view(record), record.ours.proposal.task
         if view.waits_for_us and task.reads_table:
             with suppress(InputError):  # its table has gone from party.toml
                 remarks = self._own_rows.remarks(record.id, task, self._ledger.inputs(record))
                 return view.model_copy(update={"remarks": remarks})
         return view
+
+    def _has_ended(self, identifier: str) -> bool:
+        """Return whether a job has ended, or is not here any more."""
+        record = self._ledger.known(identifier)
+        return record is None or self._ledger.state(record) in ENDED
 
     @override
     def submit(self, job: dict[str, Any]) -> JobView:

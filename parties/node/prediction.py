@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parties.base.canonical import canonical
 from parties.base.recent import Recent
-from parties.jobs.choosing import choice_for
+from parties.jobs.choosing import Choice, choice_for
 from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
@@ -38,40 +38,39 @@ class Prediction:
 _recent = Recent[tuple[str, Profile, str, bool], Prediction](MOST_KEPT)
 
 
-def predicted(task: Kind, inputs: Inputs, link: str, any_profile: bool = True) -> Prediction | None:
+def predicted(task: Kind, inputs: Inputs, link: str, at_node: bool = True) -> Prediction | None:
     """Count what a task will cost on such a link; None if it is too large to be counted ahead.
 
-    With its own profile, or for the engine "auto" with the one that would be chosen on such a link; its bound holds for
-    `any_profile` that the task could have, which takes as many times as long as there are, or for this one.
+    With its own profile, or for the engine "auto" with the one that would be chosen on such a link. `at_node` openings
+    are announced, and the bound holds for any profile that the task could have, which takes as many times as long as
+    there are; of a command neither.
     """
     if not task.is_countable:
         return None
     choice = choice_for(task, inputs)
     profile = choice.quickest(LinkShape.parse(link))
-    key = canonical(task.specification()), profile, link, any_profile
-    bounded = choice.possible if any_profile else (profile,)
-    return _recent.get(key, lambda: _counted(task, inputs, profile, choice.profile is not None, bounded, link))
+    key = canonical(task.specification()), profile, link, at_node
+    return _recent.get(key, lambda: _counted(task, inputs, choice, profile, link, at_node))
 
 
-def _counted(
-    task: Kind, inputs: Inputs, profile: Profile, settled: bool, bounded: Sequence[Profile], link: str
-) -> Prediction:
+def _counted(task: Kind, inputs: Inputs, choice: Choice, profile: Profile, link: str, at_node: bool) -> Prediction:
     program = task.program(inputs)
 
     def announced(engine: CountingEngine) -> object:
         engine.session.openings = AnnouncedOpenings()
         return program(engine)
 
-    counted = forecast(announced, profile)
+    known = None if at_node else next((one for one in choice.forecasts if one.profile == profile), None)
+    counted = known or forecast(announced if at_node else program, profile)
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
-        task.estimate if settled else "typical",  # on another link by another profile, perhaps
+        task.estimate if choice.profile is not None else "typical",  # on another link by another profile, perhaps
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
-        _most(task, bounded),
+        _most(task, choice.possible if at_node else (profile,)),
         task.assumed,
     )
 

@@ -25,6 +25,7 @@ from parties.node.records import Head, database, shipped
 from parties.node.records.beside import Beside
 from parties.node.records.chain import Row
 from parties.node.records.kinds import EntryKind, Repeated
+from parties.node.records.later import Later
 from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
@@ -58,6 +59,7 @@ class Register:
         self._connection, self._peers = connection, peers
         self._speakers, self._changed = speakers, changed
         self._lock = threading.RLock()
+        self._later = Later(connection)
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
         self._past = self._journal.past()
@@ -134,7 +136,9 @@ class Register:
             record = self._store.get(identifier)
             if record is None:
                 return self._refusals.take(identifier)
-            return b"" if is_held(record) else record.ours.to_bytes()
+            said = b"" if is_held(record) else record.ours.to_bytes()
+        self._later.settle()  # what is said must not be taken back
+        return said
 
     def released(self) -> list[Released]:
         """Return what every job has spent of our tables, archived ones too, the oldest first."""
@@ -195,6 +199,7 @@ class Register:
     def remember(self, marker: Path) -> None:
         """Write down, outside the database, how far the log has come."""
         with self._open():
+            self._later.settle()
             self._journal.remember(marker)
 
     def archive(
@@ -262,6 +267,7 @@ class Register:
     def rows_after(self, number: int, most: int) -> list[Row]:
         """Return the next entries of the log after this one, as they are kept."""
         with self._open():
+            self._later.settle()
             return list(islice(database.rows(self._connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
@@ -279,6 +285,7 @@ class Register:
     def shown(self, peer: str) -> Shown:
         """Return what a peer is shown of both logs."""
         with self._open():
+            self._later.settle()
             return self._heads.shown(self._peers.named(peer))
 
     def lost(self, peer: str, theirs: Shown) -> Found:
@@ -355,12 +362,15 @@ class Register:
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
+    def _writing(self, later: bool = False) -> Iterator[None]:
+        """Keep everything as it is meanwhile, and write what is written inside together, or not at all.
+
+        `later`: a power cut may take it back until something of it is told outside, or another change is written.
+        """
         with self._open():
             before, changes, size = self._store.kept(), self._store.changes, self._journal.bytes
             try:
-                with self._connection:
+                with self._later.commit(later):
                     yield
             except BaseException:
                 if self._store.changes != changes:

@@ -130,9 +130,10 @@ class Runs(Register):
         `BudgetError` if it does not fit.
 
         `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
-        what a level opens could be opened with other rows each time.
+        what a level opens could be opened with other rows each time. Nobody waits for the disk: it is there before
+        a share of this session is announced, for that is written after it.
         """
-        with self._writing():
+        with self._writing(later=True):
             record = self._get_running(identifier)
             most = self._offers.tries(record.table)
             if profile and record.tries >= most:
@@ -209,7 +210,8 @@ class Runs(Register):
             record = self._get(identifier)
             if self.state(record) in ENDED:
                 return
-            record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
+            record = self._checkpoint(record, state, total)
+            record = record.model_copy(update={"cost": report, "current": outcome.traffic(total)})
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
             result = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
@@ -281,13 +283,18 @@ class Runs(Register):
         return record
 
     def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
-        """Keep the state if it goes further than the one there is, and record what this session has opened of it."""
+        """Keep the state if it goes further than the one there is, and record what this session has opened of it.
+
+        Where it begins nothing is written, and nobody waits for the disk: it is kept, or nothing, as `met` has it.
+        """
         task = record.ours.proposal.task
         known, state = task.decode(record.tree), task.decode(encoded)
         steps = task.steps(state)
         common = min(task.steps(known), steps)
         if task.cut(known, common) != task.cut(state, common):
             raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
+        if record.depth == steps == task.steps(known):
+            return record
         self._journal.opened(record, state, range(record.depth, steps))
         changes = {"current": outcome.traffic(total), "depth": steps}
         if steps > task.steps(known):  # this session has got further: of the next level it is the first

@@ -23,7 +23,7 @@ from parties.link.outbox import Outbox
 from parties.link.settings import MIB
 from parties.node import heads, records, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
-from parties.node.control import LABEL, Control, control_options
+from parties.node.control import LABEL, UNWRITTEN, Control, control_options
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
@@ -336,7 +336,7 @@ class Node:
             self._ledger.hear(peer, data)
         except errors() as error:
             self._events.log("records cannot be written", why=str(error))
-            raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+            raise LinkError(UNWRITTEN) from None  # with a new link all is said again
         except SmcError as error:
             self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except Exception as error:  # of one statement, and the same with each link: the link stays
@@ -385,6 +385,7 @@ class Node:
             self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
+        self._desk.tell()
         records = self._ledger.all()
         states = {record.id: self._ledger.state(record) for record in records}
         self._events.jobs(list(states.values()))

@@ -36,9 +36,9 @@ from smc.errors import InputError, LinkError
 
 ROOT = 0  # who can read all memory anyway
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
-FIRST_POLL_SECONDS = 0.005  # after a new state: a small question is answered soon
-LONGER = 1.25  # times the last: so what happens is seen within a quarter of the time that it took
-POLL_SECONDS = 0.5
+FIRST_WAIT_SECONDS = 0.1  # after a new state, for the end of a job, of which the node tells at once
+LONGER = 1.25  # times the last: so other states are seen within a quarter of the time that they took
+LONGEST_WAIT_SECONDS = 0.5
 
 Given = ParamSpec("Given")
 Parsed = TypeVar("Parsed")
@@ -132,20 +132,28 @@ class NodeClient:
 
         `on_change` is called with the job at once, and again whenever anything about it has changed.
         """
+        return self.follow(self.job(identifier), timeout, on_change)
+
+    def follow(
+        self, job: JobView, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
+    ) -> JobView:
+        """Return what becomes of a job that was seen so, as `wait` does."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        seen, pause = None, FIRST_POLL_SECONDS
+        seen, pause = None, FIRST_WAIT_SECONDS
         while True:
-            job = self.job(identifier)
             if on_change is not None and job != seen:
                 on_change(job)
-            if seen is None or job.state != seen.state:
-                pause = FIRST_POLL_SECONDS
-            remaining = POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            if seen is not None and job.state != seen.state:
+                pause = FIRST_WAIT_SECONDS
+            asked = time.monotonic()
+            remaining = LONGEST_WAIT_SECONDS if deadline is None else deadline - asked
             if job.state in ENDED or remaining <= 0:
                 return job
-            identifier, seen = job.id, job  # whatever jobs come: the beginning may soon be that of two
-            time.sleep(min(pause, remaining))
-            pause = min(LONGER * pause, POLL_SECONDS)
+            wait = min(pause, remaining)
+            seen, job = job, self.job(job.id, wait)
+            if job.state not in ENDED:  # where many wait the node answers at once
+                time.sleep(max(0.0, asked + wait - time.monotonic()))
+            pause = min(LONGER * pause, LONGEST_WAIT_SECONDS)
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
         """Return one request, its answer checked. Nothing is between the two processes: no proxy, no certificates."""

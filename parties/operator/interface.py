@@ -18,6 +18,7 @@ State = Literal["waiting", "queued", "running", "interrupted", "done", "refused"
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
 MAX_PURPOSE = 400  # characters of what a job is for
+LONGEST_WAIT = 1.0  # seconds that a call waits for news
 Role: TypeAlias = Literal["see", "propose", "approve", "administer", "audit"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -257,16 +258,19 @@ class Operator(Protocol):
         """Return the node itself."""
 
     @needs("see")
-    def changes(self) -> str:
-        """Return a text that is another one whenever a view of the node or of a job may have changed; none is made."""
+    def changes(self, since: str = "", wait: float = 0.0) -> str:
+        """Return a text that is another one whenever a view of the node or of a job may have changed; none is made.
+
+        As soon as it is not `since`, or after so many seconds, `LONGEST_WAIT` at most; at once if many wait already.
+        """
 
     @needs("see")
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
 
     @needs("see")
-    def job(self, identifier: str) -> JobView:
-        """Return one job."""
+    def job(self, identifier: str, wait: float = 0.0) -> JobView:
+        """Return one job: as soon as it has ended, or after so many seconds, as of `changes`."""
 
     @needs("propose")
     def submit(self, job: dict[str, Any]) -> JobView:

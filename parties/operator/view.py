@@ -8,4 +8,4 @@ from pydantic import BaseModel, ConfigDict
 class View(BaseModel):
     """A piece of what an operator sees."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most commands need a few of them

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parties.operator.interface import NotRecordedError, Operator, State
+from parties.operator.interface import LONGEST_WAIT, NotRecordedError, Operator, State
 from parties.operator.people import UNNAMED, NotAllowedError, Person, as_person
 from parties.web.body import bounded
 from smc.errors import InputError
@@ -50,10 +50,10 @@ def routes(
 
     calls: list[tuple[str, str, int, Call, Sequence[Argument]]] = [
         ("GET", "/node", 200, "node", ()),
-        ("GET", "/changes", 200, "changes", ()),
+        ("GET", "/changes", 200, "changes", (_since, _wait)),
         ("GET", "/jobs", 200, "jobs", (_last, _job_before, _states)),
         ("POST", "/jobs", 201, "submit", (_all_fields,)),
-        ("GET", "/jobs/{id}", 200, "job", (_id,)),
+        ("GET", "/jobs/{id}", 200, "job", (_id, _wait)),
         ("POST", "/jobs/{id}/approve", 200, "approve", (_id, _typed)),
         ("POST", "/jobs/{id}/refuse", 200, "refuse", (_id, _why)),
         ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
@@ -199,6 +199,18 @@ def _states(request: Request, _: Fields) -> list[State]:
     if len(states) < len(set(names)):
         raise InputError(f"state: must be one of {', '.join(get_args(State))}")
     return states
+
+
+def _since(request: Request, _: Fields) -> str:
+    return request.query_params.get("since", "")
+
+
+def _wait(request: Request, _: Fields) -> float:
+    """Return for how many seconds an answer may be waited for. `InputError` if that is no number, or too long."""
+    text = request.query_params.get("wait", "0")
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,30})?", text) or float(text) > LONGEST_WAIT:
+        raise InputError(f"wait: must be a number of seconds from 0 to {LONGEST_WAIT:g}")
+    return float(text)
 
 
 def _group(request: Request, _: Fields) -> int:

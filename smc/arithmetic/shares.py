@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.ot import Transfers
+from smc.ot.interface import masks
 from smc.primitives.bits import BitMatrix
 
 Shares = NDArray[np.uint64]
@@ -24,12 +25,11 @@ def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
 
     b = b0 + b1 - 2 b0 b1; party 0 sends the OT with value -2 b0, party 1 chooses with b1.
     """
-    bits_as_words = bits.astype(np.uint64)
     if transfers.session.party == 0:
-        cross = transfers.sender.additive((np.uint64(0) - np.uint64(2) * bits_as_words).reshape(-1))
+        cross = transfers.sender.additive(masks(bits.reshape(-1)) << np.uint64(1))  # -2 b0
     else:
         cross = transfers.receiver.additive(bits.reshape(-1))
-    shares: Shares = bits_as_words + cross.reshape(bits_as_words.shape)
+    shares: Shares = cross.reshape(bits.shape) + bits
     return shares
 
 
@@ -40,10 +40,10 @@ def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
     bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.
     """
     width, batch = factor.shape
-    weights = np.uint64(1) << np.arange(width, dtype=np.uint64)[:, None]
-    choices = factor.astype(np.uint64)
-    weighted = weights * word[None, :]
-    values = (np.uint64(1) - np.uint64(2) * choices) * weighted
-    cross = transfers.additive(values.reshape(-1), factor.reshape(-1)).reshape(width, batch)
-    shares: Shares = (choices * weighted + cross).sum(axis=0, dtype=np.uint64)
+    values = word << np.arange(width, dtype=np.uint64)[:, None]
+    products: Shares = values * factor
+    values -= products
+    values -= products
+    products += transfers.additive(values.reshape(-1), factor.reshape(-1)).reshape(width, batch)
+    shares: Shares = products.sum(axis=0, dtype=np.uint64)
     return shares

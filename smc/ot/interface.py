@@ -219,13 +219,22 @@ class Receiver(Role):
     @override
     def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
         correction, choice = more
-        return keys[:, 0] + (correction & masks(choice))
+        return added(keys, correction, choice)
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:
     """Return what turns the receiver's second key into first key + value, modulo 2^64."""
-    correction: Packed = keys[0, :, 0] + values - keys[1, :, 0]
+    correction: Packed = keys[0, :, 0] + values
+    correction -= keys[1, :, 0]
     return correction
+
+
+def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
+    """Return the receiver's share: the low words of its keys uint64[n, 2], and the correction where it chose 1."""
+    share = masks(choice)
+    share &= correction
+    share += chosen[:, 0]
+    return share
 
 
 def octets_of(sizes: Sizes) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from smc.hashing import Blocks
-from smc.ot.interface import Choices, Packed, Role, Sizes, additive_correction, masks, octets_of, parts, take_turns
+from smc.ot.interface import Choices, Packed, Role, Sizes, added, additive_correction, octets_of, parts, take_turns
 from smc.ot.kinds import Twin, make_roles
 from smc.primitives.arrays import Octets
 from smc.recipes import OTKind
@@ -87,5 +87,6 @@ class Transfers:
         return additive_correction(keys, values)
 
     def _share(self, keys: Blocks, chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
-        share: Packed = chosen[:, 0] + (correction & masks(choice)) - keys[0, :, 0]
+        share = added(chosen, correction, choice)
+        share -= keys[0, :, 0]
         return share

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import socket
 import sys
 from pathlib import Path
@@ -226,12 +227,19 @@ def test_machine_facts_name_no_host() -> None:
 
 
 def test_the_table_says_of_each_peer_that_is_not_there_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("SMC_EMP", "SMC_MPSPDZ"):
+    for variable in ("SMC_EMP", "SMC_MPSPDZ", "SMC_SMARTNOISE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(peers_table, "ROOT", Path("/nowhere"))  # no MPyC either
     for line in peers_table.LINES:
+        if line.peer == "Python's ssl":  # always there
+            continue
         found = peers_table._figure(line.theirs, peers_table.TINY)
         assert found.startswith(("not measured: ", "not there: SMC_"))
+
+
+def test_the_table_measures_a_link_of_python_alone() -> None:
+    (line,) = (line for line in peers_table.LINES if line.peer == "Python's ssl")
+    assert re.fullmatch(r"[\d.e+]+ MB/s of 1 MiB", peers_table._figure(line.theirs, peers_table.TINY))
 
 
 def test_the_table_reads_what_a_peer_prints(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

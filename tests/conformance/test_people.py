@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,8 +43,18 @@ def again_with(nodes: Nodes, node: NodeProcess, old: str, new: str) -> None:
     nodes.await_both()
 
 
-def test_people_are_bounded_told_and_charged(nodes: Nodes) -> None:
-    start(nodes)
+@pytest.fixture(scope="module")
+def bounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("bounded"))
+    try:
+        start(nodes)
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def test_people_are_bounded_told_and_charged(bounded: Nodes) -> None:
+    nodes = bounded
     identifier, ours, theirs = ended(nodes)
     assert (ours.state, theirs.state) == ("done", "done")
     told = " ".join(theirs.reveals)
@@ -61,8 +72,8 @@ def test_people_are_bounded_told_and_charged(nodes: Nodes) -> None:
         verified(node)
 
 
-def test_exact_answers_count_bounded_rows(nodes: Nodes) -> None:
-    start(nodes)
+def test_exact_answers_count_bounded_rows(bounded: Nodes) -> None:
+    nodes = bounded
     identifier = submit(nodes.a, protocol="release count", exact=True, purpose="research")
     ours, _ = nodes.finished(identifier)
     assert ours.state == "done"

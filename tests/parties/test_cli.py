@@ -64,6 +64,15 @@ def test_a_small_question_loads_nothing_of_other_commands(identities: dict[str, 
     assert not {name for name in loaded if name.startswith(ROOMS_OF_OTHERS)}
 
 
+def test_a_question_through_the_node_loads_no_link_and_looks_for_no_packages(tmp_path: Path) -> None:
+    file = tmp_path / "party.toml"
+    file.write_text('[link]\nlisten = "127.0.0.1:7001"\n[node]\nstate = "here"\n[millionaires]\nbits = 16\n')
+    words = ["millionaires", "--node", "--value", "1", "--config", str(file)]
+    loaded = loaded_by(f"from parties.cli import run\nassert run({words!r}) == 3")
+    assert "parties.commands.through_node" in loaded
+    assert not loaded & (SLOW | OF_OTHERS | UNUSED | {"grpc", "cryptography", "google"})
+
+
 def test_lines_and_the_cost_are_printed_without_what_draws() -> None:
     code = """
 from parties.base import console

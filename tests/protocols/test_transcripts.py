@@ -25,6 +25,12 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
 
+
+@pytest.fixture(scope="module", autouse=True)
+def toy_curve() -> None:
+    """None: what is pinned is what is sent on the curve."""
+
+
 SEED = b"fixed for tests "
 VECTORS = ROOT / "tests" / "vectors" / "transcripts.json"
 NUMBERS = np.arange(48).reshape(2, 24)

@@ -11,6 +11,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +22,7 @@ import numpy as np
 from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
 from parties.jobs.choosing import usual
-from parties.jobs.inputs import Inputs
+from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Kind
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
@@ -116,6 +117,21 @@ class Case:
         return Inputs(party, table, self.schema if table else None, circuits, self.typed[party])
 
 
+class OpenedOnce(ExitStack):
+    """Both parties' tables of a case, opened once for all its runs, until this is closed; what is typed is used up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[int, Opened] = {}
+
+    def open(self, task: Kind, inputs: Inputs) -> AbstractContextManager[Opened]:
+        if not task.reads_table:
+            return task.open(inputs)
+        if inputs.party not in self._kept:
+            self._kept[inputs.party] = self.enter_context(task.open(inputs))
+        return nullcontext(self._kept[inputs.party])
+
+
 def joined(options: Sequence[LinkOptions], hellos: Sequence[Any], faults: Mapping[int, Fault]) -> list[Stream]:
     """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do. `faults` are of parties."""
     boxes = [outbox_for(one, hello) for one, hello in zip(options, hellos, strict=True)]
@@ -146,14 +162,16 @@ def endings(
     case: Case,
     directory: Path,
     identities: Mapping[str, Identity],
-    lie: Lie = lambda number, step, payload: payload,
+    lie: Lie | None = None,
     liar: int = 1,
     believed: bool = False,
     timeout: float = 10.0,
     faults: Mapping[int, Fault] = MappingProxyType({}),
+    kept: OpenedOnce | None = None,
 ) -> tuple[Ending, Ending]:
     """How parties 0 and 1 end of whom one lies, or whose frames suffer `faults`.
 
+    Whoever is lied to or suffers also writes and draws what it shows, as its command does, which takes a while.
     No party waits longer than `timeout` seconds for a message.
     """
     task, inputs = case.task(directory)
@@ -170,7 +188,10 @@ def endings(
 
     def run(party: int) -> None:
         try:
-            with task.open(inputs[party]) as ours, link_over(streams[party], options[party], hellos[party]) as link:
+            with (
+                kept.open(task, inputs[party]) if kept else task.open(inputs[party]) as ours,
+                link_over(streams[party], options[party], hellos[party]) as link,
+            ):
                 state = computed(link, ours.data, ends[party], lie if party == liar else None)
                 link.finish(task.digest(state))
             ends[party].shown = shown(state, party)
@@ -190,11 +211,12 @@ def endings(
 
     def shown(state: Any, party: int) -> Any:
         document = task.document(state)
-        type(task).text(document, party)
-        type(task).picture(document)
-        for one in type(task).files():
-            if not one.needs:
-                one.content(document)
+        if faults or (lie is not None and party != liar):
+            type(task).text(document, party)
+            type(task).picture(document)
+            for one in type(task).files():
+                if not one.needs:
+                    one.content(document)
         assert task.is_done(task.decode(task.encode(state)))
         return document
 

@@ -252,7 +252,7 @@ class FakeNode(Budgets):
             columns={table: self.columns[table] for table in self.tables},
         )
 
-    def changes(self) -> str:
+    def changes(self, since: str = "", wait: float = 0.0) -> str:
         with self._lock:
             return str([self.node().model_copy(update={"started_at": ""}), *self.known.values()])
 
@@ -263,7 +263,7 @@ class FakeNode(Budgets):
             found = found[found.index(self._find(before)) + 1 :]
         return [job for job in found if not states or job.state in states][:last]
 
-    def job(self, identifier: str) -> JobView:
+    def job(self, identifier: str, wait: float = 0.0) -> JobView:
         if self.script:
             self.change(identifier, **self.script.pop(0))
         return self._find(identifier)

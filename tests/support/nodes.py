@@ -27,6 +27,7 @@ from smc.local import run_local
 from tests.support.cable import Cable
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
+from tests.support.processes import here
 from tests.support.waiting import PATIENCE, eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
@@ -188,16 +189,9 @@ def submit(node: NodeProcess, **fields: Any) -> str:
 
 def verified(node: NodeProcess) -> dict[str, Any]:
     """The audit log as the command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "parties.cli", "audit", "verify", "--config", "party.toml", "--json"],
-        cwd=node.directory,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    done = here(node.directory, "audit", "verify", "--config", "party.toml", "--json")
+    assert done.code == 0, done.out + done.err
+    return json.loads(done.out)
 
 
 def clear_tree(nodes: Nodes, **parameters: Any) -> Any:

@@ -1,7 +1,7 @@
 """The database that keeps the records, and in which the node keeps its jobs: how it is opened, and its schema.
 
-Commits are on the disk when they return. Triggers refuse to change, remove or replace an entry; who writes to the file
-past them is found out by the chain of hashes.
+Commits are on the disk when they return, but those that nobody waits for (`later`). Triggers refuse to change, remove
+or replace an entry; who writes to the file past them is found out by the chain of hashes.
 """
 
 from __future__ import annotations

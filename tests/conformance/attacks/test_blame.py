@@ -7,6 +7,7 @@ job alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from parties.jobs import kinds
 from parties.link.identity import Identity, create
 from smc.errors import JointRefusalError
-from tests.support.blame import Ending, Lie, endings
+from tests.support.blame import Ending, Lie, OpenedOnce, endings
 from tests.support.blame_cases import CASES
 from tests.support.examples import EXPLORING
 
@@ -36,6 +37,12 @@ NAMES = [pytest.param(name, marks=pytest.mark.campaign if name in ALIKE else ())
 def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
     place = tmp_path_factory.mktemp("identities")
     return {name: create(name, [], place) for name in ("alice", "bob")}
+
+
+@pytest.fixture
+def kept() -> Iterator[OpenedOnce]:
+    with OpenedOnce() as kept:
+        yield kept
 
 
 def test_every_kind_is_lied_to() -> None:
@@ -81,14 +88,14 @@ def fair(honest: Ending, other: Ending) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[str, Identity]) -> None:
+def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[str, Identity], kept: OpenedOnce) -> None:
     """`make test` has each party as the liar once, of every second kind the first one as who believes it."""
-    true = endings(CASES[name], tmp_path, identities)
+    true = endings(CASES[name], tmp_path, identities, kept=kept)
     assert [end.code for end in true] == [0, 0], [end.line for end in true]
     for seed in range(8) if EXPLORING else ((0, 3), (1, 2))[list(CASES).index(name) % 2]:
         liar, believed = seed & 1, bool(seed & 2)
         lie = lies(true[liar].sent, 1000 * sorted(CASES).index(name) + seed)
-        both = endings(CASES[name], tmp_path, identities, lie, liar, believed, timeout=SECONDS)
+        both = endings(CASES[name], tmp_path, identities, lie, liar, believed, timeout=SECONDS, kept=kept)
         assert fair(both[1 - liar], both[liar]), (seed, both[1 - liar].line, both[liar].line)
 
 
@@ -114,13 +121,15 @@ def test_a_reveal_turned_round_is_noticed(name: str, tmp_path: Path, identities:
 
 
 @pytest.mark.parametrize("name", ["millionaires typed", "release count", "publish joint"])
-def test_a_message_of_another_length_or_label(name: str, tmp_path: Path, identities: dict[str, Identity]) -> None:
-    true = endings(CASES[name], tmp_path, identities)
+def test_a_message_of_another_length_or_label(
+    name: str, tmp_path: Path, identities: dict[str, Identity], kept: OpenedOnce
+) -> None:
+    true = endings(CASES[name], tmp_path, identities, kept=kept)
     for at in (0, len(true[1].sent) // 2, len(true[1].sent) - 1):
         for change in (lambda payload: payload[:-1], lambda payload: payload + b"x", lambda payload: b""):
 
             def lie(number: int, step: str, payload: bytes, at: int = at, change: object = change) -> bytes:
                 return change(payload) if number == at else payload  # type: ignore[operator]
 
-            honest, _ = endings(CASES[name], tmp_path, identities, lie, 1, timeout=SECONDS)
+            honest, _ = endings(CASES[name], tmp_path, identities, lie, 1, timeout=SECONDS, kept=kept)
             assert honest.code == 3, (at, honest)

@@ -6,6 +6,8 @@ form breaks at openings and a few other messages of each kind, the campaign at a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,23 @@ def orders(inputs: tuple[Inputs, Inputs], tmp_path: Path) -> Any:
         return left, right
 
     return made
+
+
+@pytest.fixture(autouse=True)
+def tables_stay_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each party's table is opened once for all sessions of a test, which took most of their time."""
+    opened, kept = executor.opened, {}
+
+    with ExitStack() as stack:
+
+        @contextmanager
+        def once(order: Order) -> Iterator[Any]:
+            if order.inputs.party not in kept:
+                kept[order.inputs.party] = stack.enter_context(opened(order))
+            yield kept[order.inputs.party]
+
+        monkeypatch.setattr(executor, "opened", once)
+        yield
 
 
 @pytest.mark.parametrize(("name", "form"), BROKEN)

@@ -8,8 +8,6 @@ were no word either. Now both sides say what was lost, jobs wait, and the node w
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,15 +15,12 @@ import pytest
 from parties.link.identity import create
 from tests.support.floods import ROWS, TABLE
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, job, submit, verified
-from tests.support.places import ENVIRONMENT
+from tests.support.processes import Done, here
 from tests.support.waiting import eventually
 
 
-def smc(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "parties.cli", *words, "--config", "party.toml"]
-    return subprocess.run(
-        command, cwd=directory, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
-    )
+def smc(directory: Path, *words: str) -> Done:
+    return here(directory, *words, "--config", "party.toml")
 
 
 def trouble(node: NodeProcess) -> str:
@@ -36,8 +31,8 @@ def trouble(node: NodeProcess) -> str:
 
 def accept(node: NodeProcess) -> str:
     done = smc(node.directory, "audit", "accept-rollback")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.code == 0, done.err
+    return done.out
 
 
 def kinds(node: NodeProcess) -> list[str]:
@@ -77,8 +72,8 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
     assert "smc audit accept-rollback" in trouble(back)
     for node in (back, other):
         done = smc(node.directory, "check", "--wait", "1")
-        assert done.returncode == 2
-        (line,) = [line for line in done.stdout.splitlines() if line.startswith("NO")]
+        assert done.code == 2
+        (line,) = [line for line in done.out.splitlines() if line.startswith("NO")]
         assert "were rolled back" in line
 
     waiting = submit(other, purpose="research", max_depth=2)
@@ -92,7 +87,7 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
     for node in (back, other):
         assert kinds(node).count("rolled back") == kinds(node).count("rollback accepted") == 1
         assert verified(node)["ok"]
-    assert smc(back.directory, "audit", "accept-rollback").returncode == 2  # nothing is left to accept
+    assert smc(back.directory, "audit", "accept-rollback").code == 2  # nothing is left to accept
 
     back.stop()  # what was accepted once is no matter any more
     back.start()
@@ -111,7 +106,7 @@ def test_no_break_of_an_honest_node_is_taken_for_one(nodes: Nodes) -> None:
     """Killed while jobs end and links come and go: what was signed was on the disk."""
     nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
     nodes.start()
-    for number in range(3):
+    for number in range(2):
         identifier = submit(nodes.a, purpose="research", max_depth=number + 1)
         eventually(lambda identifier=identifier: job(nodes.b, identifier).state in ("running", "done"))
         victim = (nodes.a, nodes.b)[number % 2]
@@ -129,6 +124,6 @@ def test_exchanged_certificates_keep_a_node_from_starting(tmp_path: Path) -> Non
     peers = "".join(f'[[peers]]\nname = "{x}"\ncertificate = "{y}.crt"\n' for x, y in (("b", "c"), ("c", "b")))
     (tmp_path / "party.toml").write_text(f'[link]\nidentity = "a.key"\ncertificate = "a.crt"\n[node]\n{ports}{peers}')
     done = smc(tmp_path, "node")
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
+    assert done.code == 2
+    (line,) = done.err.splitlines()
     assert "peers: 'b' has the certificate of 'c', and another has that of 'b'" in line

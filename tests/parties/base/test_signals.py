@@ -120,7 +120,7 @@ def test_a_finaliser_does_not_swallow_it() -> None:
     assert ending(start("-c", FINALISER)) == ENDINGS[signal.SIGTERM]
 
 
-@pytest.mark.parametrize("turns", [10, pytest.param(40, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("turns", [6, pytest.param(40, marks=pytest.mark.campaign)])
 def test_at_random_moments_around_the_start(tmp_path: Path, turns: int) -> None:
     """A command that ends by itself after its start: it has ended before the signal came, or by it."""
     random.seed(4)

@@ -70,7 +70,7 @@ def party(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Party:
-    monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(client, "LONGEST_WAIT_SECONDS", 0.01)
     monkeypatch.chdir(tmp_path)
     directory = make_directory(tmp_path)
     node, url = server

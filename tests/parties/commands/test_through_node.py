@@ -46,9 +46,9 @@ class Node(FakeNode):
         self.typed = typed
         return self.change(identifier, asked=[])
 
-    def wait(self, identifier: str, on_change: object) -> JobView:
-        assert self.known[identifier].state == "queued"
-        return self.finish(identifier)
+    def follow(self, job: JobView, on_change: object) -> JobView:
+        assert self.known[job.id].state == "queued"
+        return self.finish(job.id)
 
     @override
     def result(self, identifier: str) -> JobResult:
@@ -148,7 +148,7 @@ def test_what_has_begun_is_not_begun_again(node: Node) -> None:
         node.change(own.id, state="running", theirs=APPROVED)
 
     node.comes = both
-    node.wait = lambda identifier, on_change: node.finish(identifier)  # type: ignore[method-assign]
+    node.follow = lambda job, on_change: node.finish(job.id)  # type: ignore[method-assign]
     assert ask() != EARLY
     assert (node.known[EARLY].state, node.typed) == ("waiting", None)
 
@@ -170,7 +170,7 @@ def test_what_begins_while_it_is_taken_back_is_the_only_answer(node: Node, monke
 
 def test_a_peer_that_always_does_something_keeps_nobody_waiting(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = count()
-    monkeypatch.setattr(node, "changes", lambda: str(next(changes)))
+    monkeypatch.setattr(node, "changes", lambda since, wait: str(next(changes)))
     with pytest.raises(LinkError, match="has not answered"):
         ask()
 
@@ -184,7 +184,7 @@ def test_a_refusal_ends_it(node: Node) -> None:
 def _refuse(node: Node) -> None:
     for job in list(node.known.values()):
         node.change(job.id, state="refused", why="no", ended_by="peer")
-    node.wait = lambda identifier, on_change: node.known[identifier]  # type: ignore[method-assign]
+    node.follow = lambda job, on_change: node.known[job.id]  # type: ignore[method-assign]
 
 
 def test_what_the_node_refuses_is_told(node: Node) -> None:

@@ -27,8 +27,7 @@ def asked(model: Path, rows: Any, output: str = "label") -> list[Any]:
     return said
 
 
-@pytest.mark.parametrize("kind", deployed.KINDS)
-@pytest.mark.parametrize("name", deployed.DATA)
+@pytest.mark.parametrize(("name", "kind"), deployed.LEARNT)
 def test_real_tables(name: str, kind: str, tmp_path: Path) -> None:
     rows = deployed.frame(name)
     model, table = deployed.written(tmp_path, deployed.learnt(rows, deployed.DATA[name], kind), rows)

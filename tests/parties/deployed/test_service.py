@@ -69,10 +69,18 @@ def test_raw_rows(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert http.post("/predict", json={"rows": typed}).json()["predictions"] == expected
 
 
-@pytest.fixture
-def typed(tmp_path: Path) -> TestClient:
-    model, _ = deployed.written(tmp_path, deployed.typed_model("linear"), deployed.typed_rows(2))
-    return client(model, deployed.configured(tmp_path))
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the model is, and a configuration."""
+    place = tmp_path_factory.mktemp("typed")
+    deployed.written(place, deployed.typed_model("linear"), deployed.typed_rows(2))
+    deployed.configured(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def typed(place: Path) -> TestClient:
+    return client(place / "model.json", place / "party.toml")
 
 
 FIT = {"age": 30, "pay": 20.5, "town": "a"}
@@ -114,12 +122,12 @@ def test_bounds(typed: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert typed.post("/predict", json={"rows": []}).status_code == 413
 
 
-def test_who_may_ask(typed: TestClient, tmp_path: Path) -> None:
+def test_who_may_ask(typed: TestClient, place: Path) -> None:
     body = {"rows": [FIT]}
     assert typed.post("/predict", json=body).status_code == 200
     assert typed.post("/predict", json=body, headers={"host": "evil.example"}).status_code == 403
     assert typed.post("/predict", json=body, headers={"origin": "http://evil.example"}).status_code == 403
-    locked = client(tmp_path / "model.json", tmp_path / "party.toml", TOKEN)
+    locked = client(place / "model.json", place / "party.toml", TOKEN)
     for path in ("/", "/health", "/openapi.json"):
         assert locked.get(path).status_code == 401
     assert locked.post("/predict", json=body, headers={"authorization": f"Bearer {TOKEN}x"}).status_code == 401

@@ -26,8 +26,7 @@ def asked(
         return [row[-1] for row in base.execute(query).fetchall()]
 
 
-@pytest.mark.parametrize("kind", deployed.KINDS)
-@pytest.mark.parametrize("name", deployed.DATA)
+@pytest.mark.parametrize(("name", "kind"), deployed.LEARNT)
 def test_categories(name: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = deployed.frame(name)
     model, table = deployed.written(tmp_path, deployed.learnt(rows, deployed.DATA[name], kind), rows)

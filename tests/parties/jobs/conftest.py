@@ -1,4 +1,4 @@
-"""What a party brings to a job of any kind."""
+"""What a party brings to a job of any kind; sessions have their base OTs in a group that costs nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from parties.jobs.kind import Inputs
 from tests.support.circuits import ADDER
 from tests.support.proposals import inputs_of
 from tests.support.specified import SCHEMA
+from tests.support.toy_curve import toy_curve
+
+__all__ = ["inputs", "toy_curve"]
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link import measurement, pace
 from parties.link.measurement import measuring_seconds
+from parties.node.prediction import predicted
 from parties.tables import example as example_tables
 from parties.tables import schema as schemas
 from protocols.cost_model import typical, with_tree
@@ -168,6 +169,28 @@ def test_a_tiny_tree_does_not_send_five_times_the_bytes_for_thirty_milliseconds(
     assert found.profile is not None
     assert found.profile.engine == "mixed"
     assert 4 * bytes_of[found.profile] < bytes_of[Profile("yao", garbling="three-halves")]
+
+
+@pytest.mark.slow
+def test_a_tree_of_all_cases_takes_the_fewest_bytes_near_and_the_fewest_rounds_of_silent_ot_far() -> None:
+    """A chess endgame's. Exact forecasts for its tree rank the profiles alike."""
+    files = {f"{piece} {axis}": list("abcdefgh"[: 4 if piece == "a" else 8]) for piece in "abc" for axis in "xy"}
+    agreed = schemas.Schema({**files, "depth": [str(number) for number in range(18)]})
+    task = ExactTree(Id3Settings(max_rows=28_056, plain=True), agreed, "depth")
+    near, far = Profile("lean", form="size"), Profile("lean", "ferret", form="depth")
+    suited = [Profile("mixed", garbling="three-halves"), near, far]  # the others come nowhere near
+    found = Choice(None, tuple(forecasts(task.program(Inputs()), suited)))
+    assert found.quickest(LinkShape.parse("loopback")) == near
+    assert found.quickest(LinkShape.parse("100mbit,40ms")) == far
+
+
+def test_a_command_is_foretold_without_announcements_which_a_node_makes() -> None:
+    task = Millionaires(Millionaires.Settings())
+    command, node = (predicted(task, Inputs(), "lan", at_node=at_node) for at_node in (False, True))
+    assert command is not None
+    assert node is not None
+    assert command.bytes == forecast(task.program(Inputs()), command.profile).bytes
+    assert node.bytes == command.bytes + 2
 
 
 def test_what_is_said_wins() -> None:

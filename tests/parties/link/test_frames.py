@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parties.link.exchange_pb2 import DATA, Frame
-from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, FrameWriter, assemble
+from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, SHORT_BYTES, FrameReader, FrameWriter, assemble
 from smc.errors import ProtocolError
 
 pytestmark = pytest.mark.slow
@@ -100,3 +100,15 @@ def test_a_large_payload_is_not_copied() -> None:
     assert isinstance(payload, memoryview)
     assert payload.obj is data
     assert payload.readonly
+
+
+@given(
+    number=st.sampled_from([1, 127, 128, 300, 2**32]),
+    step=st.text(st.characters(codec="utf-8"), max_size=20),
+    payload=st.binary(max_size=300) | st.just(bytes(SHORT_BYTES)) | st.just(bytes(SHORT_BYTES + 1)),
+)
+def test_a_short_frame_is_what_protocol_buffers_write(number: int, step: str, payload: bytes) -> None:
+    (frame,) = FrameWriter(number).cut(step, payload)
+    written = Frame.FromString(frame)
+    assert written == Frame(sequence=number, kind=DATA, step=step, payload=payload)
+    assert len(frame) - written.ByteSize() in ((0, 2) if not payload else (0,))  # which leave an empty one out

@@ -1,4 +1,4 @@
-"""Two ledgers that hear each other, and a day that does not end during a test."""
+"""Two ledgers that hear each other, a day that does not end during a test, base OTs in a group that costs nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import pytest
 from parties.link.identity import Identity
 from parties.node import ledger, register, runs
 from tests.support.ledgers import Pair, paired
+from tests.support.toy_curve import toy_curve
+
+__all__ = ["one_day", "pair", "toy_curve"]
 
 
 @pytest.fixture

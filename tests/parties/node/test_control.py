@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -104,6 +105,29 @@ def test_why_a_link_is_down_is_known_when_that_is_told(listening, parties) -> No
     bob.control.stop()
     eventually(lambda: len(seen) == 2)
     assert seen == [(True, ""), (False, "it hung up: the node is stopping")]
+
+
+def test_what_cannot_be_written_is_not_said_and_ends_the_link(listening, parties) -> None:
+    """What would be said may be gone after a power cut: with the next link it is said, if it is there."""
+    alice, serve = listening
+    troubles: list[str] = []
+    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    alice.control._troubled = troubles.append
+
+    def read(key: str) -> bytes:
+        if not troubles:
+            raise sqlite3.OperationalError("disk I/O error")
+        return key.encode()
+
+    bob.control._read = read
+    bob.control.start()
+    eventually(lambda: bob.control.connected)
+    bob.control.say("lost")
+    eventually(lambda: any(control.UNWRITTEN in why for why in troubles))
+    eventually(lambda: bob.control.connected and alice.control.connected)
+    bob.control.say("there")
+    eventually(lambda: alice.heard == [b"there"])
+    bob.control.stop()
 
 
 def test_the_listening_node_may_come_later_and_come_back(listening, parties) -> None:

@@ -299,7 +299,8 @@ def test_a_node_records_what_its_page_says_of_log_ins(
     alice, bob = identities["alice"], identities["bob"]
     (tmp_path / "party.toml").write_text(
         f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"\n'
-        f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n[node]\nhealth = "127.0.0.1:0"\n'
+        f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n'
+        '[node]\nweb = "127.0.0.1:0"\nhealth = "127.0.0.1:0"\n'
     )
     frontend = Frontend()
     node = Node(load(tmp_path / "party.toml"), frontend)

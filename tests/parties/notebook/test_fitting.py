@@ -186,7 +186,7 @@ class FakeNode:
         self.submitted.append(json.loads(json.dumps(job)))
         return self.job("0" * 32)
 
-    def job(self, identifier: str) -> JobView:
+    def job(self, identifier: str, wait: float = 0.0) -> JobView:
         assert "0123456789abcdef0123456789abcdef".startswith(identifier) or identifier == "0" * 32
         state: Any = self.states.pop(0) if len(self.states) > 1 else self.states[0]
         verdict = Verdict(verdict="waiting")

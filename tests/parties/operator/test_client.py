@@ -46,7 +46,7 @@ def server() -> Iterator[tuple[FakeNode, str]]:
 
 @pytest.fixture
 def party(server: tuple[FakeNode, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Party:
-    monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(client, "LONGEST_WAIT_SECONDS", 0.01)
     node, url = server
     node.clear()
     node.add(A)
@@ -84,16 +84,23 @@ def test_what_is_typed_goes_to_no_other_users_program(party: Party, monkeypatch:
 def test_a_job_is_asked_for_soon_after_a_new_state_and_then_ever_less_often(
     party: Party, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pauses: list[float] = []
-    states = iter([*["waiting"] * 24, *["running"] * 3, "done"])
-    monkeypatch.setattr(client, "POLL_SECONDS", 0.5)
+    """The node is to answer when the job has ended. One where too many wait answers at once: then it is left alone."""
+    waits, pauses, now = [], [], [1.0]
+    states = iter([*["waiting"] * 12, *["running"] * 3, "done"])
+
+    def job(_: NodeClient, identifier: str, wait: float = 0.0) -> JobView:
+        waits.append(wait)
+        now[0] += 0.25 * wait
+        return party.node.known[A].model_copy(update={"state": next(states)})
+
+    monkeypatch.setattr(client, "LONGEST_WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(client.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(client.time, "sleep", pauses.append)
-    monkeypatch.setattr(
-        NodeClient, "job", lambda self, identifier: party.node.known[A].model_copy(update={"state": next(states)})
-    )
+    monkeypatch.setattr(NodeClient, "job", job)
     assert party.client.wait("a1b2").state == "done"
-    longer = [0.005 * 1.25**place for place in range(21)]
-    assert pauses == pytest.approx([*longer, 0.5, 0.5, 0.5, *longer[:3]])
+    longer = [0.1 * 1.25**place for place in range(8)]
+    assert waits == pytest.approx([0.0, *longer, *[0.5] * 4, *longer[:3]])
+    assert pauses == pytest.approx([0.75 * wait for wait in waits[1:-1]])
 
 
 def test_every_call_reaches_the_node(party: Party) -> None:

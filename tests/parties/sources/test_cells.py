@@ -21,7 +21,7 @@ from tests.support.agreement import assert_same_counts, assert_same_level
 
 
 @given(st.lists(st.tuples(*(st.integers(0, len(pool) - 1) for pool in typed.POOLS.values())).map(list), max_size=12))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_typed_columns_mean_what_is_said(choices: list[list[int]]) -> None:
     with from_frame(typed.table(choices), typed.SCHEMA, typed.TARGET, mapping=typed.COLUMNS) as source:
         assert source.check() == len(choices)
@@ -44,7 +44,7 @@ WORDS = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp")), mi
     st.lists(WORDS, min_size=1, max_size=5, unique=True),
     st.data(),
 )
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_names_and_values_of_any_letters(names: list[str], values: list[str], data: st.DataObject) -> None:
     """Values and names are data: nothing in them is read as SQL, and no two are confused."""
     schema = Schema({name: tuple(values) for name in names}, names[-1])
@@ -73,7 +73,7 @@ def one_column(
     st.lists(st.floats(allow_nan=True), max_size=20),
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=4, unique=True),
 )
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_ranges_hold_their_lower_edge(cells: list[float], edges: list[float]) -> None:
     edges = sorted(edges)
     found = one_column(cells, (*map(str, range(len(edges) + 1)), "?"), pyarrow.float64(), edges=tuple(edges))

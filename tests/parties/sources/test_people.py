@@ -117,7 +117,7 @@ def test_rows_are_those_of_the_reference(tmp_path: Path, identity: Path, at_most
     assert left_out.nobody > 0
 
 
-@limits(max_examples=20, deadline=None)
+@limits(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_any_rows_in_any_order(identity: Path, data: st.DataObject) -> None:
     one = st.tuples(
@@ -136,7 +136,7 @@ def test_any_rows_in_any_order(identity: Path, data: st.DataObject) -> None:
 
 def test_who_is_away_changes_nobody_elses_rows(tmp_path: Path, identity: Path) -> None:
     """Neighbours by brute force: for every person, what is counted loses that person's rows and no other."""
-    rows = drawn(120)
+    rows = drawn(60)
     whole, _ = counted(settings_of(identity, source=str(written(rows, tmp_path / "whole.csv"))))
     for person in {row[0] for row in rows} - set(NOBODY):
         rest = [row for row in rows if row[0] != person]
@@ -146,13 +146,13 @@ def test_who_is_away_changes_nobody_elses_rows(tmp_path: Path, identity: Path) -
 
 
 def test_equal_rows_are_drawn_as_often_as_they_are(tmp_path: Path) -> None:
-    """Of nine equal rows and one other, the other is the one that takes part for about a tenth of the keys."""
-    path = written([*[("p", "2020", "f")] * 9, ("p", "2021", "m")], tmp_path / "x.csv")
-    found = Counter[tuple[str, str]]()
-    for number in range(80):
-        (tmp_path / "key").write_bytes(b"%d" % number)
-        found += counted(settings_of(tmp_path / "key", source=str(path), at_most=1))[0]
-    assert 1 <= found["2021", "m"] <= 19  # of 80: 8 are expected, with a standard deviation of 2.7
+    """Of nine equal rows and one other, the other is the one that takes part for about a tenth of the people."""
+    rows = [row for n in range(800) for row in [*[(f"p{n}", "2020", "f")] * 9, (f"p{n}", "2021", "m")]]
+    path = written(rows, tmp_path / "x.csv")
+    (tmp_path / "key").write_bytes(b"7")
+    found, _ = counted(settings_of(tmp_path / "key", source=str(path), at_most=1))
+    assert found.total() == 800
+    assert 46 <= found["2021", "m"] <= 114  # 80 are expected, with a standard deviation of 8.5: 4 of them
 
 
 def test_the_key_chooses_and_chooses_again(tmp_path: Path, identity: Path) -> None:

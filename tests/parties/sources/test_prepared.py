@@ -147,7 +147,7 @@ def declared_tables(draw: st.DrawFn) -> pa.Table:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8, deadline=None)
 @given(declared_tables(), st.sampled_from([None, "few", "text"]))
 def test_declared_columns_are_what_their_texts_are(tmp_path: Path, table: pa.Table, target: str | None) -> None:
     """The same rows as texts, as a source of texts spells them, have the same profile, however few of them are seen."""

@@ -92,7 +92,7 @@ def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
     assert found == sorted([[word, "a"], ["x", "b"]])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(
     st.lists(st.decimals(-200, 300, places=2, allow_nan=False, allow_infinity=False), min_size=1, max_size=20),
     st.lists(st.integers(-99, 199), min_size=1, max_size=6, unique=True),
@@ -109,7 +109,7 @@ def test_numbers_fall_where_pandas_puts_them(tmp_path: Path, cells: list[Any], e
     assert found == sorted([labels[place], "a"] for place in places)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(st.lists(st.decimals(-3, 14, places=1, allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_each_number_by_itself_is_the_nearest_within_the_bounds(tmp_path: Path, cells: list[Any]) -> None:
     path = tmp_path / "x.csv"
@@ -129,15 +129,15 @@ def indices() -> Any:
     connection = duckdb.connect()
 
     def ask(rule: ColumnRule, texts: list[str]) -> list[int | None]:
-        connection.execute("CREATE OR REPLACE TABLE t (i INT, x VARCHAR)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+        rows = [list(range(len(texts))), texts]
+        connection.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(?::INT[]) i, unnest(?::VARCHAR[]) x", rows)
         query = exp.Select().select(Cell(rule, dt.string, True).index).from_("t").order_by("i")
         return [line[0] for line in connection.execute(query.sql("duckdb")).fetchall()]
 
     return ask
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FORMS), st.lists(st.tuples(DIGITS, DIGITS, DIGITS), min_size=1, max_size=20), st.dates())
 @example("%d.%m.%Y", [("1", "1", "50"), ("1", "1", "0000"), ("29", "2", "2023"), ("29", "2", "0004")], DAY)
 @example("%Y-%j", [("2023", "366", ""), ("2024", "366", ""), ("2023", "000", ""), ("9999", "367", "")], DAY)
@@ -160,7 +160,7 @@ def test_odd_days_are_the_same_to_both_readers(
         assert indices(own, around) == [own.code(text) for text in around] == [1, 0][: len(around)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.from_regex(r"T?[0-9]{1,4}(:[0-9]{1,3}){0,3}([.,][0-9]{0,9})?(Z|[+]01:00| PM)?", fullmatch=True), min_size=1
@@ -270,7 +270,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
 @given(st.lists(st.tuples(NUMBERS, st.sampled_from([" a", "b", "a"])), min_size=1, max_size=60), st.booleans())
 def test_numbers_that_are_counted_first_are_placed_as_each_row_is(
     tmp_path: Path, cells: list[tuple[float | None, str]], by_edges: bool

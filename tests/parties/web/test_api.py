@@ -162,6 +162,14 @@ def test_bad_numbers_are_refused(client: TestClient, node: FakeNode, query: str)
     assert not node.asked
 
 
+@pytest.mark.parametrize("path", ["jobs/aaaa", "changes"])
+@pytest.mark.parametrize("wait", ["x", "", "-1", "1e-3", "nan", "1.1", "99999"])
+def test_nobody_waits_longer_than_a_thread_may_be_kept(client: TestClient, path: str, wait: str) -> None:
+    answer = client.get(f"/api/{path}?wait={wait}")
+    assert (answer.status_code, answer.json()) == (400, {"error": "wait: must be a number of seconds from 0 to 1"})
+    assert client.get(f"/api/{path}?wait=0.125").status_code == 200
+
+
 def test_what_is_not_there(client: TestClient) -> None:
     assert client.get("/api/jobs/ffff").json() == {"error": "there is no job 'ffff'"}
     assert client.get("/api/jobs/ffff").status_code == 400

@@ -70,7 +70,7 @@ def least_above(values: list[int], parts: int, groups: int, size: int) -> list[i
     st.sampled_from([2, 7, 200]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_exact_edges_are_those_of_the_definition(ages: list[int], parts: int, groups: int, twin: bool) -> None:
     """111 is the missing value, which does not count."""
     names = ("age", "weight") if twin else ("age",)

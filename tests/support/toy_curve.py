@@ -1,0 +1,65 @@
+"""A group in which base OTs cost nothing, for tests of what stands upon them.
+
+It is that of the integers modulo the order of the curve's group, written in as many bytes: sessions compute and send
+what they do on the curve, message by message and byte for byte of the same sizes, but a discrete logarithm is a
+division. Of a session about few rows the curve takes four fifths of the time. It stays where OT is tested itself
+(`tests/smc/ot` and the files of `tests/smc`), where transcripts are pinned, and in every program that a test starts.
+
+A folder's conftest.py imports `toy_curve`; a file that needs the curve there overrides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from nacl import bindings as sodium
+from nacl.exceptions import CryptoError
+
+from smc.ot import elliptic
+
+ORDER = 2**252 + 27742317777372353535851937790883648493  # RFC 8032
+BASE = 9
+
+
+def _written(value: int) -> bytes:
+    return (value % ORDER).to_bytes(elliptic.POINT, "little")
+
+
+def _read(point: bytes) -> int:
+    return int.from_bytes(point, "little")
+
+
+class ToyCurve:
+    """What `smc.ot.elliptic` calls of libsodium, by the same names; the same scalars are drawn."""
+
+    crypto_core_ed25519_scalar_reduce = staticmethod(sodium.crypto_core_ed25519_scalar_reduce)
+
+    @staticmethod
+    def crypto_core_ed25519_is_valid_point(point: bytes) -> bool:
+        return 0 < _read(point) < ORDER
+
+    @classmethod
+    def crypto_scalarmult_ed25519_noclamp(cls, scalar: bytes, point: bytes) -> bytes:
+        if not cls.crypto_core_ed25519_is_valid_point(point):
+            raise CryptoError
+        return _written(_read(scalar) * _read(point))
+
+    @staticmethod
+    def crypto_scalarmult_ed25519_base_noclamp(scalar: bytes) -> bytes:
+        return _written(_read(scalar) * BASE)
+
+    @staticmethod
+    def crypto_core_ed25519_add(one: bytes, other: bytes) -> bytes:
+        return _written(_read(one) + _read(other))
+
+    @staticmethod
+    def crypto_core_ed25519_sub(one: bytes, other: bytes) -> bytes:
+        return _written(_read(one) - _read(other))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def toy_curve() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elliptic, "sodium", ToyCurve)
+        yield
