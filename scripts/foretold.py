@@ -4,7 +4,7 @@
 
 Foretold are computing, messages and all of `besides` of `smc estimate KIND --json` over loopback. Measured is user and
 system time of the busier of two processes of `smc KIND`, after one run that is not counted; each has every other row of
-the table, as `smc prepare` proposes it.
+the table, as `smc prepare` proposes it. Without bytecode that is kept, as make has it, each run translates all sources.
 """
 
 from __future__ import annotations

@@ -55,6 +55,14 @@ def test_the_bench() -> None:
         assert (rounds, gates.replace(",", "")) == (str(one["rounds"]), str(one["and_gates"]))
 
 
+def test_what_is_foretold() -> None:
+    from scripts.foretold import JOBS, markdown
+
+    measured = results("foretold")["rows"]
+    assert markdown(measured) in PAGE
+    assert [row["job"] for row in measured] == [line for line in JOBS.splitlines() if line]
+
+
 def test_columns_of_numbers_in_pieces() -> None:
     from benchmarks.streaming import markdown
 

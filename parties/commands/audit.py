@@ -1,4 +1,7 @@
-"""`smc audit`: look at the records of a node, check them, hand them to an auditor. The node may be running."""
+"""`smc audit`: look at the records of a node, check them, hand them to an auditor.
+
+The node may be running, but for `renew`, `archive` and `seal`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from cryptography import x509
@@ -29,13 +33,16 @@ from parties.commands.options import (
     out_option,
 )
 from parties.commands.outputs import FORCE, check_new
-from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
+from parties.link.identity import read_certificate, short_fingerprint
 from parties.node.records import audit, beside, database, export, gaps, marker, sealed, shipped
 from parties.node.records.chain import STAYS, Checked, check, cross_check
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.node.settings import NodeFile
 
 FORGOTTEN = (
     "what was revoked after that is not known any more, and jobs go on with {peers}: revoke anew whom you do not trust "
@@ -178,9 +185,10 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    with _writing(config_file) as (log, identity), files.lock(_database(config_file, None).parent / "lock"):
+    with _writing(config_file) as (log, file), files.lock(file.node.state / "lock"):
         renewed = log.renew(read_certificate(former))
-    console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
+    signer = read_certificate(required(file.link.certificate, "link.certificate"))
+    console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(signer)} from here on")
 
 
 @group.command("shipped", epilog="Example:  smc audit shipped --config party.toml")
@@ -363,17 +371,15 @@ def accept_rollback_command(
     peer may have spent what nobody can tell: so all of its share of each budget is charged, from now on, unless you
     know better; and what it has forgotten to be revoked is to be revoked anew before. The node may be running.
     """
-    from parties.node import peers, rollback, settings
+    from parties.node import peers, rollback
 
-    path = find_party_file(config_file)
-    with _writing(config_file) as (log, _):
+    with _writing(config_file) as (log, file):
         open_ones = [fields for fields in log.rollbacks() if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
         ours, known = [fields for fields in open_ones if fields["whose"] == "us"], {}
-        if ours and path is not None:
-            file = settings.load(path)
+        if ours:
             known = {who.peer_name: who for who, _ in peers.reached(file)}
             for name in dict.fromkeys(fields["peer"] for fields in ours):
                 if name in known:  # else no job with it can run
@@ -416,14 +422,16 @@ def _sweep(place: Path, connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, Identity]]:
-    """Give the log of a party.toml, to be written to, and who signs it."""
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
+def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
+    """Give the log of a party.toml, to be written to, which must be there; its end may be another key's."""
+    from parties.commands.log_writing import file_of
+    from parties.commands.publish_log import log_of
+
+    file = file_of(config_file)
+    with database.reading(_database(config_file, None)):  # it must be there
         pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        yield audit.AuditLog(connection, identity), identity
+    with log_of(file, check_end=False) as (connection, log), connection:
+        yield log, file
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:

@@ -83,7 +83,7 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
 
 
 @contextmanager
-def log_of(file: NodeFile) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
+def log_of(file: NodeFile, check_end: bool = True) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
     """Open a node's audit log to be written to, beside the node, if that is running. `InputError` if it cannot be."""
     from parties.base.settings import required
     from parties.link.identity import load_identity
@@ -96,7 +96,8 @@ def log_of(file: NodeFile) -> Iterator[tuple[sqlite3.Connection, AuditLog]]:
         beside.require_sealed(place)
     with database.usable(place), closing(database.connect(place)) as connection:
         log = AuditLog(connection, identity)
-        log.head()
+        if check_end:
+            log.head()
         yield connection, log
 
 

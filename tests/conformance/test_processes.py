@@ -15,6 +15,7 @@ from pyarrow.parquet import write_table
 
 from parties.tables.example import demo
 from tests.support.cable import Cable
+from tests.support.places import ROOT
 from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
@@ -272,6 +273,14 @@ def test_car_within_the_traffic_and_memory_promised(processes, shared: Path) -> 
         assert total["bytes_sent"] + total["bytes_received"] < 60e6
     assert len(peaks) >= 2
     assert 50_000 < max(peaks.values()) < 500_000  # KiB
+    tree = {key: part for key, part in json.loads(done[0].out).items() if key not in ("cost", "party")}
+    (processes.directory / "tree.json").write_text(json.dumps(tree))
+    _, _, example = (ROOT / "docs" / "measured.md").read_text().partition("    smc estimate ")
+    command, _, *shown = example.splitlines()[:11]
+    found = processes.here("estimate", *command.replace("car.toml", "s.toml").split())
+    assert found.code == 0, found.err
+    said = [line.split()[:-1] for line in found.out.splitlines()]
+    assert all(line.split()[:-1] in said for line in shown)  # but for seconds, which are this machine's
 
 
 def _watch_memory(processes, peaks: dict[int, int], over: threading.Event) -> None:

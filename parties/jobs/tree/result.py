@@ -65,7 +65,7 @@ def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
 
 
 def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tree:
-    """Return the inverse of `named`. `InputError` for a name that the schema does not have."""
+    """Return the inverse of `named`. `InputError` for a name or a question that the job does not have."""
     from parties.models.trees.tree import Leaf
     from protocols import tree as indices
 
@@ -78,7 +78,7 @@ def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tr
         children = tuple(indexed(tree.branches[word], schema, target, questions) for word in words)
         return indices.Split(questions.asked.index((features.index(tree.attribute), tree.edge)), children)
     except (ValueError, KeyError):
-        raise InputError("the tree does not fit the schema") from None
+        raise InputError("the tree does not fit the schema and --splits (--plain has multiway)") from None
 
 
 def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, ...], ...]:

@@ -280,6 +280,8 @@ def test_a_plain_database_is_refused_without_its_passphrase(place: Place, capsys
         ["node"],
         ["node", "--upgrade-check"],
         ["audit", "archive"],
+        ["audit", "accept-rollback"],
+        ["audit", "renew", "--former", place.party.who.identity.certificate_path],
         ["rights", "done", "erasure", "--table", "days", "--case", "1"],
     ):
         capsys.readouterr()
