@@ -226,7 +226,9 @@ def test_the_peer_is_waited_for_in_growing_pauses(node: Node, monkeypatch: pytes
     assert 60 < sum(pauses) <= 60.5
 
 
-def test_who_interrupts_cancels(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_interrupts_cancels(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -235,3 +237,4 @@ def test_who_interrupts_cancels(node: Node, monkeypatch: pytest.MonkeyPatch) -> 
         ask()
     (job,) = node.known.values()
     assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")
+    assert capsys.readouterr().err == f"job {job.id[:8]}: cancelled: nobody waits for it any more\n"
