@@ -191,15 +191,17 @@ def tell(as_json: bool, document: object, text: str) -> None:
         _Lines("out").print(text, end="")
 
 
-def show(table: Table, screen: Console | None = None) -> None:
+def show(table: Table, screen: Console | None = None, in_pages: bool = False) -> None:
     """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal.
 
-    Columns that may be wrapped are, to its width, elsewhere to `PAGE` letters; or to `NARROW` letters each.
+    On a terminal columns that may be wrapped are, to its width, or to `NARROW` letters each; elsewhere a row is a line,
+    or `in_pages` they are wrapped to `PAGE` letters.
     """
     from rich.measure import Measurement
 
     screen = screen or _screen("out")
-    wrapped = [column for column in table.columns if not column.no_wrap]
+    wraps = screen.is_terminal or in_pages
+    wrapped = [column for column in table.columns if not column.no_wrap] if wraps else []
     for column in wrapped:
         column.max_width = NARROW
     needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum

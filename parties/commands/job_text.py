@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from parties.base import console
 from parties.base.text import visible
+from parties.commands import cost_text
 from parties.jobs import kinds
 from parties.jobs.sentences import heading, profile_words
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
-from parties.operator.interface import ENDED, JobView, PredictedCost, Progress, Verdict
+from parties.operator.interface import ENDED, JobView, Progress, Verdict
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from parties.node.prediction import Prediction
 
 NAMES = 14  # columns of a sheet for the names of entries
 MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
@@ -62,21 +62,6 @@ def advance(progress: Progress) -> str:
     volume = console.size(progress.bytes_sent + progress.bytes_received)
     left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
-
-
-def volume_of(cost: PredictedCost | Prediction) -> str:
-    """Return the bytes that a job will take, and the most that it can, by whichever engine, if that is known."""
-    most = "" if cost.most is None else f" (at most {console.size(cost.most)}, whichever engine it takes)"
-    return f"{console.size(cost.bytes)} both ways{most}"
-
-
-def expected(cost: PredictedCost | Prediction | None) -> str:
-    """Return what a job will cost, and how sure that is: for what, if nobody knows; a phrase. None: not counted."""
-    if cost is None:
-        return "what it will cost is not foretold: so large a question is not counted ahead"
-    word = {"exact": "", "at most": "at most ", "typical": "about "}[cost.estimate]
-    of = f", for {cost.assumed}" if cost.estimate == "typical" and cost.assumed else ""
-    return f"it will cost {word}{volume_of(cost)}{of}"
 
 
 def duration(seconds: float) -> str:
@@ -139,7 +124,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.asked:
         yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:
-        volume = f"{volume_of(job.cost)}, {job.cost.rounds:,} rounds"
+        volume = f"{cost_text.volume_of(job.cost)}, {job.cost.rounds:,} rounds"
         yield (
             "cost",
             [

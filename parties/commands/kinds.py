@@ -14,6 +14,7 @@ import click
 from parties.base import console
 from parties.base.address import require_free
 from parties.base.settings import merge
+from parties.commands import cost_text
 from parties.commands.options import (
     FILE,
     TABLE,
@@ -125,10 +126,9 @@ def command_of(name: str) -> click.Command:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.commands import job_text  # the engines take their time to load
-                from parties.node.prediction import predicted
+                from parties.node.prediction import predicted  # the engines take their time to load
 
-                status.say(job_text.expected(predicted(task, Inputs(party), "lan", at_node=False)))
+                status.say(cost_text.expected(predicted(task, Inputs(party), "lan", at_node=False)))
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status)
         _tell(outputs, kind, task.document(state), party, report, as_json)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from parties.base import console
-from parties.commands import job_text
+from parties.commands import cost_text, job_text
 from parties.commands.following import FOLLOW, check_end, follow
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import Command, find_party_file
@@ -41,7 +41,7 @@ def _submit(
     with at_file(file):
         view = node.submit(job)
     if view.state not in ENDED:
-        console.err.print(job_text.expected(view.cost))
+        console.err.print(cost_text.expected(view.cost))
     _mention_link(node, view)
     tell(follow(node, view) if wait else view, as_json)
 

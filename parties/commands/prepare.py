@@ -101,7 +101,7 @@ def prepare(
     listing = console.columns(("column",), (), wrapped=("holds", "becomes", "look at"))
     for line in writing.lines(proposal):
         listing.add_row(*line)
-    console.show(listing)
+    console.show(listing, in_pages=True)
     for remark in proposal.remarks:
         console.err.print(remark)
     console.out.print(

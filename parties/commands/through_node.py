@@ -81,7 +81,7 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
     try:
         while job.state in UNDECIDED:
             begun = time.monotonic()
-            if begun > deadline:
+            if begun >= deadline:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
             pause = min(LONGEST_WAIT_SECONDS, deadline - begun)
             if (now := node.changes(seen, pause)) != seen:

@@ -205,8 +205,8 @@ def test_whom_one_answers_is_said(node: Node, purpose: str, capsys: pytest.Captu
     assert line.endswith(f" UTC: {said}")
 
 
-def test_the_peer_is_waited_for_in_growing_pauses(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as was said: a small question is answered soon, and one that waits for people costs nothing."""
+def test_the_peer_is_waited_for_as_long_as_was_said(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where the node has no room to let us wait, it is not asked all the time."""
     now, pauses = 100.0, list[float]()
 
     def sleep(seconds: float) -> None:
@@ -220,10 +220,8 @@ def test_the_peer_is_waited_for_in_growing_pauses(node: Node, monkeypatch: pytes
         through_node.ask(Millionaires(settings), settings, None, "university", None, wait=60)
     (job,) = node.known.values()
     assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")
-    assert pauses[:2] == [0.005, 0.005 * 1.25]
-    assert pauses == sorted(pauses)
-    assert pauses[-1] == 0.5
-    assert 60 < sum(pauses) <= 60.5
+    assert 60 <= sum(pauses) <= 61
+    assert len(pauses) <= 122
 
 
 def test_who_interrupts_cancels(

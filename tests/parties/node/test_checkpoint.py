@@ -55,7 +55,8 @@ def met(*states: Tree, openings: tuple[Stored, Stored] = (Stored(), Stored())) -
         return *found, total.rounds, total.bytes_sent + total.bytes_received
 
     both = run_local(program, kernels=())
-    assert {one[2:] for one in both} == {(ROUNDS, BYTES)}, "as it is estimated"
+    behind = TASK.steps(states[0]) != TASK.steps(states[1])
+    assert {one[2:] for one in both} == {(ROUNDS + behind, BYTES + 64 * behind)}, "as it is estimated"
     return [one[:2] for one in both]
 
 

@@ -196,7 +196,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def published(*more: str) -> int:
-    return smc("invariant", "--plan", "growing.toml", "--out", "out.csv", *more)
+    return smc("invariant", "--plan", "growing.toml", "--out", "out.csv", "--force", *more)
 
 
 @pytest.mark.usefixtures("folder")
@@ -264,7 +264,7 @@ def test_histories_do_not_mix(capsys: Any) -> None:
     Path("people.history").unlink()
     models = '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     Path("plan.toml").write_text(PLAN.replace("m = 2\n", models))
-    assert smc("anonymise", "--plan", "plan.toml", "--out", "out.csv") == 0
+    assert smc("anonymise", "--plan", "plan.toml", "--out", "out.csv", "--force") == 0
     Path("growing.toml").write_text(PLAN)
     assert published() == 2
     assert "is not m-invariant: begin a history of its own" in capsys.readouterr().err

@@ -124,9 +124,9 @@ def test_what_is_refused(more: dict[str, Any], said: str) -> None:
 
 def test_questions_that_are_kept_keep_no_circuits() -> None:
     """A node keeps the question of every job: of the last sixteen at most the circuits are there still."""
-    before = sum(isinstance(thing, Netlist) for thing in gc.get_objects())
+    before = sum(type(thing) is Netlist for thing in gc.get_objects())
     kept = [task_of(above) for above in range(1, 25)]
     for task in kept:
         answer(task, [[ZERO], [TWO]])
     gc.collect()
-    assert sum(isinstance(thing, Netlist) for thing in gc.get_objects()) - before <= 16
+    assert sum(type(thing) is Netlist for thing in gc.get_objects()) - before <= 16
