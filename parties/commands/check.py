@@ -61,7 +61,7 @@ class Finding:
 )
 @json_option
 def check(config_file: Path | None, wait: float, as_json: bool) -> int:
-    """Check identity, clock, peer, tables, ports, shipping and log-in provider; nothing is changed.
+    """Check identity, clock, peer, state, tables, ports, shipping and log-in provider; nothing is changed.
 
     Exit code 0 if all is well, 2 if not.
     """
@@ -104,6 +104,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
             yield finding
         peers.append((link, name, [known for known in (certificate, successor) if known is not None]))
     yield _clock(file)
+    yield _state(file)
     yield from _tables(file)
     running = _running(path)
     if running is not None:
@@ -170,6 +171,21 @@ def _clock(file: NodeFile) -> Finding:
                 late = f"is before {path} begins ({begins:%Y-%m-%d %H:%M}): one of the clocks is wrong; set it by NTP"
                 return Finding(False, "clock", f"{now:%Y-%m-%d %H:%M} UTC {late}")
     return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, which no certificate contradicts")
+
+
+def _state(file: NodeFile) -> Finding:
+    """Open what the node keeps as a start would, but to read only."""
+    from parties.node import upgrade
+    from parties.node.records.database import STATE
+
+    try:
+        number = upgrade.opened(file)
+    except InputError as error:
+        return Finding(False, "state", str(error))
+    if number is None:
+        return Finding(True, "state", f"none in {file.node.state} yet: a start begins one")
+    then = "" if number == STATE else f"; a start brings it to {STATE}"
+    return Finding(True, "state", f"{file.node.state} opens, and has number {number}{then}")
 
 
 def _tables(file: NodeFile) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from parties.base import files
+from parties.base import console, files
 from parties.commands.options import FILE, TABLE, check_outputs, out_option
 from parties.commands.own_table import chosen
 from parties.models.load import load_any
@@ -66,6 +66,7 @@ def export(
 
         assert out is not None
         files.write_bytes(out, to_onnx(model, columns))
+        console.err.print(f"written: {out}")
         return
     if form == "pmml":
         from parties.deployed.pmml import to_pmml
@@ -98,6 +99,7 @@ def export(
         print(text, end="")
     else:
         files.write_text(out, text)
+        console.err.print(f"written: {out}")
 
 
 def _table(config_file: Path | None, named: str | None) -> TableSettings | None:

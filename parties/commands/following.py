@@ -18,7 +18,20 @@ FOLLOW = (
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:
-    """Wait until the job has ended; until then, each new state and each level is a line that stays."""
+    """Wait until the job has ended; until then, each new state and each level is a line that stays.
+
+    Who interrupts it is told that the job stays.
+    """
+    try:
+        return _follow(node, job)
+    except KeyboardInterrupt:
+        name = job_text.short(job.id)
+        stays = f"job {name} stays at both nodes: smc show {name} --watch follows it, smc cancel {name} ends it"
+        console.err.print(stays)
+        raise
+
+
+def _follow(node: NodeClient, job: JobView) -> JobView:
     shown_line = ""
     with console.progress("asking the node") as progress:
 

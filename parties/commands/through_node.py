@@ -95,6 +95,7 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
                 time.sleep(max(0.0, begun + pause - time.monotonic()))  # where many wait the node answers at once
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
-            node.cancel(job.id, "nobody waits for it any more")
+            ended = node.cancel(job.id, "nobody waits for it any more")
+            console.err.print(f"job {job_text.short(job.id)}: {job_text.standing(ended)}")
         raise
     return job

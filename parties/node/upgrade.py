@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple
 
 from parties.base.settings import required
@@ -22,25 +23,39 @@ class Upgrade(NamedTuple):
     release: str
     wire: int  # a peer's node must speak the same
     state: int  # the number that this release keeps
-    found: int | None  # the number of what is there; None if nothing is, or another is refused in its place
-    jobs: int
-    waiting: int  # of them those that have not ended
-    entries: int  # of the audit log
+    found: int | None  # the number of what is there; None if nothing is, or it cannot be opened
+    jobs: int | None  # None if they could not be read, as below
+    waiting: int | None  # of them those that have not ended
+    entries: int | None  # of the audit log
     problems: tuple[str, ...]
+
+
+def opened(file: NodeFile) -> int | None:
+    """Return the number of the state that is there, None if none is; it is only read. `InputError` if a start fails."""
+    path = file.node.state / FILE_NAME
+    _refuse_plain(file, path)
+    if not path.exists():
+        return None
+    with database.reading(path) as connection:
+        return database.state(connection)
+
+
+def _refuse_plain(file: NodeFile, path: Path) -> None:
+    if file.node.sealed:
+        beside.require_sealed(path)
+    beside.refuse_plain(path)
 
 
 def check(file: NodeFile) -> Upgrade:
     """Return what a start of this release would find, on a copy in memory; the node may be running."""
     path = file.node.state / FILE_NAME
     try:
-        if file.node.sealed:
-            beside.require_sealed(path)
-        beside.refuse_plain(path)
+        _refuse_plain(file, path)
     except InputError as error:
-        return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, (str(error),))
+        return Upgrade(__version__, WIRE_VERSION, STATE, None, None, None, None, (str(error),))
     if not path.exists():
         return Upgrade(__version__, WIRE_VERSION, STATE, None, 0, 0, 0, ())
-    found, jobs, waiting, entries = STATE, 0, 0, 0
+    found = jobs = waiting = entries = None
     problems: list[str] = []
     try:
         with database.reading(path) as connection, closing(database.copied(connection)) as copy:
@@ -50,6 +65,7 @@ def check(file: NodeFile) -> Upgrade:
             begun = (
                 database.last_rows(copy, 1) or database.signed_head(copy) or (path.parent / marker.FILE_NAME).exists()
             )
+            entries = 0
             if begun:  # else a start writes the first entry
                 checked = audit.verify(copy, certificate)
                 entries = checked.entries
@@ -62,13 +78,17 @@ def check(file: NodeFile) -> Upgrade:
 
 
 def lines(upgrade: Upgrade) -> list[str]:
-    """Return it in words, without the problems."""
+    """Return it in words, without the problems: nothing of a state that cannot be read."""
     first = f"this release is {upgrade.release}; a peer's node must speak wire version {upgrade.wire}, as it does"
     if upgrade.found is None:
-        return [first] if upgrade.problems else [first, "there is no state yet: a start begins one"]
+        return [] if upgrade.problems else [first, "there is no state yet: a start begins one"]
     if upgrade.found < upgrade.state:
         then = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
     else:
         then = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
-    counts = f"{upgrade.jobs} jobs, of which {upgrade.waiting} go on; {upgrade.entries} entries of the audit log"
-    return [first, f"the state has number {upgrade.found}: {then}", counts]
+    said = [first, f"the state has number {upgrade.found}: {then}"]
+    if upgrade.jobs is not None:
+        said.append(
+            f"{upgrade.jobs} jobs, of which {upgrade.waiting} go on; {upgrade.entries} entries of the audit log"
+        )
+    return said

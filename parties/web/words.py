@@ -43,6 +43,8 @@ def state(job: JobView) -> str:
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
     if job.only_signature:
         return "computed: is being signed"
+    if job.withdrawn:
+        return "withdrawn"
     return {
         "queued": "both agree: it waits" if job.why else "both agree: it starts next",
         "running": "running",

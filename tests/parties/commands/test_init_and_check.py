@@ -354,8 +354,8 @@ def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.Captu
     capsys.readouterr()
     assert smc("check", "--config", "party.toml") == 2
     lines = capsys.readouterr().out.splitlines()
-    assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
-    assert "there is no such file" in lines[3]
+    assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
+    assert "there is no such file" in lines[4]
 
 
 def test_a_log_in_provider_is_asked(

@@ -309,6 +309,25 @@ def test_submit_wait_follows_the_job(party: Party) -> None:
     ]
 
 
+@pytest.mark.parametrize("command", [("submit", "job.toml", "--wait"), ("result", C, "--wait"), ("show", C, "--watch")])
+def test_who_no_longer_waits_is_told_that_the_job_stays(
+    party: Party, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    Path("job.toml").write_text('table = "patients"\n')
+    monkeypatch.setattr(client.NodeClient, "follow", interrupted)
+    code, out, err = party(*command)
+    name = "00000001" if command[0] == "submit" else C[:8]
+    assert (code, out) == (130, "")
+    assert err.endswith(
+        f"job {name} stays at both nodes: smc show {name} --watch follows it, smc cancel {name} ends it\n"
+        "smc: interrupted\n"
+    )
+    assert {job.state for job in party.node.known.values()} == {"waiting", "done", "queued"}
+
+
 ENDINGS: list[tuple[dict[str, Any], int, str]] = [
     ({"state": "done"}, 0, ""),
     ({"state": "refused", "theirs": Verdict(verdict="refused"), "why": "no"}, 4, "refused by the peer: no"),

@@ -224,7 +224,9 @@ def test_the_peer_is_waited_for_as_long_as_was_said(node: Node, monkeypatch: pyt
     assert len(pauses) <= 122
 
 
-def test_who_interrupts_cancels(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_interrupts_cancels(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -233,3 +235,4 @@ def test_who_interrupts_cancels(node: Node, monkeypatch: pytest.MonkeyPatch) -> 
         ask()
     (job,) = node.known.values()
     assert (job.state, job.why) == ("cancelled", "nobody waits for it any more")
+    assert capsys.readouterr().err == f"job {job.id[:8]}: cancelled: nobody waits for it any more\n"

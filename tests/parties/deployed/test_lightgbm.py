@@ -149,7 +149,7 @@ def test_a_model_that_was_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[s
     model, table = deployed.written(tmp_path, document, rows)
     out = tmp_path / "model.txt"
     assert cli.run(["export", "--model", str(model), "--to", "lightgbm", "--out", str(out)]) == 0
-    assert not capsys.readouterr().err
+    assert capsys.readouterr().err == f"written: {out}\n"
     numbers = {name: pandas.to_numeric(rows[name], errors="coerce") for name in ("age", "pay")}
     known = rows[["age", "pay", "town"]].assign(**numbers).astype({"town": "category"})
     scores = lightgbm.Booster(model_file=str(out)).predict(known)
@@ -160,12 +160,12 @@ def test_a_model_that_was_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_numbers_beyond_their_bounds_are_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = {"target": "t", "objective": "squared", **TARGETS["squared"], "columns": COLUMNS}
-    for leaf, lines in [(1.2, 0), (1.3, 1)]:
+    for leaf, remarks in [(1.2, 0), (1.3, 1)]:
         model, _ = deployed.written(tmp_path, document | {"trees": [[{"leaf": leaf}]] * 2}, deployed.typed_rows(1))
         assert cli.run(["export", "--model", str(model), "--to", "lightgbm", "--out", str(tmp_path / "x")]) == 0
         said = capsys.readouterr().err
-        assert said.count("\n") == lines
-        assert lines == ("keep its numbers from -2 to 3" in said)
+        assert said.count("\n") == remarks + 1
+        assert remarks == ("keep its numbers from -2 to 3" in said)
 
 
 STUMP = {"target": "t", "objective": "logistic", **TARGETS["logistic"], "columns": COLUMNS, "trees": [[{"leaf": 1}]]}

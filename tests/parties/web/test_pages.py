@@ -149,6 +149,7 @@ def test_a_result_is_withdrawn_once(node: FakeNode, browser: Browser) -> None:
     job = node.add()
     assert "/withdraw" not in browser.get(f"/jobs/{job.id}").text
     node.change(job.id, state="done", ours=APPROVED, withdrawn=["by clinic, 2026-03-01: a <patient>"])
+    assert '<span class="badge">withdrawn</span>' in browser.get("/").text
     form = browser.get(f"/jobs/{job.id}").text.partition(f'action="/jobs/{job.id}/withdraw"')[2]
     assert 'maxlength="500" required></textarea>' in form
     answer = browser.send_form(f"/jobs/{job.id}/withdraw", page="job", why="art. 17")

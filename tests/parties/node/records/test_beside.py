@@ -291,6 +291,39 @@ def test_a_plain_database_is_refused_without_its_passphrase(place: Place, capsys
     assert "take that away first" in said(capsys)
 
 
+def test_a_state_that_no_start_opens_is_told_before(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `smc check` as by `smc node --upgrade-check`, which changes nothing and counts nothing."""
+
+    def checked() -> tuple[bool, str]:
+        capsys.readouterr()
+        place.smc("check", "--json", "--wait", "0.1")
+        (found,) = [line for line in json.loads(capsys.readouterr().out) if line["check"] == "state"]
+        return found["ok"], found["text"]
+
+    assert place.seal() == 0
+    place.knows()
+    before = {path: path.read_bytes() for path in place.state.rglob("*") if path.is_file()}
+    assert checked() == (True, f"{place.state} opens, and has number {database.STATE}")
+    assert {path: path.read_bytes() for path in place.state.rglob("*") if path.is_file()} == before
+    for word, says in ((NEXT, "does not open it"), (None, "nothing has its passphrase")):
+        sealed.forget(place.path)
+        (place.state / "node.passphrase").unlink() if word is None else place.knows(word)
+        ok, text = checked()
+        assert (ok, says in text) == (False, True)
+        assert place.smc("node", "--upgrade-check") == 2
+        out, err = capsys.readouterr()
+        assert (out, says in err, err.count("\n")) == ("", True, 1)
+        assert place.smc("node", "--upgrade-check", "--json") == 2
+        assert json.loads(capsys.readouterr().out)["jobs"] is None
+    place.knows()
+    place.config.write_text(place.config.read_text().replace("[node]\n", "[node]\nsealed = true\n"))
+    assert checked()[0]
+    assert place.seal("--remove") == 2
+    place.path.unlink()
+    ok, text = checked()
+    assert (ok, text.startswith("node.sealed: ")) == (False, True)
+
+
 def test_an_old_copy_of_the_accounts_is_told(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """With a password that was changed since; encrypted it fits, but the log knows better."""
     assert place.seal() == 0
