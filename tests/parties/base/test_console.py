@@ -78,10 +78,13 @@ def test_sentences_are_wrapped_on_a_terminal_and_elsewhere(width: int) -> None:
         table = console.columns(("column",), (), wrapped=("holds", "look at"))
         table.add_row("age", sentence, long)
         screen = Console(file=io.StringIO(), width=width, force_terminal=is_terminal, color_system=None)
-        console.show(table, screen)
+        console.show(table, screen, in_pages=True)
         shown[is_terminal] = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
         text = "".join(shown[is_terminal])
         assert (text.count("some"), text.count("words"), text.count("x")) == (12, 12, 70)
     assert max(map(len, shown[True])) <= max(width, 10 + 2 * (console.NARROW + 2))
     assert max(map(len, shown[False])) <= console.PAGE
     assert width < 200 or len(shown[True]) <= 4, "the room there is is used"
+    screen = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
+    console.show(table, screen)
+    assert len(screen.file.getvalue().splitlines()) == 2, "a row is a line"  # type: ignore[attr-defined]

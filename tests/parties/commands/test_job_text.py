@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from parties.commands import job_text
+from parties.commands import cost_text, job_text
 from parties.jobs.kind import Estimate
 from parties.node.prediction import Prediction
 from smc.engines import Profile
@@ -38,12 +38,12 @@ def test_durations_are_for_people(seconds: float, text: str) -> None:
 )
 def test_a_forecast_says_how_sure_it_is(estimate: Estimate, text: str) -> None:
     cost = Prediction(Profile("yao"), estimate, 2_000_000, (3, 3), 0.1, (), None, "a tree of 3 splits")
-    assert job_text.expected(cost).startswith(text)
-    assert ("for a tree of 3 splits" in job_text.expected(cost)) == (estimate == "typical")
+    assert cost_text.expected(cost).startswith(text)
+    assert ("for a tree of 3 splits" in cost_text.expected(cost)) == (estimate == "typical")
 
 
 def test_what_is_not_counted_ahead_is_said_to_be_so() -> None:
-    assert job_text.expected(None).startswith("what it will cost is not foretold")
+    assert cost_text.expected(None).startswith("what it will cost is not foretold")
 
 
 def test_what_has_no_value_is_said_in_words() -> None:
