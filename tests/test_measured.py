@@ -87,6 +87,14 @@ def test_counting_where_the_rows_live() -> None:
         assert part in WORDS, part
 
 
+def test_beside_peers_of_every_kind() -> None:
+    measured = [
+        [one["work"], one["ours"], "-" if one["theirs"].startswith("not ") else one["theirs"]]
+        for one in results("peers_table")["rows"]
+    ]
+    assert [[work, ours, theirs] for work, ours, _, theirs in rows("work | smc | peer")] == measured
+
+
 def test_the_figures_of_the_readme() -> None:
     (car,) = (one for one in results("peers")["results"] if one["data"] == "car")
     smc, peer = car["programs"]["smc"], car["programs"][car["faster_peer"]]
