@@ -128,8 +128,8 @@ def mutants(source: bytes) -> list[Mutant]:
                 for left, right in zip(node.values, node.values[1:], strict=False):
                     yield from between(left, right, "or" if isinstance(node.op, ast.And) else "and")
             case ast.UnaryOp(operand=operand):
-                operator, _, _ = source[start(node) : start(operand)].partition(b"(")  # a bracket stays
-                yield Mutant(start(node), start(node) + len(operator), b"", node.lineno)
+                sign, _, _ = source[start(node) : start(operand)].partition(b"(")  # a bracket stays
+                yield Mutant(start(node), start(node) + len(sign), b"", node.lineno)
             case ast.Constant(value=bool(value)):
                 yield from instead(node, lambda _: str(not value).encode())
             case ast.Constant(value=int() | float()):
