@@ -121,16 +121,22 @@ def _row(line: str, place: Path, runs: int) -> Row:
     return {"job": line, "seconds": statistics.median(seconds), "foretold": said}
 
 
+def _line(row: Row) -> str:
+    cells = f"`{row['job']}`", *(f"{row[key]:.2f}" for key in ("seconds", "foretold")), f"{_ratio(row):.2f}"
+    return f"| {' | '.join(cells)} |"
+
+
+def _ratio(row: Row) -> float:
+    return float(row["seconds"] / row["foretold"])
+
+
 def markdown(rows: list[Row]) -> str:
     """Return the table, and the sentence before it."""
-    ratios = sorted(row["seconds"] / row["foretold"] for row in rows)
-    lines = [
-        f"| `{row['job']}` | {row['seconds']:.2f} | {row['foretold']:.2f} | {row['seconds'] / row['foretold']:.2f} |"
-        for row in rows
-    ]
+    ratios = sorted(map(_ratio, rows))
     return "\n".join([
         f"These {len(rows)} jobs took {ratios[0]:.2f} to {ratios[-1]:.2f} of what was foretold:", "",
-        "| job | seconds of a processor | foretold | measured / foretold |", "|---|---:|---:|---:|", *lines, "",
+        "| job | seconds of a processor | foretold | measured / foretold |", "|---|---:|---:|---:|",
+        *map(_line, rows), "",
     ])  # fmt: skip
 
 
@@ -148,7 +154,7 @@ def main() -> None:
         for line in filter(None, JOBS.splitlines()):
             if options.only in line:
                 rows.append(_row(line, place, options.runs))
-                print(markdown(rows[-1:]).splitlines()[-1], flush=True)
+                print(_line(rows[-1]), flush=True)
     if not options.only:
         write_text(RESULTS, json_rows({"machine": machine.facts(), "runs": options.runs, "rows": rows}) + "\n")
         before, _, rest = PAGE.read_text().partition(BEGIN)

@@ -287,8 +287,7 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
         ends = "--days 0: all jobs that have ended leave, and no result of theirs is shown any more."
         be_sure([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
-    if file.node.sealed:
-        beside.require_sealed(place)
+    beside.require_sealed(place, file.node.sealed)
     with database.reading(place):  # it must be there
         pass
     with files.lock(place.parent / "lock"), database.usable(place), closing(database.connect(place)) as connection:

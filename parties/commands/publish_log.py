@@ -92,8 +92,7 @@ def log_of(file: NodeFile, check_end: bool = True) -> Iterator[tuple[sqlite3.Con
     link = file.link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     place = file.node.state / database.FILE_NAME
-    if file.node.sealed:
-        beside.require_sealed(place)
+    beside.require_sealed(place, file.node.sealed)
     with database.usable(place), closing(database.connect(place)) as connection:
         log = AuditLog(connection, identity)
         if check_end:

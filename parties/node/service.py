@@ -43,6 +43,7 @@ from parties.node.retention import DAY_SECONDS
 from parties.node.settings import NodeFile
 from parties.node.shipping.shipper import Shipper
 from parties.node.statement import Statement
+from parties.node.store import lacks_signature
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
@@ -84,8 +85,7 @@ class Node:
         self._events = Events(level=log_level)
         self._events.watch_process()
         place = file.node.state / FILE_NAME
-        if file.node.sealed:
-            beside.require_sealed(place)
+        beside.require_sealed(place, file.node.sealed)
         with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
             records.make_place(place)
             self._lock = files.lock(file.node.state / "lock")
@@ -386,12 +386,12 @@ class Node:
 
     def _changed(self, identifier: str) -> None:
         self._desk.tell()
-        records = self._ledger.all()
-        states = {record.id: self._ledger.state(record) for record in records}
+        records = {record.id: record for record in self._ledger.all()}
+        states = {name: self._ledger.state(record) for name, record in records.items()}
         self._events.jobs(list(states.values()))
-        state = states.get(identifier, "")
-        is_signed = state == "interrupted" and any(r.id == identifier and r.ours.end == "computed" for r in records)
-        if state and self._states.get(identifier) != state and not is_signed:  # the peer's signature is on its way
+        state = states.get(identifier)
+        is_same = self._states.get(identifier) == state
+        if state is not None and not is_same and not lacks_signature(records[identifier], state):  # on its way
             self._events.log("job", job=identifier, state=state)
         if state in ENDED:
             self._inputs.forget(identifier)

@@ -13,6 +13,7 @@ from parties.node.budget.bits import BitsCharge
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.records import Withdrawal
 from parties.node.statement import Statement
+from parties.operator.interface import State
 from smc.errors import InputError
 
 _TABLES = """
@@ -94,6 +95,11 @@ class Record(BaseModel):
 def is_held(record: Record) -> bool:
     """Return whether more of our people must approve a job of ours: until then the peer hears nothing of it."""
     return record.proposed_by == "us" and record.theirs is None and record.ours.verdict != "approved"
+
+
+def lacks_signature(record: Record, state: State) -> bool:
+    """Return whether a job in this state is computed here, and only the peer's signature is missing."""
+    return state == "interrupted" and record.ours.end == "computed"
 
 
 def has_news(record: Record) -> bool:

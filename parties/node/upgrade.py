@@ -41,8 +41,7 @@ def opened(file: NodeFile) -> int | None:
 
 
 def _refuse_plain(file: NodeFile, path: Path) -> None:
-    if file.node.sealed:
-        beside.require_sealed(path)
+    beside.require_sealed(path, file.node.sealed)
     beside.refuse_plain(path)
 
 

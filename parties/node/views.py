@@ -8,7 +8,7 @@ from parties.jobs.kind import Inputs, Kind
 from parties.node import checkpoint, commitment, counting, precheck, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
-from parties.node.store import Record, withdrawals
+from parties.node.store import Record, lacks_signature, withdrawals
 from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
@@ -35,7 +35,7 @@ def job_view(
     why = statement.why(record.ours, record.theirs, record.peer)
     theirs_away = record.peer_waits and not record.ours.waits
     note = f"{record.peer} waits for its table" if theirs_away else record.note
-    only_signature = state == "interrupted" and record.ours.end == "computed" and not note
+    only_signature = lacks_signature(record, state) and not note
     if only_signature:
         note = f"computed here: only {record.peer}'s signature is missing"
     ended_badly = state in ("refused", "cancelled", "failed")

@@ -125,9 +125,9 @@ def refuse_plain(database: Path) -> None:
             raise InputError(f"{database} is not encrypted, but {name} beside it is: {_PLAIN}")
 
 
-def require_sealed(database: Path) -> None:
-    """Raise `InputError` if a database is not encrypted, or is not there: party.toml says that it is."""
-    if not sealed.is_sealed(database):
+def require_sealed(database: Path, is_asked: bool) -> None:
+    """Raise `InputError` if a database is not encrypted, or not there, where that `is_asked`: by party.toml."""
+    if is_asked and not sealed.is_sealed(database):
         raise InputError(
             f"node.sealed: {database} is not encrypted, or not there: put the encrypted one back, or make it so by "
             "smc audit seal"
