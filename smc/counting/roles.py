@@ -92,10 +92,11 @@ class _EllipticReceiver(_Counted, EllipticReceiver):
     def _accept(self, *_: Any) -> None: ...
 
     def _choose(self, choice: Choices, choices: int, points: Octets) -> list[bytes]:
-        self.work(len(points) * BASE_OT_SECONDS)
+        self.work(len(points) * BASE_OT_SECONDS / 3)
         return []
 
-    def _derive(self, *_: Any) -> None: ...
+    def _derive(self, secrets: list[bytes], points: Octets, keys: Blocks) -> None:
+        self.work(len(points) * BASE_OT_SECONDS * 2 / 3)
 
 
 class _Correlated(_Counted):

@@ -70,8 +70,8 @@ class _Keys:
     def between(self) -> bytes:
         """Hash to C: by Elligator twice, for one image is not uniform (Brier et al., CRYPTO 2010)."""
         digests = (self._session.derive(self._name, "elliptic C", part, size=32) for part in range(2))
-        one, other = (sodium.crypto_core_ed25519_from_uniform(digest) for digest in digests)
-        return bytes(sodium.crypto_core_ed25519_add(one, other))
+        left, right = (sodium.crypto_core_ed25519_from_uniform(digest) for digest in digests)
+        return bytes(sodium.crypto_core_ed25519_add(left, right))
 
 
 class EllipticSender(Sender):
