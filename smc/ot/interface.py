@@ -36,7 +36,7 @@ Packed = NDArray[np.uint64]
 Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string, and eights of OTs
 
 
-class Role(ABC):
+class Role:
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
     What the session needs once is exchanged by `begin`.
@@ -72,9 +72,9 @@ class Role(ABC):
         """Return the share that an end of `additive` is left with."""
         raise NotImplementedError
 
-    @abstractmethod
     def begin(self) -> None:
-        """Do as `setup`, metered in the phase that is open."""
+        """Do as `setup`, metered in the phase that is open. Here nothing is needed."""
+        self.ready = True
 
     def build_on(self, other: Role) -> bool:
         """Take base OTs from `other`, of the other direction, which is then set up first; return whether it is.
@@ -99,7 +99,7 @@ class Role(ABC):
         del count
 
 
-class Sender(Role):
+class Sender(Role, ABC):
     """The sending role. `delta` is uint64[2] with its lowest bit set."""
 
     def __init__(self, session: Session, name: str) -> None:
@@ -153,7 +153,7 @@ class Sender(Role):
         return share
 
 
-class Receiver(Role):
+class Receiver(Role, ABC):
     """The receiving role; `choices` are uint8[count].
 
     Where both directions are used the parties make `batch` OTs each way before either reads, which bounds what lies in
