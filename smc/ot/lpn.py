@@ -19,11 +19,11 @@ Algorithm for the Regular Syndrome Decoding Problem" (ASIACRYPT 2025, eprint 202
 known equations:
 
                                                               SMALL   LARGE
-    pooled Gauss                                                232     245
-    information set decoding (Stern, Dumer)                     219     233
+    pooled Gauss                                                232     241
+    information set decoding (Stern, Dumer)                     219     227
     statistical decoding 2.0                                    391     403
-    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  221     242
-    hybrid of decoding and quadratic equations (2025/1284)      202     225
+    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  221     237
+    hybrid of decoding and quadratic equations (2025/1284)      202     220
 
 The permutation attack of Esser and Santini (CRYPTO 2024) costs what pooled Gauss does here. Not in the table: decoding
 with more levels of lists (BJMM), whose advantage vanishes at such low noise (Canto Torres, Sendrier, PQCrypto 2016).
@@ -36,11 +36,11 @@ N rows without noise costs one solution; or one looks for four noisy rows among 
 middle, which takes no longer than the solution and needs less luck:
 
                                                               SMALL   LARGE
-    random columns, elimination                                 187     196
+    random columns, elimination                                 187     194
     random columns, sparse solver                               179     186
     greedy columns, elimination                                 173     182
-    greedy columns, sparse solver                               166     172
-    and a few noisy rows searched for                           145     152
+    greedy columns, sparse solver                               166     174
+    and a few noisy rows searched for                           145     153
     the best columns there can be, and the same                 136     143
 
 For the last line nobody knows how to find the columns: it takes the smallest N for which a code of these sizes has N
@@ -111,7 +111,7 @@ class Parameters:
 
 
 SMALL = Parameters(trees=1600, depth=9, log_secret=16)
-LARGE = Parameters(trees=1520, depth=12, log_secret=19)
+LARGE = Parameters(trees=1200, depth=10, log_secret=17)
 
 
 class LinearCode:
