@@ -48,10 +48,17 @@ columns with N rows among them with a probability of at least 2^-40. Greedy mean
 one by one gains the attacker a bit. Decoding and the hybrid attack on larger parts of the system cost more. The tests
 compute both tables, the second from the rows that this code has, and carry the attack out on a small instance.
 
-**Parameters.** Two sets, for 128 bits by every line. emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18)
-with ten entries a row have as much against attacks on uniform codes, but 96 and 95 by greedy columns with a sparse
-solver, and 80 with the search. Ferret's set of 2020, n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the
-algebraic attack alone.
+**Parameters.** Two sets, for 128 bits by every line. A table is read at random, eleven times an output, so its size
+decides the time; the depth of the trees decides the bytes. Three sets (t, d, log2 k) that the lines of the second table
+tell apart by two bits at most, compared by `python -m benchmarks.ot --sets`:
+
+    (1200, 10, 17)  LARGE: a table of 2 MB, 1.42 bits sent a random OT
+    (1300, 11, 18)  4 MB, 0.77 bits; 1.4 times the processor time
+    (1520, 12, 19)  8 MB, 0.41 bits; 2 times, and quicker in bulk only where a line has less than about 60 Mbit/s
+
+emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18) with ten entries a row have as much against attacks
+on uniform codes, but 96 and 95 by greedy columns with a sparse solver, and 80 with the search. Ferret's set of 2020,
+n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the algebraic attack alone.
 
 **What is assumed.** That no attack uses the sparse rows much better than these do: an assumption of Ferret and of all
 its implementations. LPN with so little noise (t / n is 2^-d) is itself studied less than AES or Diffie-Hellman. Who
