@@ -54,7 +54,7 @@ def compare_command(
             missing = "--data" if original is None else "--schema"
             raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
         tables = load(config_file).tables
-        settings = tables[chosen(table, tables)]
+        settings = tables[chosen(table, tables, config_file)]
         schema_file = schema_file or settings.schema_file
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
     where: PlaceSettings

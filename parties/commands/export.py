@@ -106,4 +106,4 @@ def _table(config_file: Path | None, named: str | None) -> TableSettings | None:
     if config_file is None:
         return None
     tables = load(config_file).tables
-    return tables[chosen(named, tables)]
+    return tables[chosen(named, tables, config_file)]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.extras import install_line
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
@@ -76,7 +77,7 @@ class Source(ABC):
         read without an engine.
         """
         raise InputError(
-            f"{self._place}: baskets are collected by DuckDB, which is not installed (pip install smc[node])"
+            f"{self._place}: baskets are collected by DuckDB, which is not installed: {install_line('node')}"
         )
 
     def left_out(self) -> LeftOut:
