@@ -12,7 +12,7 @@ from parties.cli import run
 from parties.commands import publish
 from parties.commands.options import FILE
 from parties.party_file import files_of
-from tests.test_help import commands
+from tests.support.command_tree import commands
 
 PARTY = """
 [link]
