@@ -295,10 +295,11 @@ def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "b.csv"), "--table", "a", *words]) == 2
     assert "tables.a has other rows: give another --table" in capsys.readouterr().err
-    party.write_text('tables.a.columns.Nr = "Nr"\n' + before.decode().replace("[tables.a.columns]", "[tables.b]"))
+    inline = '[tables.a]\ncolumns = { selten = { values = { x = "y" } } }\n'
+    party.write_text(before.decode().replace("[tables.a]\n", inline))
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert "the spelling and columns of tables.a cannot be told apart" in capsys.readouterr().err
     assert party.read_bytes() == before
 
 
