@@ -13,8 +13,8 @@ so the receiver's bits are A r + e, pseudo-random by LPN. What an iteration make
 first iteration starts from correlated OTs by extension and has the small parameters, all others have the large ones:
 what both parties do depends only on how many OTs were ever asked for. `iterations` says how many it takes.
 
-Communication: 16 t d bytes an iteration, from the sender, one flight: 230,400 for the first 276,480 OTs, 291,840 for
-every 5,681,152 more; before the first, 79,936 OTs by extension. `correlated` with chosen bits adds one bit an OT, from
+Communication: 16 t d bytes an iteration, from the sender, one flight: 230,400 for the first 675,840 OTs, 192,000 for
+every 1,085,440 more; before the first, 79,936 OTs by extension. `correlated` with chosen bits adds one bit an OT, from
 the receiver. Leakage: none. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of
 the extension.
 

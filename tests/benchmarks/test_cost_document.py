@@ -53,10 +53,10 @@ def test_trapdoor(count: int, choices: int) -> None:
     assert sender.messages == 1 + -(-count // 128)
 
 
-@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (276_480, 1), (276_481, 2), (5_957_632, 2), (5_957_633, 3)])
+@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (675_840, 1), (675_841, 2), (1_761_280, 2), (1_761_281, 3)])
 def test_ferret(count: int, iterations: int) -> None:
     sender, _ = costs.counted("ferret", costs.correlated(count))
-    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 291_840
+    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 192_000
 
 
 @pytest.mark.parametrize("batch", [1, 256])
