@@ -54,6 +54,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "how often is looked for jobs that have been kept long enough; which have been is counted in days",
         ),
     ),
+    "parties/node/sessions.py": (
+        (
+            "self._idle.wait_for(lambda: not self._running, timeout=5)",
+            "self._idle.wait_for(lambda: not self._running, timeout=(5 + 1))",
+            "a second more or less is a matter of patience: it ends when the sessions have",
+        ),
+    ),
     "parties/node/validity.py": (
         (
             'before, at = warned.get(name, ("", 0.0))',

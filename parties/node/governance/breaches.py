@@ -50,7 +50,7 @@ class Breach:
         if self.has("authority told"):
             return "open, the authority was told"
         hours = (self.due - now) / timedelta(hours=1)
-        return f"{hours:.0f} hours left to tell the authority" if hours > 0 else f"LATE by {-hours:.0f} hours"
+        return f"{hours:.0f} hours left to tell the authority" if hours >= 0 else f"LATE by {-hours:.0f} hours"
 
 
 def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from parties.base.rate import Rate
+from parties.link.identity import Identity, fingerprint
 from parties.link.listening import RefusedError
-from parties.node import control, sessions
+from parties.node import control, service, sessions
 from parties.node.events import Events
 from parties.node.heads import Found
 from parties.node.service import Node, at_once
-from smc.errors import LinkError
+from parties.node.settings import load
+from parties.operator.interface import Operator
+from smc.errors import InputError, LinkError
 from smc.local import run_local
 from tests.support.ledgers import Pair, agreed, propose
 
@@ -208,6 +214,47 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
         (job, "cancelled"),
     ]
     assert sorted(set(woken)) == ["asking", "desk", "sessions"]
+
+
+@pytest.mark.parametrize("peers", [("bob",), ("bob", "mallory")])
+def test_the_life_of_a_node_is_in_its_records_and_its_log(
+    tmp_path: Path,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    peers: tuple[str, ...],
+) -> None:
+    class Page:
+        def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
+            failed("anna", "wrong password")
+            self.operator = operator
+            return {}
+
+        def stop(self) -> None:
+            with suppress(InputError):  # a second time the records are closed
+                self.last = {entry.kind: entry.fields for entry in self.operator.audit(9)}
+
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    monkeypatch.setattr(service, "warm", lambda on_compiled: None)
+    alice, page = identities["alice"], Page()
+    lines = [f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"']
+    lines += [f'[[peers]]\nname = "{name}"\ncertificate = "{identities[name].certificate_path}"' for name in peers]
+    ports = "".join(f'{port} = "127.0.0.1:0"\n' for port in ("listen", "web", "metrics", "health"))
+    (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}"]))
+    node = Node(load(tmp_path / "party.toml"), page)
+    ways = node.start()
+    node.stop("it is evening", seconds=0)
+    assert {"listens", "connects", "health"} <= set(ways)
+    assert (ways["connects"], ways["listens"] != "127.0.0.1:0") == ("", True)
+    prints = [fingerprint(identities[name].certificate) for name in peers]
+    known = {"peer_fingerprint": prints[0]} if len(peers) == 1 else {"peer_fingerprints": prints}
+    assert page.last["node started"].items() >= {"fingerprint": fingerprint(alice.certificate), **known}.items()
+    assert page.last["node stopped"]["why"] == "it is evening"
+    assert page.last["log-in failed"].items() >= {"person": "anna", "why": "wrong password"}.items()
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    events = [line["event"] for line in told if line["event"] != "archived"]
+    assert events == ["log-in failed", "node started", "ready", "node stopping", "node stopped"]
+    assert "anna" not in json.dumps(told)
 
 
 def test_all_is_done_before_it_goes_on() -> None:
