@@ -31,6 +31,18 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "only whether there is any entry is asked",
         ),
     ),
+    "parties/node/point/decision_point.py": (
+        (
+            "MOST_REMEMBERED = 1000 # requests",
+            "MOST_REMEMBERED = (1000 + 1) # requests",
+            "one more or less is memory; who is forgotten is asked about again",
+        ),
+        (
+            "until, word = self._known.get(about, (0.0, None))",
+            "until, word = self._known.get(about, ((0.0 + 1), None))",
+            "of what is not remembered there is no word, whatever time it is",
+        ),
+    ),
     "parties/node/records/audit.py": (
         (
             "self.bytes = 0 # added by this object, about",
@@ -59,6 +71,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "self._idle.wait_for(lambda: not self._running, timeout=5)",
             "self._idle.wait_for(lambda: not self._running, timeout=(5 + 1))",
             "a second more or less is a matter of patience: it ends when the sessions have",
+        ),
+    ),
+    "parties/node/shipping/shipper.py": (
+        (
+            "BATCH = 100 # entries at once",
+            "BATCH = (100 + 1) # entries at once",
+            "how many are handed on at once is a matter of memory: all are, in their order",
         ),
     ),
     "parties/node/validity.py": (
