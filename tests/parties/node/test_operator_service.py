@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sqlite3
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,9 +13,11 @@ from parties.base.token_key import TokenError
 from parties.link import tls
 from parties.node import operator_service
 from parties.node.operator_service import LARGEST_GROUP, REVOKED, Contact, OperatorService
-from parties.operator.interface import NotRecordedError, PeerView
+from parties.operator.interface import NotRecordedError, Operator, PeerView
+from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
-from tests.support.ledgers import Pair, agreed, propose
+from tests.support.ledgers import Pair, agreed, offer_otherwise, propose
+from tests.support.registry import registered
 
 GROUP = min(tls.POST_QUANTUM)
 
@@ -57,6 +60,40 @@ def test_a_revoked_peer_is_shown_so_however_its_link_ended(pair: Pair) -> None:
     assert operator.revoke("bob", " ").peers[0].trouble == operator.job(job).why == REVOKED
     (entry,) = [one for one in operator.audit() if one.kind == "pin revoked"]
     assert entry.fields["why"] == "no reason given"
+
+
+def effects(operator: OperatorService, noisy: str, exact: str) -> tuple[float | None, ...]:
+    """What a noisy job would leave of epsilon, from how much, and what there is of bits for one that has no noise."""
+    views = {view.id: view for view in operator.jobs()}
+    price, exposure = views[noisy].price, views[exact].exposure
+    assert price is not None
+    assert exposure is not None
+    assert (price.epsilon, views[noisy].exposure, views[exact].price) == (1.5, None, None)
+    return price.left, price.after, exposure.left
+
+
+def test_what_a_job_would_leave_is_shown_while_it_waits_as_the_budget_is_now(pair: Pair) -> None:
+    """Once it is decided that is over."""
+    with registered(("noisy", "tests.support.noisy:Noisy")):
+        alice, ledger = pair.parties[0], pair.parties[1].ledger
+        alice.budget = BudgetSettings(epsilon=2, bits=8)
+        alice.crash()
+        operator = operator_of(pair)
+        noisy = ledger.propose({"protocol": "noisy", "table": "days", "epsilon": 1.5}).id
+        exact = ledger.propose({"protocol": "id3", "table": "days", "plain": True}).id
+        pair.deliver()
+        assert effects(operator, noisy, exact) == (2, 0.5, 8)
+        offer_otherwise(alice.offers, budget=BudgetSettings(epsilon=3, bits=9))
+        assert effects(operator, noisy, exact) == (3, 1.5, 9)
+        for job in (noisy, exact):
+            operator.approve(job)
+        assert effects(operator, noisy, exact) == (None, None, None)
+
+
+def test_it_is_asked_as_its_interface_says() -> None:
+    for name in Operator.__abstractmethods__:
+        asked, answered = (inspect.signature(getattr(one, name)) for one in (Operator, OperatorService))
+        assert str(asked) == str(answered), name
 
 
 @pytest.mark.parametrize("group", [-1, 0, LARGEST_GROUP + 1])
@@ -110,7 +147,7 @@ def test_what_cannot_be_written_is_told_as_not_done(
 def test_a_job_whose_table_has_gone_is_shown_all_the_same(pair: Pair) -> None:
     operator, job = operator_of(pair), propose(pair, 1)
     pair.deliver()
-    assert operator.job(job).waits_for_us
+    assert operator.jobs()[0].waits_for_us
     cast("dict[str, Any]", pair.parties[0].offers.tables).clear()
     operator = operator_of(pair)  # as after a start
     assert (operator.job(job).id, operator.job(job).waits_for_us) == (job, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from io import StringIO
@@ -25,6 +26,7 @@ from parties.operator.interface import Operator
 from smc.errors import InputError, LinkError
 from smc.local import run_local
 from tests.support.ledgers import Pair, agreed, propose
+from tests.support.waiting import PATIENCE
 
 
 class Door:
@@ -216,6 +218,17 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     assert sorted(set(woken)) == ["asking", "desk", "sessions"]
 
 
+def allowed(rate: Rate, seconds: float) -> tuple[int, bool, bool]:
+    """How often a peer may come at once, and whether again a moment before and after so many seconds."""
+    now = rate._at
+    rate._clock = lambda: now
+    most = next(number for number in range(1000) if not rate.allows())
+    now += 0.9 * seconds
+    before = rate.allows()
+    now += 0.2 * seconds
+    return most, before, rate.allows()
+
+
 @pytest.mark.parametrize("peers", [("bob",), ("bob", "mallory")])
 def test_the_life_of_a_node_is_in_its_records_and_its_log(
     tmp_path: Path,
@@ -235,7 +248,9 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
                 self.last = {entry.kind: entry.fields for entry in self.operator.audit(9)}
 
     monkeypatch.setattr(Events, "watch_process", lambda self: None)
-    monkeypatch.setattr(service, "warm", lambda on_compiled: None)
+    compiled, stopped = list[int](), list[float]()
+    monkeypatch.setattr(service, "warm", lambda on_compiled: compiled.append(1))
+    monkeypatch.setattr(sessions.Sessions, "stop", lambda self, seconds: stopped.append(seconds))
     alice, page = identities["alice"], Page()
     lines = [f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"']
     lines += [f'[[peers]]\nname = "{name}"\ncertificate = "{identities[name].certificate_path}"' for name in peers]
@@ -243,7 +258,12 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
     (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}"]))
     node = Node(load(tmp_path / "party.toml"), page)
     ways = node.start()
-    node.stop("it is evening", seconds=0)
+    for contact in node._contacts.values():
+        for rate, most, seconds in ((contact.links, 30, 3.0), (contact.begun, 200, 10.0)):
+            assert allowed(rate, seconds) == (most, False, True)
+    node.stop("it is evening", seconds=7)
+    assert (compiled, stopped) == ([1], [7] * len(peers))
+    assert all(watch._over.is_set() for watch in node._watches)
     assert {"listens", "connects", "health"} <= set(ways)
     assert (ways["connects"], ways["listens"] != "127.0.0.1:0") == ("", True)
     prints = [fingerprint(identities[name].certificate) for name in peers]
@@ -258,6 +278,12 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
 
 
 def test_all_is_done_before_it_goes_on() -> None:
-    done: list[int] = []
-    at_once([lambda number=number: done.append(number) for number in range(9)])  # type: ignore[misc]
-    assert sorted(done) == list(range(9))
+    """And side by side, by threads that keep no process from ending."""
+    done, both = list[bool](), threading.Barrier(9)
+
+    def call() -> None:
+        both.wait(PATIENCE)
+        done.append(threading.current_thread().daemon)
+
+    at_once([call] * 9)
+    assert done == [True] * 9
