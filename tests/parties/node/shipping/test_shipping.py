@@ -132,6 +132,16 @@ def test_what_is_none_is_left_out_of_a_message_s_header(at: str, said: str, monk
     assert message.decode().startswith(f'{head}[meta sequenceId="1"] {{')
 
 
+@pytest.mark.parametrize("job", [None, "ab" * 16])
+def test_an_entry_of_a_job_names_it_as_a_log_record(job: str | None) -> None:
+    row = Row(7, "2026-03-01T12:00:00.000+00:00", "note", job, "{}", NOTHING, "cd" * 32)
+    record = targets._log_record(row)
+    named = {one["key"]: one["value"]["stringValue"] for one in record["attributes"] if "stringValue" in one["value"]}
+    assert named == {"smc.entry.hash": "cd" * 32, **({} if job is None else {"smc.job": job})}
+    assert record["timeUnixNano"] == record["observedTimeUnixNano"] == "1772366400000000000"
+    assert "timeUnixNano" not in targets._log_record(row._replace(at="noon"))
+
+
 def test_a_target_that_is_away_gets_what_it_missed(alice: Party, tmp_path: Path) -> None:
     path = tmp_path / "mounted" / "log.jsonl"
     with shipping(alice, file=path) as told:
