@@ -10,6 +10,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
         ),
     ),
+    "parties/node/health.py": (
+        (
+            'threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")',
+            'threads = ThreadPoolExecutor(max_workers=(2 + 1), thread_name_prefix="smc-health")',
+            "how many are answered at once is a matter of patience",
+        ),
+    ),
     "parties/node/own_rows.py": (
         (
             "SECONDS = 3.0 # that an operator waits for it at first",

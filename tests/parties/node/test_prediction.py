@@ -6,13 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from parties.jobs.choosing import choice_for
+from parties.jobs import profiles
+from parties.jobs.choosing import Choice, choice_for
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
 from parties.node import prediction
 from parties.node.prediction import predicted
 from parties.node.proposal import propose, read_job
-from smc.counting import forecast
+from smc.counting import forecast, forecasts
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 from tests.support.ledgers import SCHEMA
@@ -40,7 +41,7 @@ def test_a_command_is_told_what_was_counted(task: Kind, inputs: Inputs) -> None:
 
 
 def test_a_bound_is_the_largest_of_all_profiles_or_none() -> None:
-    profiles = [Profile("yao"), Profile("gmw"), Profile("mixed")]
+    three = [Profile("yao"), Profile("gmw"), Profile("mixed")]
     bounds: dict[str, int | None] = {"yao": 3, "gmw": 7, "mixed": 5}
 
     class Task:
@@ -49,11 +50,11 @@ def test_a_bound_is_the_largest_of_all_profiles_or_none() -> None:
             return bounds[profile.engine]
 
     task = cast("Any", Task())
-    assert prediction._most(task, profiles) == 7
-    assert prediction._most(task, profiles[:1]) == 3
+    assert prediction._most(task, three) == 7
+    assert prediction._most(task, three[:1]) == 3
     for unknown in bounds:
         bounds[unknown] = None
-        assert prediction._most(task, profiles) is None
+        assert prediction._most(task, three) is None
     assert prediction._most(task, ()) is None
 
 
@@ -67,7 +68,9 @@ def test_at_a_node_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: p
 
     monkeypatch.setattr(type(TREE), "most", noted)
     inputs = inputs_of(SCHEMA)
-    choice = choice_for(TREE, inputs)
+    choice = Choice(None, tuple(forecasts(TREE.program(inputs), profiles.contenders(TREE.integers)[:2])))
+    monkeypatch.setattr(prediction, "choice_for", lambda *_: choice)
+    assert len(choice.possible) == 2
     for at_node, shown in ((True, set(choice.possible)), (False, {choice.quickest(LinkShape.parse("lan"))})):
         asked.clear()
         monkeypatch.setattr(prediction, "_recent", type(prediction._recent)(9))
