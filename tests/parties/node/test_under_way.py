@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from parties.node import under_way
 from parties.node.executor import Reached
 from parties.node.under_way import Running
 from smc.meter import Cost
@@ -26,12 +27,19 @@ def reached(step: int) -> Reached:
     return Reached(step, 7, "level 3", None, Cost())
 
 
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(under_way, "time", SimpleNamespace(monotonic=lambda: 112.34))
+
+
 def running(**fields: Any) -> Running:
-    return Running(started=time.monotonic() - 10, cost=Cost(bytes_sent=1, bytes_received=2, rounds=3), **fields)
+    return Running(started=100.0, cost=Cost(bytes_sent=1, bytes_received=2, rounds=3), **fields)
 
 
 def test_before_the_first_step_nothing_is_known_of_the_time() -> None:
-    shown = running(costs_of_steps=(1, 2)).progress()
+    session = running(costs_of_steps=(1, 2))
+    assert (session.linked, session.begun) == (False, False)
+    shown = session.progress()
     assert (shown.depth, shown.nodes, shown.doing, shown.seconds_left) == (0, 0, "beginning", None)
     assert (shown.bytes_sent, shown.bytes_received, shown.rounds) == (1, 2, 3)
     again = running(doing="opening its table", first=4).progress()
@@ -46,7 +54,7 @@ def test_what_is_left_of_the_time_goes_by_what_the_steps_of_this_session_cost(
 ) -> None:
     shown = running(first=first, step=reached(step), costs_of_steps=(1, 2, 4)).progress()
     assert (shown.depth, shown.nodes, shown.doing) == (step, 7, "level 3")
-    assert shown.seconds_left == (None if share is None else pytest.approx(shown.seconds * share, rel=0.1))
+    assert (shown.seconds, shown.seconds_left) == (12.3, None if share is None else round(12.34 * share, 1))
     assert running(first=first, step=reached(step)).progress().seconds_left is None
 
 
