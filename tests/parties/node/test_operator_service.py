@@ -91,9 +91,11 @@ def test_what_a_job_would_leave_is_shown_while_it_waits_as_the_budget_is_now(pai
 
 
 def test_it_is_asked_as_its_interface_says() -> None:
-    for name in Operator.__abstractmethods__:
+    names = [name for name in vars(Operator) if not name.startswith("_")]
+    assert "revoke" in names
+    for name in names:
         asked, answered = (inspect.signature(getattr(one, name)) for one in (Operator, OperatorService))
-        assert str(asked) == str(answered), name
+        assert asked == answered, name
 
 
 @pytest.mark.parametrize("group", [-1, 0, LARGEST_GROUP + 1])
