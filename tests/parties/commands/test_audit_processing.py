@@ -153,6 +153,8 @@ def test_the_record_is_what_log_and_file_say(alice: Node, capsys: pytest.Capture
     assert visits["rights"] is None
     (recipient,) = record["recipients"]
     assert recipient["fingerprint"] == fingerprint(alice.peer.certificate)
+    assert recipient["transfer"] == "none: both are in the Union"
+    assert "contact" not in recipient  # nobody has said it
     assert recipient["attributes"] == {"gdpr_compliant": True}
     assert "Rule “told”: permit if the purpose is one that the table declares." in record["measures"]
 
