@@ -58,7 +58,8 @@ def test_a_bound_is_the_largest_of_all_profiles_or_none() -> None:
     assert prediction._most(task, ()) is None
 
 
-def test_at_a_node_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a node; of a command there is none while the link has not decided, and then that profile's."""
     asked: list[Profile] = []
     most = type(TREE).most
 
@@ -71,8 +72,17 @@ def test_at_a_node_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: p
     choice = Choice(None, tuple(forecasts(TREE.program(inputs), profiles.contenders(TREE.integers)[:2])))
     monkeypatch.setattr(prediction, "choice_for", lambda *_: choice)
     assert len(choice.possible) == 2
-    for at_node, shown in ((True, set(choice.possible)), (False, {choice.quickest(LinkShape.parse("lan"))})):
+    first, second = choice.possible
+    for at_node, decided, shown in (
+        (True, None, {first, second}),
+        (True, first, {first}),
+        (False, None, set()),
+        (False, first, {first}),
+        (False, second, {second}),
+    ):
         asked.clear()
         monkeypatch.setattr(prediction, "_recent", type(prediction._recent)(9))
-        assert predicted(TREE, inputs, "lan", at_node) is not None
+        told = predicted(TREE, inputs, "lan", at_node, decided)
+        assert told is not None
+        assert told.profile == (decided or choice.quickest(LinkShape.parse("lan")))
         assert set(asked) == shown
