@@ -28,6 +28,7 @@ from protocols.tree import Open, Tree, cut
 from smc.errors import InputError, JobMismatchError, LinkError, PeerLeftError, ProtocolError
 from smc.link_shape import LinkShape
 from smc.local import run_local
+from smc.meter import Cost
 from smc.session import Session
 from tests.support import coins as coins_module
 from tests.support.ledgers import OTHER, STAGES, TASK, TREE
@@ -190,6 +191,13 @@ def test_what_is_typed_wrongly_is_not_away(identities: dict[str, Identity], monk
     with pytest.raises(InputError, match="no number") as caught, executor.opened(order):
         pass
     assert not isinstance(caught.value, AwayError)
+
+
+def test_what_is_secret_or_long_is_not_shown(inputs: Inputs, identities: dict[str, Identity]) -> None:
+    order = order_of(proposal_of(OURS, party=1), inputs, identities["alice"])
+    assert "identity=" not in repr(order)
+    assert "stored=" not in repr(order)
+    assert "4711" not in repr(executor.Finished(None, Cost(), {"seconds": 4711}))
 
 
 AUTO = propose(read_job({"protocol": "millionaires", "engine": "auto", "bits": 8}), Inputs())

@@ -34,9 +34,10 @@ def test_a_command_is_told_what_was_counted(task: Kind, inputs: Inputs) -> None:
     assert told.seconds == counted.seconds(LinkShape.parse("wan"))
     assert len(told.steps) == len({path.partition("/")[0] for path in counted.meters[0].phases})
     assert 0 < sum(told.steps) <= told.bytes
+    assert told.estimate == task.estimate
     at_node = predicted(task, inputs, "wan")
     assert at_node is not None
-    assert at_node.bytes >= told.bytes  # openings are announced
+    assert at_node.bytes > told.bytes  # openings are announced
     assert at_node.rounds >= told.rounds
 
 
@@ -84,5 +85,6 @@ def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.Monk
         monkeypatch.setattr(prediction, "_recent", type(prediction._recent)(9))
         told = predicted(TREE, inputs, "lan", at_node, decided)
         assert told is not None
+        assert told.estimate == ("typical" if decided is None else TREE.estimate)
         assert told.profile == (decided or choice.quickest(LinkShape.parse("lan")))
         assert set(asked) == shown
