@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+
+def _with(line: str, old: str, new: str, reason: str) -> tuple[str, str, str]:
+    """Return a line as it stands, and as it would with `new` where `old` stands first, and why that is the same."""
+    return line, line.replace(old, new, 1), reason
+
+
 EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
     "parties/node/budget/composition.py": (
         (
@@ -59,6 +65,44 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             'before, at = warned.get(name, ("", 0.0))',
             'before, at = warned.get(name, ("", (0.0 + 1)))',
             "of whom nothing was said, any text is another one: when is not looked at",
+        ),
+    ),
+    "protocols/publish/balance.py": (
+        _with(
+            "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",
+            "True",
+            "False",
+            "a sum of no more bits is the same of numbers with and without a sign",
+        ),
+        _with(
+            "lower = ~(balance <= ~other_balance) # their sum is 0 or more",
+            "<=",
+            "<",
+            "both are 2 L - T of the same T rows, so their sum is even and never the -1 that would be let in",
+        ),
+    ),
+    "protocols/publish/loss.py": (
+        _with(
+            "sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]",
+            "(0, 1)]",
+            "(0, (1 + 1))]",
+            "only how many they are is looked at",
+        ),
+    ),
+    "protocols/publish/mondrian.py": (
+        _with(
+            "for place, (box, order) in zip(places, _pairs(question), strict=True)",
+            "True",
+            "False",
+            "the question is about the boxes of these places",
+        ),
+    ),
+    "protocols/publish/suppression.py": (
+        _with(
+            "size = max(1, engine.comfortable // (4 * width * SPAN))",
+            "4 *",
+            "4 +",
+            "how large the pieces are says how much memory they take; what is found is the same",
         ),
     ),
     "protocols/release/choice.py": (
