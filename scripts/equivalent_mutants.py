@@ -81,6 +81,9 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "both are 2 L - T of the same T rows, so their sum is even and never the -1 that would be let in",
         ),
     ),
+    "protocols/publish/lattice_search.py": (
+        _with("return dict(zip(KINDS, numbers, strict=True))", "True", "False", "the four kinds have a number each"),
+    ),
     "protocols/publish/loss.py": (
         _with(
             "sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]",
@@ -119,6 +122,15 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "# so that coins 2^-(width + 1) is below `allowed`",
             "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
         ),
+    ),
+    "protocols/release/median.py": (
+        _with(
+            "sums = [a.wide_add(b) for a, b in zip(left, right, strict=True)]",
+            "True",
+            "False",
+            "both parties have two numbers for each candidate",
+        ),
+        _with("return select(one < other, other, one)", "<", "<=", "of equal numbers either is the greater one"),
     ),
     "smc/gmw/triples.py": (
         (
