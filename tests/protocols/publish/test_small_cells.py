@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.publish.small_cells import CellProblem, cell_states, chosen, masked_sums, noisy_cells
-from protocols.release.laws import Law
-from smc.circuit import Integer
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, ProtocolError
@@ -20,6 +17,7 @@ from smc.local import run_local
 from smc.meter import Meter
 from smc.primitives.prg import Prg
 from smc.session import Session
+from tests.support.fixed_law import Always
 from tests.support.joint_tables import state
 
 CLEAR = Profile("clear")
@@ -131,21 +129,6 @@ def test_both_take_the_same_cells_to_be_hidden() -> None:
         assert run_local(lambda session, h=hidden: both(session, h)) == (list(map(bool, hidden)),) * 2
     with pytest.raises(ProtocolError, match="lack one that must be hidden"):
         run_local(lambda session: both(session, [1, 1, 1, 0]))
-
-
-class Always(Law):
-    """Noise that is no noise: one integer from -2 to 1, whatever is drawn."""
-
-    bits, least, greatest, distance = 1, -2, 1, Fraction(0)
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def draw(self, random: Integer) -> Integer:
-        return Integer.constant(random.graph, self.value, 2).as_signed()
-
-    def probabilities(self) -> dict[int, Fraction]:
-        return {self.value: Fraction(1)}
 
 
 @pytest.mark.parametrize("profile", [CLEAR, Profile("gmw")], ids=str)
