@@ -15,6 +15,7 @@ from protocols.publish.cost_model import halving, with_classes, with_cuts
 from protocols.publish.cuts import Cut, Cuts, decode, encode, final_boxes, halves
 from protocols.publish.mondrian import Progress, mondrian
 from protocols.publish.openings import Asked, opened
+from protocols.publish.precheck import passed
 from protocols.publish.problem import Problem
 from protocols.rules import Rules
 from smc.counting import forecast
@@ -231,4 +232,5 @@ def test_a_cut_leaves_something_of_both_parts() -> None:
 def test_what_is_opened_is_counted() -> None:
     cuts: Cuts = ((Cut(0, 1),), (None, Cut(1, 2)), (None, None))
     assert list(opened(3, cuts).values()) == [4, 5, 2]
+    assert np.concatenate(passed(3)).tolist() == [[1], [0], [0], [0]]
     assert [list(opened(3, cuts, i).values()) for i in range(3)] == [[4, 1, 1], [0, 2, 1], [0, 2, 0]]
