@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_PIECES = "how large the pieces are says how much memory they take; what is chosen is the same"
+
 
 def _with(line: str, old: str, new: str, reason: str) -> tuple[str, str, str]:
     """Return a line as it stands, and as it would with `new` where `old` stands first, and why that is the same."""
@@ -105,14 +107,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "size = max(1, engine.comfortable // (4 * width * SPAN))",
             "4 *",
             "4 +",
-            "how large the pieces are says how much memory they take; what is found is the same",
+            _PIECES,
         ),
     ),
     "protocols/release/choice.py": (
         (
             "at_once = max(2, engine.comfortable // (2 * width + drawn)) # scores with their random bits",
             "at_once = max(2, engine.comfortable // (2 + width + drawn)) # scores with their random bits",
-            "how large the pieces are says how much memory they take; what is chosen is the same",
+            _PIECES,
         ),
     ),
     "protocols/release/geometric.py": (
@@ -131,6 +133,28 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "both parties have two numbers for each candidate",
         ),
         _with("return select(one < other, other, one)", "<", "<=", "of equal numbers either is the greater one"),
+    ),
+    "protocols/release/tree.py": (
+        _with(
+            "return max(1, _comfortable(engine) // "
+            "max(2 * (values + 1) * problem.classes * problem.count_width, bits))",
+            "2 *",
+            "2 +",
+            _PIECES,
+        ),
+        _with(
+            "return max(1, _comfortable(engine) // (problem.classes * max(problem.class_law().bits, "
+            "2 * problem.count_width)))",
+            "2 *",
+            "(2 + 1) *",
+            _PIECES,
+        ),
+        _with(
+            "return engine.comfortable * (1 if engine.shards is None else engine.shards.count)",
+            "*",
+            "+",
+            _PIECES,
+        ),
     ),
     "smc/gmw/triples.py": (
         (

@@ -17,8 +17,8 @@ from smc.local import run_local
 from smc.meter import Meter
 from smc.primitives.prg import Prg
 from smc.session import Session
-from tests.support.fixed_law import Always
 from tests.support.joint_tables import state
+from tests.support.questions import Known
 
 CLEAR = Profile("clear")
 RULES = [(against, zeros) for against in ("public", "peer") for zeros in ("hidden", "shown")]
@@ -137,7 +137,7 @@ def test_noisy_cells_are_hidden_by_their_noisy_rows_alone(profile: Profile, nois
     """With numbers, a cell's rows have a width and noise of their own, and both are told apart."""
     rows = np.array([[0, 1, 2, 3, 4, 7], [0, 1, 2, 2, 3, 7]])
     numbers = rows if of_rows is None else np.array([[9, 0, 30, 5, 0, 31], [9, 31, 30, 6, 0, 31]])
-    law, behind = Always(noise), None if of_rows is None else (3, Always(of_rows))
+    law, behind = Known(noise), None if of_rows is None else (3, Known(of_rows))
 
     def both(session: Session) -> tuple[list[bool], list[int]]:
         values = np.stack([rows[session.party], numbers[session.party]])

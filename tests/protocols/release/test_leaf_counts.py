@@ -14,7 +14,7 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
 from smc.session import Session
-from tests.support.fixed_law import Always
+from tests.support.questions import Known
 
 TREE = Split(1, (Leaf(0), Split(0, (Leaf(1), Leaf(0))), Split(2, (Split(0, (Leaf(0), Leaf(1))), Leaf(1)))))
 DOMAINS = (2, 3, 2)
@@ -40,7 +40,7 @@ def test_every_row_counts_in_its_leaf(tree: Tree) -> None:
     assert all(np.array_equal(own_leaf_counts(problem, own[party], tree), expected[party]) for party in (0, 1))
 
     def both(session: Session) -> np.ndarray:
-        return leaf_counts(engine_of(session, Profile("clear")), problem, own[session.party], tree, Always(-2))
+        return leaf_counts(engine_of(session, Profile("clear")), problem, own[session.party], tree, Known(-2))
 
     assert all(np.array_equal(found, expected.sum(axis=0) - 2) for found in run_local(both))
     with pytest.raises(InputError, match="60 rows are more than the agreed maximum of 59"):
@@ -53,7 +53,7 @@ def test_a_count_of_one_row_has_one_bit() -> None:
 
     def both(session: Session) -> int:
         engine = engine_of(session, Profile("clear"))
-        assert leaf_counts(engine, problem, own, tree, Always(1)).tolist() == [[1, 1], [3, 1]]
+        assert leaf_counts(engine, problem, own, tree, Known(1)).tolist() == [[1, 1], [3, 1]]
         return session.meter.total.bits_opened
 
-    assert run_local(both)[0] == 4 * sum_width(1, Always(1))
+    assert run_local(both)[0] == 4 * sum_width(1, Known(1))
