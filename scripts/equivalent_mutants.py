@@ -69,6 +69,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "of whom nothing was said, any text is another one: when is not looked at",
         ),
     ),
+    "protocols/counts.py": (
+        _with(
+            "moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)",
+            ">= 0",
+            ">= (0 + 1)",
+            "the first child of a root has number 1, and -1 stands for none",
+        ),
+    ),
     "protocols/publish/balance.py": (
         _with(
             "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",
