@@ -77,6 +77,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first child of a root has number 1, and -1 stands for none",
         ),
     ),
+    "protocols/precision.py": (
+        _with(
+            "per_digit = prices.factor_bit if prices.factor_bit else 2 * self.log_width * prices.and_gate",
+            "* prices.and_gate",
+            "+ prices.and_gate",
+            "where no bit of a factor has a price an AND gate costs 1: a digit of some 50 ANDs costs one more",
+        ),
+    ),
     "protocols/publish/balance.py": (
         _with(
             "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",
@@ -141,6 +149,22 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "both parties have two numbers for each candidate",
         ),
         _with("return select(one < other, other, one)", "<", "<=", "of equal numbers either is the greater one"),
+    ),
+    "protocols/release/tree_openings.py": (
+        _with(
+            "chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1",
+            "left > 0",
+            "left >= 0",
+            "of no attributes there is one candidate at most, to stop",
+        ),
+    ),
+    "protocols/release/triangles.py": (
+        _with(
+            "most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)",
+            "[0]",
+            "[(0 + 1)]",
+            "an edge has two ends, so there are as many of either",
+        ),
     ),
     "protocols/release/tree.py": (
         _with(
