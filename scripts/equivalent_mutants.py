@@ -77,6 +77,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first child of a root has number 1, and -1 stands for none",
         ),
     ),
+    "protocols/leaves.py": (
+        _with(
+            "few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]",
+            "+ 1",
+            "+ (1 + 1)",
+            "the sum lies within the bits that it has, so the bit above its sign is the sign as well",
+        ),
+    ),
     "protocols/precision.py": (
         _with(
             "per_digit = prices.factor_bit if prices.factor_bit else 2 * self.log_width * prices.and_gate",
@@ -139,6 +147,15 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "least = max((1 + 1), int(coins / (2 * allowed)).bit_length()) "
             "# so that coins 2^-(width + 1) is below `allowed`",
             "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
+        ),
+    ),
+    "protocols/release/joint_tables.py": (
+        _with("size = max(1, engine.comfortable // (2 * width))", "2 *", "2 +", _PIECES),
+        _with(
+            "none = engine.constant(np.zeros((numbers.width, 1), dtype=np.uint8))",
+            ", 1)",
+            ", (1 + 1))",
+            "of the zeros behind all numbers the first alone is taken",
         ),
     ),
     "protocols/release/median.py": (
