@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -196,6 +197,16 @@ def test_the_rounds_without_noise_choose_the_worst_marginal(profile: str) -> Non
         before = estimates
     spent = plan.spent(one)
     assert Fraction(99, 100) * work.rho < spent <= work.rho
+
+
+def test_the_first_round_is_the_papers() -> None:
+    """T = 16 rounds a column, sigma = sqrt(T / (2 0.9 rho)) and epsilon = sqrt(8 0.1 rho / T) (McKenna and others)."""
+    plan = AimProblem(workload(), weights(SETS, SETS[4:]), 10**6)
+    rounds = 16 * len(DOMAINS)
+    assert [float(part) for part in plan.first] == pytest.approx(
+        [math.sqrt(rounds / (1.8 * 10)), math.sqrt(0.8 * 10 / rounds)], rel=0.005
+    )
+    assert plan.most_counts == rounds * max(plan.work.sizes)
 
 
 @pytest.mark.usefixtures("no_noise")
