@@ -149,6 +149,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "from a statistical parameter of 2 on it is more (38 is used); of no coins the width does not matter",
         ),
     ),
+    "protocols/release/frequent_sets.py": (
+        _with(
+            "_opened(engine, problem, first, laws, counting, 0, lambda chosen: list(chosen[1:]))",
+            " 0,",
+            " (0 + 1),",
+            "how many rows there are is not looked at where a run is counted",
+        ),
+    ),
     "protocols/release/joint_tables.py": (
         _with("size = max(1, engine.comfortable // (2 * width))", "2 *", "2 +", _PIECES),
         _with(
@@ -166,6 +174,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "both parties have two numbers for each candidate",
         ),
         _with("return select(one < other, other, one)", "<", "<=", "of equal numbers either is the greater one"),
+    ),
+    "protocols/release/partition_rows.py": (
+        _with(
+            "found = [part.level(tree, attributes) for part, tree in zip(self._parts, forest, strict=True)]",
+            "strict=True",
+            "strict=False",
+            "there are as many parts as trees",
+        ),
     ),
     "protocols/release/tree_openings.py": (
         _with(

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
+from protocols.openings import opened
 from protocols.rules import Rules
 from protocols.tree import cut
 from smc.errors import InputError
@@ -246,8 +247,10 @@ def test_nobody_has_a_row(play) -> None:
 
 def test_one_class_needs_no_conversation(play) -> None:
     rows = np.zeros((5, 1), dtype=np.int64)
-    run = play(lambda e: id3(e, Problem((2,), 1, 10), RowCounts((2,), 1, rows, rows[:, 0])), "yao")
+    problem = Problem((2,), 1, 10)
+    run = play(lambda e: id3(e, problem, RowCounts((2,), 1, rows, rows[:, 0])), "yao")
     assert run.agreed == Leaf(0)
+    assert not any(opened(problem, (Leaf(0),)).values())
     assert run.meters[0].total.messages == 0
 
 
