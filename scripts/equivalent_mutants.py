@@ -93,6 +93,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "where no bit of a factor has a price an AND gate costs 1: a digit of some 50 ANDs costs one more",
         ),
     ),
+    "protocols/problem.py": (
+        _with(
+            "keys = [(words[8 * i : 8 * i + 8], attribute) for i, attribute in enumerate(left)]",
+            "+ 8]",
+            "+ (8 + 1)]",
+            "a ninth byte decides between keys whose eight are equal: one of 2^64",
+        ),
+    ),
     "protocols/publish/balance.py": (
         _with(
             "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",

@@ -315,6 +315,13 @@ def test_the_shape_of_the_conversation_depends_on_the_tree_only(play) -> None:
         assert shape(0, name) == shape(25, name) == shape(50, name)
 
 
+@pytest.mark.parametrize(("criterion", "rows", "delta"), [("entropy", 1 << 24, 1e-6), ("gain-ratio", 1 << 24, 1e-6)])
+def test_logarithms_that_do_not_fit_are_refused_where_there_are_any(criterion: Any, rows: int, delta: float) -> None:
+    Problem((2,), 2, 1 << 16, delta, criterion=criterion).check()
+    with pytest.raises(InputError, match="does not fit 64-bit words"):
+        Problem((2,), 2, rows, delta, criterion=criterion).check()
+
+
 @pytest.mark.parametrize(
     "change",
     [{"classes": 0}, {"domains": (2, 0)}, {"max_rows": 0}, {"min_rows": -1}, {"max_depth": -1}],
