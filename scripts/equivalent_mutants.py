@@ -77,6 +77,24 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first child of a root has number 1, and -1 stands for none",
         ),
     ),
+    "protocols/entropies.py": (_with("BATCH, MORE = 1 << 14, 4", "<<", ">>", _PIECES),),
+    "protocols/gini.py": (
+        _with(
+            "(words,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part]), 1)",
+            ", 1)",
+            ", (1 + 1))",
+            _PIECES,
+        ),
+        *(
+            _with(
+                "cuts = np.flatnonzero(np.diff((np.cumsum([len(table) for table in counts]) - 1) // BATCH)) + 1",
+                "- 1)",
+                new,
+                _PIECES,
+            )
+            for new in ("+ 1)", "- (1 + 1))")
+        ),
+    ),
     "protocols/leaves.py": (
         _with(
             "few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]",

@@ -18,11 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
+from protocols.entropies import argmin_netlist
 from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
 from protocols.openings import opened
 from protocols.rules import Rules
 from protocols.tree import cut
+from smc.circuit import evaluate
 from smc.errors import InputError
+from smc.primitives.bits import from_integers, to_integers
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=12)
@@ -192,6 +195,16 @@ def test_a_node_of_exactly_the_minimum_is_a_leaf(play, min_rows: int, leaf: bool
     rows = [(0, 0), (0, 0), (0, 0), (1, 1), (1, 1)]
     tree = joint(play, rows, np.array([0, 1, 0, 1, 0]), Problem((2,), 2, 10, min_rows=min_rows))
     assert tree == (Leaf(0) if leaf else Split(0, (Leaf(0), Leaf(1))))
+
+
+@pytest.mark.parametrize("form", ["size", "depth"])
+def test_the_least_of_those_that_are_allowed(form: Any) -> None:
+    """Every three numbers of three bits, with every choice of those that count."""
+    rows = np.indices((8, 8, 8, 2, 2, 2)).reshape(6, -1)
+    values, allowed = rows[:3] - 4, (rows[3:] == 1) | ~rows[3:].any(axis=0)
+    inputs = [from_integers([int(x) & 7 for x in value], 3) for value in values] + [row[None] for row in rows[3:]]
+    (found,) = evaluate(argmin_netlist(3, 3, form, ruled=True), [part.astype(np.uint8) for part in inputs])
+    assert to_integers(found) == np.where(allowed, values, 9).argmin(axis=0).tolist()
 
 
 def test_what_a_rule_finds_serves_the_criterion_of_entropy_alone(play) -> None:
