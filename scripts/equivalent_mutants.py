@@ -78,6 +78,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
     "protocols/entropies.py": (_with("BATCH, MORE = 1 << 14, 4", "<<", ">>", _PIECES),),
+    "protocols/gain_ratio.py": (
+        _with(
+            "for line, members in zip(lines, (whole + cells, by_class + by_value, whole, by_value), strict=True):",
+            "strict=True",
+            "strict=False",
+            "a table has four lines",
+        ),
+    ),
     "protocols/gini.py": (
         _with(
             "(words,) = in_shards(engine, _batched, lengths, lambda part: (problem, counts[part]), 1)",
@@ -101,6 +109,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "+ 1",
             "+ (1 + 1)",
             "the sum lies within the bits that it has, so the bit above its sign is the sign as well",
+        ),
+    ),
+    "protocols/majority.py": (
+        _with(
+            "width, graph = len(left[0]), left[0].graph",
+            "left[0].graph",
+            "left[(0 + 1)].graph",
+            "all numbers of a circuit are of its graph, and of one class nothing is compared",
         ),
     ),
     "protocols/precision.py": (
@@ -190,6 +206,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             ", 1)",
             ", (1 + 1))",
             "of the zeros behind all numbers the first alone is taken",
+        ),
+    ),
+    "protocols/release/leaf_counts.py": (
+        _with(
+            "level = own.level(_opened_at(tree, depth), attributes=False).classes",
+            "False",
+            "True",
+            "what is counted by attributes besides is not looked at",
         ),
     ),
     "protocols/release/median.py": (
