@@ -78,6 +78,9 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
     "protocols/entropies.py": (_with("BATCH, MORE = 1 << 14, 4", "<<", ">>", _PIECES),),
+    "protocols/feasibility.py": (
+        _with("cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1", "- 1)", "+ 1)", _PIECES),
+    ),
     "protocols/gain_ratio.py": (
         _with(
             "for line, members in zip(lines, (whole + cells, by_class + by_value, whole, by_value), strict=True):",
