@@ -138,6 +138,14 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "a ninth byte decides between keys whose eight are equal: one of 2^64",
         ),
     ),
+    "protocols/reciprocal.py": (
+        _with(
+            "counts = [a + b for a, b in zip(left, right, strict=True)]",
+            "strict=True",
+            "strict=False",
+            "both parties have a count a class",
+        ),
+    ),
     "protocols/publish/balance.py": (
         _with(
             "left, right = builder.input(width, signed=True), builder.input(width, signed=True)",
