@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import click
 import pytest
@@ -12,17 +12,7 @@ from click.testing import CliRunner
 from parties.cli import COMMANDS, cli
 from parties.jobs import kinds
 from parties.link.settings import LinkSettings
-
-
-def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands and groups of commands, by their words."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        yield (*path, name), command
+from tests.support.command_tree import commands
 
 
 def command_in(words: Sequence[str]) -> click.Command:

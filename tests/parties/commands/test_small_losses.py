@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from parties.base.address import Address
+from parties.base.console import size
 from parties.cli import run
 from parties.commands.options import check_proposal
-from parties.jobs import kinds
+from parties.jobs import choosing, kinds, profiles, sharding
+from parties.jobs.choosing import Choice
 from parties.jobs.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema
+from smc.counting import forecasts
+from smc.engines import Profile
 from smc.errors import InputError, LinkError
 from tests.support.ports import free_port
 
@@ -170,3 +179,38 @@ def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixtur
     assert run(["schema", "--data", "days.csv", "--numeric", f"wind={numbers}", "--out", "new.toml"]) == 2
     assert "without leading zeros" in capsys.readouterr().err
     assert not Path("new.toml").exists()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("shards", [1, 2])
+def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    near, chosen = profiles.in_shards((Profile("mixed"), Profile("lean", form="size")), shards)
+    found: list[Choice] = []
+
+    def undecided(specification: Any, program: Any, *_: Any) -> Choice:
+        found.append(Choice(None, tuple(forecasts(program(), (near, chosen)))))
+        return found[0]
+
+    @contextmanager
+    def agreed(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(profile=chosen, link=None, engine=None)
+
+    monkeypatch.setattr(choosing, "choice", undecided)
+    monkeypatch.setattr(Connection, "agreed", agreed)
+    monkeypatch.setattr(sharding, "sharded", lambda *_: nullcontext())
+
+    def ended(*_: Any) -> Any:
+        raise InputError("enough was said")
+
+    monkeypatch.setattr(Connection, "_run", ended)
+    way = link(identities["alice"], identities["bob"], "connect", 9, 0.1)
+    rows = 900 + shards  # of a job that no other test has counted
+    assert run(["id3", "--data", "days.csv", "--max-rows", str(rows), "--shards", str(shards), *way]) == 2
+    guessed, dearest = (size(counted.bytes) for counted in found[0].forecasts)
+    before, at_last = (line for line in capsys.readouterr().err.splitlines() if "it will cost" in line)
+    assert guessed != dearest
+    assert re.fullmatch(rf"it will cost about {guessed} both ways on a local .*; the link decides on .*", before)
+    most = "at most .* KB" if shards == 1 else "the most is not counted of shards"
+    assert re.match(rf"it will cost about {dearest} both ways \({most}\), for a tree", at_last)
