@@ -2,8 +2,8 @@
 
 Protocol: Tzeng, "Efficient 1-out-of-n Oblivious Transfer Schemes with Universally Usable Parameters" (PKC 2002), of
 random messages, with one exponent of the sender for all OTs as in Naor and Pinkas, "Efficient Oblivious Transfer
-Protocols" (SODA 2001, section 3.1); semi-honest. C is a point that nobody knows the logarithm of: the sum of two points
-to which the session's identifier is hashed.
+Protocols" (SODA 2001); semi-honest. C is a point that nobody knows the logarithm of: the sum of two points to which
+the session's identifier is hashed.
 
     sender   a random, sends A = a G
     receiver b random, choice c, sends B = b G + c C, key = H(b A)
