@@ -7,6 +7,8 @@ the runs the median is given, and set-up (base OTs in both directions) apart.
     drawn        one direction, choices that the protocol draws: what other libraries call random correlated OT
     random       one direction, two keys an OT by hashing
     bits         both directions, keys of one bit: what AND triples are made of; one in each direction counts as one
+
+With --sets: what Ferret takes of a processor with other parameters, drawn, whole iterations after the first.
 """
 
 from __future__ import annotations
@@ -20,9 +22,12 @@ from typing import Any, get_args
 
 from smc.local import run_local
 from smc.ot import OTKind, Transfers
+from smc.ot.ferret import BATCH, FerretReceiver, FerretSender, kept_trees
+from smc.ot.lpn import LARGE, SMALL, Parameters
 from smc.session import Session
 
 WAYS = "correlated", "drawn", "random", "bits"
+SETS = LARGE, Parameters(1300, 11, 18), Parameters(1520, 12, 19), SMALL
 
 
 def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
@@ -60,6 +65,41 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
     return {"kind": kind, "setup_seconds": setup, **rates, "bytes": left["correlated bytes"]}
 
 
+def processor(here: Parameters) -> tuple[float, float]:
+    """Nanoseconds of a processor an OT, the sender's and the receiver's, of four iterations with these parameters."""
+    sets = SMALL, here
+    first, each = (usable(number, sets) for number in (0, 1))
+
+    def program(session: Session) -> float:
+        role = (FerretSender if session.party == 0 else FerretReceiver)(session, "silent", sets)
+        role.setup()
+        for _ in range(-(-first // BATCH)):
+            role.random_correlated(BATCH)
+        start, count = time.thread_time(), -(-4 * each // BATCH)
+        for _ in range(count):
+            role.random_correlated(BATCH)
+        return (time.thread_time() - start) / (count * BATCH) * 1e9
+
+    return run_local(program)
+
+
+def usable(number: int, sets: tuple[Parameters, Parameters]) -> int:
+    """OTs of an iteration that are not kept for the next one."""
+    here = sets[number]
+    return (here.trees - kept_trees(number, sets)) * here.leaves
+
+
+def compare_sets(runs: int) -> None:
+    """Print a line for each set: nanoseconds of a processor, how many times the first set's they are, bits sent."""
+    times = [[sum(processor(here)) / 2 for here in SETS] for _ in range(runs)]
+    print("trees  depth  log2 k  ns an OT  times the first's  bits an OT")
+    for which, here in enumerate(SETS):
+        own = statistics.median(run[which] for run in times)
+        ratio = statistics.median(run[which] / run[0] for run in times)
+        sent = 8 * here.message_bytes / usable(1, (SMALL, here))
+        print(f"{here.trees:5}{here.depth:7}{here.log_secret:8}{own:10.1f}{ratio:19.2f}{sent:12.2f}")
+
+
 def main() -> None:
     """Print a table, or JSON with --json."""
     fast = [kind for kind in get_args(OTKind) if kind != "trapdoor"]
@@ -68,7 +108,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1 << 20, help="OTs a run")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--sets", action="store_true", help="compare parameters of Ferret")
     arguments = parser.parse_args()
+    if arguments.sets:
+        compare_sets(arguments.runs)
+        return
     if unknown := set(arguments.kinds) - set(get_args(OTKind)):
         parser.error(f"no such kind of OT: {', '.join(sorted(unknown))}")
     rows = [measure(kind, arguments.count, arguments.runs) for kind in arguments.kinds]

@@ -42,6 +42,7 @@ def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) ->
     """
     width = netlist.input_widths[0]
     size = max(1, engine.comfortable // width)
+    engine.expect(width * len(values))
     starts = range(0, max(1, len(values)), size)
     parts = [engine.run(netlist, *both_inputs(engine, values[start : start + size], width))[0] for start in starts]
     (opened,) = engine.reveal(Bits.join(parts))

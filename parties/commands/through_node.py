@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from parties.commands.following import check_end, follow
 from parties.commands.node_options import node_of
 from parties.jobs.kind import Kind, KindSettings
 from parties.jobs.settings import parameters
-from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient
+from parties.operator.client import LONGEST_WAIT_SECONDS, NodeClient, patient
 from parties.operator.interface import JobResult, JobView, State
 from smc.errors import InputError, LinkError, SmcError
 
@@ -80,19 +82,20 @@ def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[s
     deadline, seen = time.monotonic() + wait, ""
     try:
         while job.state in UNDECIDED:
-            begun = time.monotonic()
-            if begun >= deadline:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise LinkError(f"{job.peer} has not answered within {wait:g} s: is its operator there?")
-            pause = min(LONGEST_WAIT_SECONDS, deadline - begun)
-            if (now := node.changes(seen, pause)) != seen:
-                theirs, job, seen = question.of_peer(node), node.job(job.id), now
-                if theirs is not None and theirs.id < job.id and job.state in UNDECIDED:  # else ours has its number
-                    if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
-                        raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
-                    return node.approve(theirs.id, typed)
-                time.sleep(BREATH_SECONDS)
-            else:
-                time.sleep(max(0.0, begun + pause - time.monotonic()))  # where many wait the node answers at once
+            now = patient(partial(node.changes, seen), min(LONGEST_WAIT_SECONDS, left), partial(ne, seen))
+            if now == seen:
+                continue
+            job, seen = node.job(job.id), now
+            if job.state not in UNDECIDED:
+                break
+            if (theirs := question.of_peer(node)) is not None and theirs.id < job.id:  # else ours has its number
+                if node.cancel(job.id, THE_SAME).begun:  # meanwhile: then theirs would be a second answer
+                    raise InputError(f"{job.peer} has asked the same, and begun ours too: ask again")
+                return node.approve(theirs.id, typed)
+            time.sleep(BREATH_SECONDS)
     except (LinkError, KeyboardInterrupt):
         with suppress(SmcError):
             ended = node.cancel(job.id, "nobody waits for it any more")

@@ -20,7 +20,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 from urllib.parse import urlencode
@@ -55,6 +55,18 @@ class _Login(BaseModel):
     """A link to the page."""
 
     url: Annotated[str, Field(pattern="^https?://[!-~]+$")]
+
+
+def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[Parsed], bool]) -> Parsed:
+    """Return the answer to a question that the node may keep for so many seconds, and without news not before.
+
+    Where many wait already it keeps none, and would be asked all the time.
+    """
+    asked = time.monotonic()
+    answer = ask(seconds)
+    if not is_news(answer):
+        time.sleep(max(0.0, asked + seconds - time.monotonic()))
+    return answer
 
 
 def _call(
@@ -145,14 +157,11 @@ class NodeClient:
                 on_change(job)
             if seen is not None and job.state != seen.state:
                 pause = FIRST_WAIT_SECONDS
-            asked = time.monotonic()
-            remaining = LONGEST_WAIT_SECONDS if deadline is None else deadline - asked
+            remaining = LONGEST_WAIT_SECONDS if deadline is None else deadline - time.monotonic()
             if job.state in ENDED or remaining <= 0:
                 return job
-            wait = min(pause, remaining)
-            seen, job = job, self.job(job.id, wait)
-            if job.state not in ENDED:  # where many wait the node answers at once
-                time.sleep(max(0.0, asked + wait - time.monotonic()))
+            seen, asked = job, partial(self.job, job.id)
+            job = patient(asked, min(pause, remaining), lambda answer: answer.state in ENDED)
             pause = min(LONGER * pause, LONGEST_WAIT_SECONDS)
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:

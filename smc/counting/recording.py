@@ -146,6 +146,10 @@ class _Recorder(CountingEngine):
         return bits.data
 
     @override
+    def expect(self, bits: int) -> None:
+        self._steps.append(lambda engine, _: engine.expect(bits))
+
+    @override
     def prepare(self, netlist: Netlist, batch: int) -> None:
         self._steps.append(lambda engine, _: engine.prepare(netlist, batch))
 

@@ -18,6 +18,8 @@ from smc.hashing import Blocks
 from smc.ot import (
     EllipticReceiver,
     EllipticSender,
+    ExtensionReceiver,
+    ExtensionSender,
     IknpReceiver,
     IknpSender,
     OTKind,
@@ -89,13 +91,12 @@ class _EllipticSender(_Counted, EllipticSender):
 class _EllipticReceiver(_Counted, EllipticReceiver):
     def _accept(self, *_: Any) -> None: ...
 
-    def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
-        self.work(count * BASE_OT_SECONDS)
-        return [(b"", b"")] * count
+    def _choose(self, choice: Choices, choices: int, points: Octets) -> list[bytes]:
+        self.work(len(points) * BASE_OT_SECONDS / 3)
+        return []
 
-    def _choose(self, *_: Any) -> None: ...
-
-    def _derive(self, *_: Any) -> None: ...
+    def _derive(self, secrets: list[bytes], points: Octets, keys: Blocks) -> None:
+        self.work(len(points) * BASE_OT_SECONDS * 2 / 3)
 
 
 class _Correlated(_Counted):
@@ -152,6 +153,14 @@ class _SoftSpokenReceiver(_CorrelatedReceiver, SoftSpokenReceiver):
         self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
 
 
+class _ExtensionSender(_SoftSpokenSender, ExtensionSender):
+    few_ot = _EllipticSender
+
+
+class _ExtensionReceiver(_SoftSpokenReceiver, ExtensionReceiver):
+    few_ot = _EllipticReceiver
+
+
 class _FerretSender(_CorrelatedSender, FerretSender):
     extension = _SoftSpokenSender
 
@@ -198,6 +207,8 @@ TWINS: dict[type[Role], type[Role]] = {
     IknpReceiver: _IknpReceiver,
     SoftSpokenSender: _SoftSpokenSender,
     SoftSpokenReceiver: _SoftSpokenReceiver,
+    ExtensionSender: _ExtensionSender,
+    ExtensionReceiver: _ExtensionReceiver,
     FerretSender: _FerretSender,
     FerretReceiver: _FerretReceiver,
     TrapdoorSender: _TrapdoorSender,

@@ -73,6 +73,13 @@ class Engine(ABC):
         left, right = self.both(self.session.contributions.bits(width, batch))
         return left ^ right
 
+    def expect(self, bits: int) -> None:
+        """Say that the program will enter so many bits more of either party, random ones too; both say the same.
+
+        A hint, before the first of them: garbled, few are entered for less than many. What says nothing counts as many.
+        """
+        del bits
+
     def prepare(self, netlist: Netlist, batch: int) -> None:
         """Exchange now what a later run of the netlist on so many instances needs; both parties call it alike.
 

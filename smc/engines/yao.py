@@ -49,6 +49,11 @@ class YaoEngine(XorSharedEngine):
         self._public_labels = Prg(session.derive("garbler's active input labels"))
 
     @override
+    def expect(self, bits: int) -> None:
+        """See `Engine.expect`: the evaluator's bits are OTs."""
+        (self._transfers.sender if self.party == 0 else self._transfers.receiver).expect(bits)
+
+    @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`. Party 1's bits go through one correlated OT each."""
         if owner == 0:

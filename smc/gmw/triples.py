@@ -9,7 +9,7 @@ Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. Of the peer's b a p
 is as random to it as the other key; the peer's a it never sees: the OT hides choices.
 
 Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing besides; by
-extension (SoftSpoken, k = 4) these are 4 n bytes each way, by Ferret next to nothing after the first 276,480. The
+extension (SoftSpoken, k = 4) these are 4 n bytes each way, by Ferret 1.4 n bits after the first 675,840. The
 directions cross, so the rounds are those of one. Once a session: the set-up of both directions. Stars of sizes between
 two widths take the wider one, which costs some hashing.
 """

@@ -1,23 +1,27 @@
 """Base OT over the prime-order group of Ed25519 (libsodium through PyNaCl).
 
-Protocol: Chou and Orlandi, "The Simplest Protocol for Oblivious Transfer" (LATINCRYPT 2015), semi-honest.
+Protocol: Tzeng, "Efficient 1-out-of-n Oblivious Transfer Schemes with Universally Usable Parameters" (PKC 2002), of
+random messages, with one exponent of the sender for all OTs as in Naor and Pinkas, "Efficient Oblivious Transfer
+Protocols" (SODA 2001, section 3.1); semi-honest. C is a point that nobody knows the logarithm of: the sum of two points
+to which the session's identifier is hashed.
 
     sender   a random, sends A = a G
-    receiver b random, choice c, sends B = b G + c A, key = H(b A)
-    sender   key_i = H(a (B - i A)) = H(a B - i (a A))
+    receiver b random, choice c, sends B = b G + c C, key = H(b A)
+    sender   key_i = H(a (B - i C)) = H(a B - i (a C))
 
 Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`). Assumptions: computational Diffie-Hellman in the group,
-SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. The hash binds session, role name,
-instance index, A and B.
+SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. Two keys of an OT differ by a multiple
+of a C before they are hashed: a receiver that asks H for one besides its own has a C from A and C, which are random
+points. The hash binds session, role name, instance index, A and B.
 
-Cost: 32 bytes from the sender once a session, then 32 n bytes in one message from the receiver; two flights the first
-time, one flight each later time. One multiplication of any point an OT for either party (a A is kept), and one of
-the base point for the receiver, which it can do ahead (`prepare`), while A is still under way.
+Cost: 32 bytes from the sender once a session, and 32 n bytes in one message from the receiver; neither waits for the
+other's, so all is one flight. One multiplication of any point an OT for either party (a C is kept), and one of the base
+point for the receiver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from nacl import bindings as sodium
@@ -51,7 +55,7 @@ def _multiply(scalar: bytes, point: bytes) -> bytes:
 
 
 class _Keys:
-    """The key derivation both roles share."""
+    """What both roles derive from the session: the keys, and the point C."""
 
     def __init__(self, session: Session, name: str) -> None:
         self._session = session
@@ -62,6 +66,13 @@ class _Keys:
         digest = self._session.derive(self._name, "elliptic", self.index, shared, base, point)
         return np.frombuffer(digest, dtype=np.uint64)
 
+    @cached_property
+    def between(self) -> bytes:
+        """Hash to C: by Elligator twice, for one image is not uniform (Brier et al., CRYPTO 2010)."""
+        digests = (self._session.derive(self._name, "elliptic C", part, size=32) for part in range(2))
+        left, right = (sodium.crypto_core_ed25519_from_uniform(digest) for digest in digests)
+        return bytes(sodium.crypto_core_ed25519_add(left, right))
+
 
 class EllipticSender(Sender):
     """Sender of elliptic-curve OT."""
@@ -71,9 +82,10 @@ class EllipticSender(Sender):
         self._keys = _Keys(session, name)
         (self._secret,) = _scalars(session, 1)
         self._public = b""
-        self._square = b""  # a A: what lies between the shared points of two neighbouring choices
+        self._step = b""  # a C: what lies between the shared points of two neighbouring choices
 
-    def setup(self) -> None:
+    @override
+    def begin(self) -> None:
         """Send A."""
         if not self.ready:
             public = np.empty(POINT, dtype=np.uint8)
@@ -83,21 +95,15 @@ class EllipticSender(Sender):
 
     def _publish(self, public: Octets) -> None:
         self._public = bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(self._secret))
-        self._square = _multiply(self._secret, self._public)
+        self._step = _multiply(self._secret, self._keys.between)
         public[:] = np.frombuffer(self._public, dtype=np.uint8)
-
-    @override
-    def steps(self) -> Iterator[None]:
-        """See `Role.steps`: a sender waits for nothing."""
-        self.setup()
-        yield
 
     @override
     def random(self, count: int, choices: int = 2) -> Blocks:
         keys = np.zeros((choices, count, 2), dtype=np.uint64)
         if count == 0:
             return keys
-        self.setup()
+        self.begin()
         self._derive(self.session.receive(f"{self.name}.base.points", np.uint8, (count, POINT)), keys)
         return keys
 
@@ -107,7 +113,7 @@ class EllipticSender(Sender):
             shared = _multiply(self._secret, point)
             for i in range(len(keys)):
                 if i:
-                    shared = bytes(sodium.crypto_core_ed25519_sub(shared, self._square))
+                    shared = bytes(sodium.crypto_core_ed25519_sub(shared, self._step))
                 keys[i, j] = self._keys.derive(shared, self._public, point)
             self._keys.index += 1
 
@@ -119,9 +125,9 @@ class EllipticReceiver(Receiver):
         super().__init__(session, name)
         self._keys = _Keys(session, name)
         self._public = b""
-        self._ahead: list[tuple[bytes, bytes]] = []  # (b, b G)
 
-    def setup(self) -> None:
+    @override
+    def begin(self) -> None:
         """Receive A."""
         if not self.ready:
             self._accept(self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,)))
@@ -132,43 +138,33 @@ class EllipticReceiver(Receiver):
             raise ProtocolError("the peer sent an invalid curve point in oblivious transfer")
         self._public = public.tobytes()
 
-    def prepare(self, count: int) -> None:
-        """Do now what the next `count` OTs need before A is here. Sends and receives nothing."""
-        self._ahead += self._pairs(max(0, count - len(self._ahead)))
-
-    def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
-        return [(b, bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(b))) for b in _scalars(self.session, count)]
-
-    @override
-    def steps(self) -> Iterator[None]:
-        yield
-        self.setup()
-
     @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
         count = len(choice)
         keys = np.zeros((count, 2), dtype=np.uint64)
         if count == 0:
             return keys
-        self.prepare(count)
-        self.setup()
-        pairs, self._ahead = self._ahead[:count], self._ahead[count:]
         points = np.empty((count, POINT), dtype=np.uint8)
-        self._choose(pairs, choice, choices, points)
+        secrets = self._choose(choice, choices, points)
         self.session.send(f"{self.name}.base.points", points)
-        self._derive(pairs, points, keys)
+        self.begin()
+        self._derive(secrets, points, keys)
         return keys
 
-    def _choose(self, pairs: list[tuple[bytes, bytes]], choice: Choices, choices: int, points: Octets) -> None:
+    def _choose(self, choice: Choices, choices: int, points: Octets) -> list[bytes]:
+        """Fill in the points B, and return b of each."""
+        secrets = _scalars(self.session, len(choice))
         candidates = np.empty((choices, *points.shape), dtype=np.uint8)
-        for j, (_, point) in enumerate(pairs):
+        for j, secret in enumerate(secrets):
+            point = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
             for i in range(choices):
                 if i:
-                    point = sodium.crypto_core_ed25519_add(point, self._public)
+                    point = sodium.crypto_core_ed25519_add(point, self._keys.between)
                 candidates[i, j] = np.frombuffer(point, dtype=np.uint8)
         points[:] = select(choice, candidates)
+        return secrets
 
-    def _derive(self, pairs: list[tuple[bytes, bytes]], points: Octets, keys: Blocks) -> None:
-        for j, (secret, _) in enumerate(pairs):
+    def _derive(self, secrets: list[bytes], points: Octets, keys: Blocks) -> None:
+        for j, secret in enumerate(secrets):
             keys[j] = self._keys.derive(_multiply(secret, self._public), self._public, points[j].tobytes())
             self._keys.index += 1

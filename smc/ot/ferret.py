@@ -13,8 +13,8 @@ so the receiver's bits are A r + e, pseudo-random by LPN. What an iteration make
 first iteration starts from correlated OTs by extension and has the small parameters, all others have the large ones:
 what both parties do depends only on how many OTs were ever asked for. `iterations` says how many it takes.
 
-Communication: 16 t d bytes an iteration, from the sender, one flight: 230,400 for the first 276,480 OTs, 291,840 for
-every 5,681,152 more; before the first, 79,936 OTs by extension. `correlated` with chosen bits adds one bit an OT, from
+Communication: 16 t d bytes an iteration, from the sender, one flight: 230,400 for the first 675,840 OTs, 192,000 for
+every 1,085,440 more; before the first, 79,936 OTs by extension. `correlated` with chosen bits adds one bit an OT, from
 the receiver. Leakage: none. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of
 the extension.
 
@@ -33,10 +33,10 @@ from typing_extensions import override
 from smc import kernels
 from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
-from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.half_tree import ReceiverTrees, SenderTrees, Trees
-from smc.ot.interface import Choices
+from smc.ot.interface import Choices, Role
 from smc.ot.lpn import LARGE, SMALL, LinearCode, Parameters
+from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.primitives import bits
 from smc.session import Session
 
@@ -154,7 +154,7 @@ def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[b
 class FerretSender(CorrelatedSender):
     """Sender of Ferret."""
 
-    extension = ExtensionSender
+    extension = SoftSpokenSender
 
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
@@ -164,10 +164,16 @@ class FerretSender(CorrelatedSender):
         self._supply = _Supply()
 
     @override
-    def steps(self) -> Iterator[None]:
-        """See `Role.steps`: those of the extension."""
-        yield from self._base.steps()
+    def begin(self) -> None:
+        """Set up the extension."""
+        self._base.begin()
         self.ready = True
+
+    @override
+    def build_on(self, other: Role) -> bool:
+        """See `Role.build_on`: it is the extensions that do."""
+        assert isinstance(other, FerretReceiver)
+        return self._base.build_on(other._base)
 
     @override
     def reserve(self, count: int) -> None:
@@ -223,7 +229,7 @@ class FerretReceiver(CorrelatedReceiver):
     """Receiver of Ferret."""
 
     batch = BATCH
-    extension = ExtensionReceiver
+    extension = SoftSpokenReceiver
 
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
@@ -232,10 +238,16 @@ class FerretReceiver(CorrelatedReceiver):
         self._supply = _Supply()
 
     @override
-    def steps(self) -> Iterator[None]:
-        """See `Role.steps`: those of the extension."""
-        yield from self._base.steps()
+    def begin(self) -> None:
+        """Set up the extension."""
+        self._base.begin()
         self.ready = True
+
+    @override
+    def build_on(self, other: Role) -> bool:
+        """See `Role.build_on`: it is the extensions that do."""
+        assert isinstance(other, FerretSender)
+        return self._base.build_on(other._base)
 
     @override
     def reserve(self, count: int) -> None:

@@ -13,21 +13,20 @@ Assumptions: AES is a PRF, the base OT is secure. The lowest bit of delta is 1 (
 leaves 127 secret bits.
 
 Cost of n OTs: 128 ceil(n / 8) bytes from the receiver, in one message for every 2^16 OTs, one flight; nothing from the
-sender. Once a session: 128 base OTs, that is 32 bytes from the receiver and 4096 from the sender, two flights.
+sender. Once a session: 128 base OTs, that is 32 bytes from the receiver and 4096 from the sender, one flight.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
+from smc.ot.base_ots import Extension
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
-from smc.ot.interface import Choices
+from smc.ot.interface import Choices, Receiver, Sender
 from smc.ot.tiles import AHEAD, BATCH, KAPPA, MessageRoom, batches, packed_choices, padded, scratch, whole_rows
 from smc.primitives.arrays import Octets
 from smc.session import Session
@@ -56,7 +55,7 @@ class _Columns:
         return first
 
 
-class IknpSender(CorrelatedSender):
+class IknpSender(Extension[Receiver], CorrelatedSender):
     """Sender of IKNP; runs the base OTs, as their receiver, on first use."""
 
     base_ot = EllipticReceiver
@@ -68,13 +67,10 @@ class IknpSender(CorrelatedSender):
         self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
 
     @override
-    def steps(self) -> Iterator[None]:
+    def begin(self) -> None:
         if self.ready:
             return
-        base = self.base_ot(self.session, f"{self.name}.base")
-        yield
-        base.prepare(KAPPA)
-        self._seed(base.random(self._delta_bits))
+        self._seed(self.base().random(self._delta_bits))
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:
@@ -100,7 +96,7 @@ class IknpSender(CorrelatedSender):
         )
 
 
-class IknpReceiver(CorrelatedReceiver):
+class IknpReceiver(Extension[Sender], CorrelatedReceiver):
     """Receiver of IKNP; runs the base OTs, as their sender, on first use."""
 
     batch = AHEAD * BATCH
@@ -112,13 +108,10 @@ class IknpReceiver(CorrelatedReceiver):
         self._message = MessageRoom(KAPPA)
 
     @override
-    def steps(self) -> Iterator[None]:
+    def begin(self) -> None:
         if self.ready:
             return
-        base = self.base_ot(self.session, f"{self.name}.base")
-        base.setup()
-        yield
-        self._seed(base.random(KAPPA))
+        self._seed(self.base().random(KAPPA))
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:

@@ -19,8 +19,7 @@ order. A call on an empty batch sends nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,16 +36,16 @@ Packed = NDArray[np.uint64]
 Sizes = Sequence[tuple[int, int]]  # of random OTs of strings: bits of a string, and eights of OTs
 
 
-class Role(ABC):
+class Role:
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
-    What the session needs once is exchanged by `steps`; a role whose set-up is one piece defines `setup` itself.
+    What the session needs once is exchanged by `begin`.
 
     The public methods of a role say which messages there are, in which order and of which sizes, and nothing else does;
     all computing on secrets stands in methods whose names begin with "_". Counting puts its own in place of these.
     """
 
-    ready = False  # becomes True in `steps`
+    ready = False  # becomes True in `begin`
 
     def __init__(self, session: Session, name: str) -> None:
         self.session = session
@@ -56,7 +55,7 @@ class Role(ABC):
         """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
         if not self.ready:
             with self.session.phase("base ot"):
-                take_turns(self)
+                self.begin()
 
     def _room(self, *shape: int) -> Blocks:
         """Return where results will be written."""
@@ -73,9 +72,24 @@ class Role(ABC):
         """Return the share that an end of `additive` is left with."""
         raise NotImplementedError
 
-    @abstractmethod
-    def steps(self) -> Iterator[None]:
-        """Set up in pieces: it yields before it waits for the peer. Does nothing the second time."""
+    def begin(self) -> None:
+        """Do as `setup`, metered in the phase that is open. Here nothing is needed."""
+        self.ready = True
+
+    def build_on(self, other: Role) -> bool:
+        """Take base OTs from `other`, of the other direction, which is then set up first; return whether it is.
+
+        `other` is a sender if this is a receiver, and the reverse: whose extension sends is the receiver of base OTs.
+        """
+        del other
+        return False
+
+    def expect(self, count: int) -> None:
+        """Say that the program will need `count` correlated OTs more, if it can tell; both parties say the same.
+
+        A hint, before the first of them: so few may be made in another way than many.
+        """
+        del count
 
     def reserve(self, count: int) -> None:
         """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
@@ -85,29 +99,13 @@ class Role(ABC):
         del count
 
 
-def take_turns(*roles: Role) -> None:
-    """Set up roles, in the same order at both parties.
-
-    While one would wait the others work and send: sender and receiver of two directions take the flights of one.
-    """
-    for _ in zip_longest(*(role.steps() for role in roles)):
-        pass
-
-
-class Sender(Role):
+class Sender(Role, ABC):
     """The sending role. `delta` is uint64[2] with its lowest bit set."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self.delta: Blocks = session.prg.words(2)
         self.delta[0] |= np.uint64(1)
-
-    @override
-    def steps(self) -> Iterator[None]:
-        """See `Role.steps`. This is for a `setup` in one piece: direction 0 goes first."""
-        if self.session.party == 1:
-            yield
-        self.setup()
 
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
@@ -155,7 +153,7 @@ class Sender(Role):
         return share
 
 
-class Receiver(Role):
+class Receiver(Role, ABC):
     """The receiving role; `choices` are uint8[count].
 
     Where both directions are used the parties make `batch` OTs each way before either reads, which bounds what lies in
@@ -163,12 +161,6 @@ class Receiver(Role):
     """
 
     batch: int
-
-    @override
-    def steps(self) -> Iterator[None]:
-        if self.session.party == 0:
-            yield
-        self.setup()
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:

@@ -19,11 +19,11 @@ Algorithm for the Regular Syndrome Decoding Problem" (ASIACRYPT 2025, eprint 202
 known equations:
 
                                                               SMALL   LARGE
-    pooled Gauss                                                232     245
-    information set decoding (Stern, Dumer)                     219     233
+    pooled Gauss                                                232     241
+    information set decoding (Stern, Dumer)                     219     227
     statistical decoding 2.0                                    391     403
-    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  221     242
-    hybrid of decoding and quadratic equations (2025/1284)      202     225
+    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  221     237
+    hybrid of decoding and quadratic equations (2025/1284)      202     220
 
 The permutation attack of Esser and Santini (CRYPTO 2024) costs what pooled Gauss does here. Not in the table: decoding
 with more levels of lists (BJMM), whose advantage vanishes at such low noise (Canto Torres, Sendrier, PQCrypto 2016).
@@ -36,11 +36,11 @@ N rows without noise costs one solution; or one looks for four noisy rows among 
 middle, which takes no longer than the solution and needs less luck:
 
                                                               SMALL   LARGE
-    random columns, elimination                                 187     196
+    random columns, elimination                                 187     194
     random columns, sparse solver                               179     186
     greedy columns, elimination                                 173     182
-    greedy columns, sparse solver                               166     172
-    and a few noisy rows searched for                           145     152
+    greedy columns, sparse solver                               166     174
+    and a few noisy rows searched for                           145     153
     the best columns there can be, and the same                 136     143
 
 For the last line nobody knows how to find the columns: it takes the smallest N for which a code of these sizes has N
@@ -48,10 +48,17 @@ columns with N rows among them with a probability of at least 2^-40. Greedy mean
 one by one gains the attacker a bit. Decoding and the hybrid attack on larger parts of the system cost more. The tests
 compute both tables, the second from the rows that this code has, and carry the attack out on a small instance.
 
-**Parameters.** Two sets, for 128 bits by every line. emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18)
-with ten entries a row have as much against attacks on uniform codes, but 96 and 95 by greedy columns with a sparse
-solver, and 80 with the search. Ferret's set of 2020, n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the
-algebraic attack alone.
+**Parameters.** Two sets, for 128 bits by every line. A table is read at random, eleven times an output, so its size
+decides the time; the depth of the trees decides the bytes. Three sets (t, d, log2 k) that the lines of the second table
+tell apart by two bits at most, compared by `python -m benchmarks.ot --sets`:
+
+    (1200, 10, 17)  LARGE: a table of 2 MB, 1.42 bits sent a random OT
+    (1300, 11, 18)  4 MB, 0.77 bits; 1.4 times the processor time
+    (1520, 12, 19)  8 MB, 0.41 bits; 2 times, and quicker in bulk only where a line has less than about 60 Mbit/s
+
+emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18) with ten entries a row have as much against attacks
+on uniform codes, but 96 and 95 by greedy columns with a sparse solver, and 80 with the search. Ferret's set of 2020,
+n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the algebraic attack alone.
 
 **What is assumed.** That no attack uses the sparse rows much better than these do: an assumption of Ferret and of all
 its implementations. LPN with so little noise (t / n is 2^-d) is itself studied less than AES or Diffie-Hellman. Who
@@ -111,7 +118,7 @@ class Parameters:
 
 
 SMALL = Parameters(trees=1600, depth=9, log_secret=16)
-LARGE = Parameters(trees=1520, depth=12, log_secret=19)
+LARGE = Parameters(trees=1200, depth=10, log_secret=17)
 
 
 class LinearCode:

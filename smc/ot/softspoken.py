@@ -16,12 +16,10 @@ is a PRF, the base OT is secure. The lowest bit of delta is 1, which leaves 127 
 
 Cost of n OTs: (128 / k) ceil(n / 8) bytes from the receiver, in one message for every 2^16 OTs, one flight; nothing
 from the sender. An OT costs either party 2^k / k AES blocks. Once a session: 128 base OTs (32 bytes from the receiver,
-4096 from the sender, two flights) and (128 / k) (k - 1) 32 bytes from the receiver, together with its first message.
+4096 from the sender, one flight) and (128 / k) (k - 1) 32 bytes from the receiver, together with its first message.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +27,11 @@ from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
+from smc.ot.base_ots import Extension
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.ggm_tree import full_trees, punctured_trees, tree_salts
-from smc.ot.interface import Choices
+from smc.ot.interface import Choices, Receiver, Sender
 from smc.ot.tiles import AHEAD, BATCH, KAPPA, MessageRoom, batches, packed_choices, padded, scratch, whole_rows
 from smc.session import Session
 
@@ -68,7 +67,7 @@ def _offers_shape(k: int) -> tuple[int, ...]:
     return KAPPA // k, k - 1, 2, 2
 
 
-class SoftSpokenSender(CorrelatedSender):
+class SoftSpokenSender(Extension[Receiver], CorrelatedSender):
     """Sender of SoftSpoken over F_{2^k}; runs the base OTs, as their receiver, on first use."""
 
     base_ot = EllipticReceiver
@@ -81,15 +80,11 @@ class SoftSpokenSender(CorrelatedSender):
         self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
 
     @override
-    def steps(self) -> Iterator[None]:
+    def begin(self) -> None:
         if self.ready:
             return
-        base = self.base_ot(self.session, f"{self.name}.base")
-        yield
-        base.prepare(KAPPA)
         points = np.ascontiguousarray(self._delta_bits.reshape(-1, self._k)[:, ::-1])
-        keys = base.random((points ^ np.uint8(1)).reshape(-1)).reshape(*points.shape, 2)
-        yield
+        keys = self.base().random((points ^ np.uint8(1)).reshape(-1)).reshape(*points.shape, 2)
         self._seed(points, keys, self.session.receive(f"{self.name}.trees", np.uint64, _offers_shape(self._k)))
         self.ready = True
 
@@ -121,7 +116,7 @@ class SoftSpokenSender(CorrelatedSender):
         )
 
 
-class SoftSpokenReceiver(CorrelatedReceiver):
+class SoftSpokenReceiver(Extension[Sender], CorrelatedReceiver):
     """Receiver of SoftSpoken over F_{2^k}; runs the base OTs, as their sender, on first use."""
 
     batch = AHEAD * BATCH
@@ -134,14 +129,11 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         self._message = MessageRoom(KAPPA // k)
 
     @override
-    def steps(self) -> Iterator[None]:
+    def begin(self) -> None:
         if self.ready:
             return
-        base = self.base_ot(self.session, f"{self.name}.base")
-        base.setup()
-        yield
         offers = np.empty(_offers_shape(self._k), dtype=np.uint64)
-        self._seed(base.random(KAPPA), offers)
+        self._seed(self.base().random(KAPPA), offers)
         self.session.send(f"{self.name}.trees", offers)
         self.ready = True
 

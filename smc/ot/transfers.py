@@ -2,6 +2,7 @@
 
 Each party first acts as receiver, then as sender, so the flights of the two directions cross on the wire and
 cost the latency of one. What is keys is what two single directions send; `Receiver.batch` OTs each way are one round.
+Of extensions only direction 0 has base OTs by public keys: those of direction 1 are made by direction 0.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from smc.hashing import Blocks
-from smc.ot.interface import Choices, Packed, Role, Sizes, added, additive_correction, octets_of, parts, take_turns
+from smc.ot.interface import Choices, Packed, Role, Sizes, added, additive_correction, octets_of, parts
 from smc.ot.kinds import Twin, make_roles
 from smc.primitives.arrays import Octets
 from smc.recipes import OTKind
@@ -25,13 +26,16 @@ class Transfers:
         self.kind = kind
         self.session = session
         self.sender, self.receiver = make_roles(kind, session, f"ot{session.party}", f"ot{1 - session.party}", **twin)
+        first, second = (self.sender, self.receiver) if session.party == 0 else (self.receiver, self.sender)
+        self._order = (first, second) if second.build_on(first) else (self.sender, self.receiver)
         self._ready = False
 
     def setup(self) -> None:
-        """Set up both directions at once."""
+        """Set up both directions: first direction 0, if that of 1 is built on it, and else one's own."""
         if not self._ready:
             with self.session.phase("base ot"):
-                take_turns(self.sender, self.receiver)
+                for role in self._order:
+                    role.begin()
             self._ready = True
 
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:

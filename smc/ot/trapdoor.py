@@ -17,7 +17,6 @@ OTs, one flight; n private-key operations an OT.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +75,8 @@ class TrapdoorSender(Sender):
         self._permutation: _Permutation | None = None
         self._index = 0
 
-    def setup(self) -> None:
+    @override
+    def begin(self) -> None:
         """Publish the permutation."""
         if not self.ready:
             modulus = np.empty(MODULUS_BYTES, dtype=np.uint8)
@@ -89,16 +89,10 @@ class TrapdoorSender(Sender):
         modulus[:] = _as_bytes([self._permutation.modulus])[0]
 
     @override
-    def steps(self) -> Iterator[None]:
-        """See `Role.steps`: a sender waits for nothing."""
-        self.setup()
-        yield
-
-    @override
     def random(self, count: int, choices: int = 2) -> Blocks:
         keys = self._room(choices, count, 2)
         if count:
-            self.setup()
+            self.begin()
         for start in range(0, count, BATCH):
             here = min(BATCH, count - start)
             values = self.session.receive(f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES))
@@ -134,7 +128,8 @@ class TrapdoorReceiver(Receiver):
         chunks = (raw[i : i + size] for i in range(0, len(raw), size))
         return [gmpy2.mpz(int.from_bytes(chunk, "little")) % self._modulus for chunk in chunks]
 
-    def setup(self) -> None:
+    @override
+    def begin(self) -> None:
         """Receive the permutation."""
         if not self.ready:
             self._accept(self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, (MODULUS_BYTES,)))
@@ -148,16 +143,11 @@ class TrapdoorReceiver(Receiver):
             raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
 
     @override
-    def steps(self) -> Iterator[None]:
-        yield
-        self.setup()
-
-    @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
         count = len(choice)
         keys = self._room(count, 2)
         if count:
-            self.setup()
+            self.begin()
         for start in range(0, count, BATCH):
             part = choice[start : start + BATCH]
             values = np.empty((choices, len(part), MODULUS_BYTES), dtype=np.uint8)

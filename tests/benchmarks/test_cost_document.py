@@ -53,10 +53,10 @@ def test_trapdoor(count: int, choices: int) -> None:
     assert sender.messages == 1 + -(-count // 128)
 
 
-@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (276_480, 1), (276_481, 2), (5_957_632, 2), (5_957_633, 3)])
+@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (675_840, 1), (675_841, 2), (1_761_280, 2), (1_761_281, 3)])
 def test_ferret(count: int, iterations: int) -> None:
     sender, _ = costs.counted("ferret", costs.correlated(count))
-    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 291_840
+    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 192_000
 
 
 @pytest.mark.parametrize("batch", [1, 256])
@@ -77,7 +77,7 @@ def test_gmw(batch: int) -> None:
     assert set(sizes) == {1, 2, 3}  # each of its own width
     triples = sum(8 * -(-sizes.count(size) * counted // 8) for size in set(sizes))
     layers = np.diff(netlist.stars.star_ends) + np.diff(netlist.stars.gate_ends)
-    assert own.bytes_sent == 4096 + 32 + 3072 + 4 * triples + sum(-(-bits * counted // 8) for bits in layers.tolist())
+    assert own.bytes_sent == 4096 + 3072 + 4 * triples + sum(-(-bits * counted // 8) for bits in layers.tolist())
 
 
 @pytest.mark.parametrize("batch", [1, 100])
@@ -96,14 +96,14 @@ def test_additive_shares(width: int) -> None:
     own, peer = costs.counted("extension", lambda transfers: bits_to_shares(transfers, zeros))
     assert (own.bytes_sent, peer.bytes_sent) == (4096 + 8000 * width, 3104 + 4000 * width)
     own, peer = costs.counted("extension", lambda transfers: product(transfers, zeros, words))
-    assert own.bytes_sent == peer.bytes_sent == 7200 + 12_000 * width
+    assert (own.bytes_sent, peer.bytes_sent) == (4096 + 3072 + 12_000 * width, 32 + 3072 + 512 + 12_000 * width)
 
 
 def found(program: Any, form: str) -> tuple[int, int]:
     """AND gates, and rounds of AND gates: those of GMW but for base OTs, triples and the opening."""
     profile = Profile("gmw", form="size" if form == "size" else "depth")
     own, _ = forecast(program, profile).costs
-    return own.and_gates, own.rounds - 5
+    return own.and_gates, own.rounds - 3
 
 
 @pytest.mark.parametrize("width", [2, 8, 13, 32, 64])

@@ -39,6 +39,10 @@ class ToyCurve:
     def crypto_core_ed25519_is_valid_point(point: bytes) -> bool:
         return 0 < _read(point) < ORDER
 
+    @staticmethod
+    def crypto_core_ed25519_from_uniform(digest: bytes) -> bytes:
+        return _written(_read(digest))
+
     @classmethod
     def crypto_scalarmult_ed25519_noclamp(cls, scalar: bytes, point: bytes) -> bytes:
         if not cls.crypto_core_ed25519_is_valid_point(point):

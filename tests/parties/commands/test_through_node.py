@@ -15,6 +15,7 @@ from parties.cli import run
 from parties.commands import through_node
 from parties.jobs.small.amounts import AmountSettings
 from parties.jobs.small.millionaires import Millionaires
+from parties.operator import client
 from parties.operator.interface import Asked, JobResult, JobView
 from smc.errors import InputError, JobMismatchError, LinkError
 from tests.support.fake_node import APPROVED, NOON, WAITING, FakeNode
@@ -130,6 +131,16 @@ def test_of_two_who_ask_at_once_the_first_by_its_digits_stays(node: Node) -> Non
     assert (node.known[LATE].state, node.typed) == ("waiting", None)
 
 
+def test_nothing_waits_once_our_job_is_decided(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = list[float]()
+    for module in (through_node, client):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=pauses.append))
+    node.comes = lambda: [node.finish(identifier) for identifier in list(node.known)]
+    monkeypatch.setattr(node, "follow", lambda job, on_change: job)
+    assert ask() in node.known
+    assert pauses == []
+
+
 def test_of_several_peers_one_must_be_named(node: Node) -> None:
     """Or whoever asks first, of all whom the node knows, would have the answer."""
     node.peers.append("hospital")
@@ -214,7 +225,8 @@ def test_the_peer_is_waited_for_as_long_as_was_said(node: Node, monkeypatch: pyt
         pauses.append(seconds)
         now += seconds
 
-    monkeypatch.setattr(through_node, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    for module in (through_node, client):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     settings = AmountSettings(value=7, bits=32)
     with pytest.raises(LinkError, match="has not answered within 60 s"):
         through_node.ask(Millionaires(settings), settings, None, "university", None, wait=60)
@@ -230,7 +242,8 @@ def test_who_interrupts_cancels(
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(through_node, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=interrupted))
+    for module in (through_node, client):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=interrupted))
     with pytest.raises(KeyboardInterrupt):
         ask()
     (job,) = node.known.values()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from smc.local import run_local
 from smc.meter import Cost
-from smc.ot import OTKind, Receiver, Sender, Transfers, correlated, make_roles
+from smc.ot import ExtensionReceiver, ExtensionSender, OTKind, Receiver, Sender, Transfers, correlated, make_roles
 from smc.session import Session
 
 ROWS: dict[OTKind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}  # bits an OT
@@ -127,7 +127,9 @@ def test_messages_have_the_stated_sizes(kind: OTKind, count: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_directions_are_set_up_in_the_rounds_of_one(kind: OTKind) -> None:
+def test_one_direction_makes_the_base_ots_of_the_other(kind: OTKind) -> None:
+    """So only direction 0 sends points; what it sends to make those of direction 1 is an extension's message."""
+
     def program(session: Session) -> Cost:
         transfers = Transfers(session, kind)
         with session.phase("both") as cost:
@@ -136,11 +138,72 @@ def test_both_directions_are_set_up_in_the_rounds_of_one(kind: OTKind) -> None:
         return cost
 
     one, other = run_local(program)
-    flights = 2 if kind == "iknp" else 3
-    for cost in (one, other):
-        assert cost.messages == 2 * flights
-        assert cost.rounds <= flights
-        assert cost.bytes_sent == cost.bytes_received
+    trees = 0 if kind == "iknp" else ROWS[kind] * (128 // ROWS[kind] - 1) * 32
+    assert (one.bytes_sent, one.bytes_received) == (128 * 32 + trees, 32 + trees + ROWS[kind] * 128 // 8)
+    assert one.messages == other.messages == (3 if kind == "iknp" else 5)
+    assert max(one.rounds, other.rounds) == (1 if kind == "iknp" else 2)
+
+
+@pytest.mark.parametrize("kind", ["iknp", "softspoken4", "ferret"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_directions_share_nothing_though_one_is_built_on_the_other(kind: OTKind, first: int) -> None:
+    """Whichever is used first: the correlations hold, and no block or key of one is one of the other."""
+    count = 300
+    choice = bits(count)
+
+    def program(session: Session) -> Any:
+        transfers, out = Transfers(session, kind), []
+        for direction in (first, 1 - first):
+            role = transfers.sender if session.party == direction else transfers.receiver
+            for _ in range(2):
+                given = count if session.party == direction else choice
+                out.append((role.correlated(given), role.random(given)))  # type: ignore[attr-defined]
+        return transfers.sender.delta, out
+
+    (delta0, of_party0), (delta1, of_party1) = run_local(program)
+    assert delta0.tobytes() != delta1.tobytes()
+    seen: list[bytes] = []
+    for place, (left, right) in enumerate(zip(of_party0, of_party1, strict=True)):
+        direction = first if place < 2 else 1 - first
+        (zero, keys), (got, chosen) = (left, right) if direction == 0 else (right, left)
+        delta = delta0 if direction == 0 else delta1
+        assert np.array_equal(got, np.where(choice[:, None] == 1, zero ^ delta, zero))
+        assert np.array_equal(chosen, keys[choice, np.arange(count)])
+        seen += [block.tobytes() for block in (*zero, *keys.reshape(-1, 2))]
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize(
+    ("expected", "counts", "flows"),
+    [
+        (0, [5], "extension"),  # nothing was said
+        (128, [128], "few"),
+        (129, [1], "extension"),  # many are expected, so the first as well
+        (40, [0, 30, 10], "few"),
+        (40, [30, 11], "both"),  # more than expected: from there on
+        (5, [6, 5], "extension"),
+    ],
+)
+def test_few_expected_ots_are_made_one_by_one(expected: int, counts: list[int], flows: str) -> None:
+    choices = [bits(count) for count in counts]
+    steps: set[str] = set()
+
+    def program(session: Session) -> Any:
+        role: Any = (ExtensionSender if session.party == 0 else ExtensionReceiver)(session, "ot")
+        role.expect(expected)
+        send = session.send
+        session.send = lambda step, array: (steps.add(step), send(step, array))[1]  # type: ignore[method-assign]
+        if session.party == 0:
+            return role.delta, [role.correlated(count) for count in counts]
+        return [role.correlated(choice) for choice in choices]
+
+    (delta, zeros), got = run_local(program)
+    for zero, choice, blocks in zip(zeros, choices, got, strict=True):
+        assert np.array_equal(blocks, np.where(choice[:, None] == 1, zero ^ delta, zero))
+    blocks = np.concatenate(zeros)
+    assert len({block.tobytes() for block in blocks}) == len(blocks)
+    assert ("ot.matrix" in steps) == (flows != "few")
+    assert ("ot.few.correlation" in steps) == (flows != "extension")
 
 
 @pytest.mark.parametrize("kind", KINDS)

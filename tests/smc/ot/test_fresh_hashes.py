@@ -161,7 +161,6 @@ def test_scalars_of_base_ot_serve_once() -> None:
 
         session.send = watched  # type: ignore[method-assign]
         receiver = EllipticReceiver(session, "ot")
-        receiver.prepare(4)
         chosen = [receiver.random(np.zeros(count, dtype=np.uint8)) for count in (3, 2, 3)]
         return chosen, receiver._keys.index
 

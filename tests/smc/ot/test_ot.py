@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from nacl import bindings as sodium
 
 from smc.errors import ProtocolError
 from smc.local import run_local
@@ -25,6 +26,7 @@ from smc.ot import (
     Transfers,
     TrapdoorReceiver,
     TrapdoorSender,
+    elliptic,
 )
 from smc.ot import trapdoor as trapdoor_module
 from smc.session import Session
@@ -155,6 +157,64 @@ def test_a_bad_modulus_is_refused() -> None:
 
     with pytest.raises(ProtocolError, match="modulus"):
         run_local(program)
+
+
+def test_base_ot_is_one_flight() -> None:
+    """Either party has sent its message before it waits for the other's."""
+    steps: tuple[list[str], list[str]] = [], []
+
+    def program(session: Session) -> None:
+        own, send, receive = steps[session.party], session.send, session.receive
+        session.send = lambda step, array: (own.append(f"send {step}"), send(step, array))[1]  # type: ignore
+        session.receive = lambda step, *form: (own.append(f"receive {step}"), receive(step, *form))[1]  # type: ignore
+        if session.party == 0:
+            EllipticSender(session, "ot").random(2)
+        else:
+            EllipticReceiver(session, "ot").random(np.zeros(2, dtype=np.uint8))
+
+    run_local(program)
+    assert steps[0] == ["send ot.base.public", "receive ot.base.points"]
+    assert steps[1] == ["send ot.base.points", "receive ot.base.public"]
+
+
+def test_points_between_choices_belong_to_session_and_role_and_to_the_group() -> None:
+    """They are those of two images of the session's hash, by libsodium, so nobody knows a logarithm of any."""
+    points = set()
+    for identifier, role in [(bytes(32), "a"), (bytes([1]) * 32, "a"), (bytes(32), "b")]:
+        session = Session(0, None, identifier)  # type: ignore[arg-type]
+        between = elliptic._Keys(session, role).between
+        images = [
+            sodium.crypto_core_ed25519_from_uniform(session.derive(role, "elliptic C", part, size=32))
+            for part in (0, 1)
+        ]
+        assert sodium.crypto_core_ed25519_sub(between, images[0]) == images[1]
+        assert sodium.crypto_core_ed25519_is_valid_point(between)
+        points |= {between, *images}
+    assert len(points) == 9
+
+
+@pytest.mark.parametrize("choices", [2, 3])
+def test_base_ot_by_equations(choices: int) -> None:
+    """The keys are H(a (B - i C)), recomputed from the sender's secret and the points alone, i times from the front."""
+    sent: dict[str, bytes] = {}
+
+    def program(session: Session) -> object:
+        send = session.send
+        session.send = lambda step, array: (sent.__setitem__(step, array.tobytes()), send(step, array))[1]  # type: ignore
+        if session.party == 1:
+            return EllipticReceiver(session, "ot").random(np.array([choices - 1], dtype=np.uint8), choices)
+        sender = EllipticSender(session, "ot")
+        return session, sender._secret, sender.random(1, choices)
+
+    (session, secret, keys), chosen = run_local(program)
+    point, public, between = sent["ot.base.points"], sent["ot.base.public"], elliptic._Keys(session, "ot").between
+    assert public == sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
+    shifted = point
+    for i in range(choices):
+        shared = sodium.crypto_scalarmult_ed25519_noclamp(secret, shifted)
+        assert keys[i, 0].tobytes() == session.derive("ot", "elliptic", 0, shared, public, point)
+        shifted = sodium.crypto_core_ed25519_sub(shifted, between)
+    assert np.array_equal(chosen[0], keys[choices - 1, 0])
 
 
 @pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31), b"\xff" * 32])

@@ -1,0 +1,35 @@
+"""Where the base OTs of an extension come from: from public keys, or from the extension in the other direction."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from typing_extensions import override
+
+from smc.ot.interface import Receiver, Role, Sender
+
+Base = TypeVar("Base", Sender, Receiver)
+
+
+class Extension(Role, Generic[Base]):
+    """A role that has base OTs made when it begins: by `base_ot`, or by an extension in the other direction.
+
+    What that hands out are random OTs like any others, as the protocols compose: so the public-key operations of one
+    direction serve both.
+    """
+
+    base_ot: type[Base]
+    _other: Base | None = None
+
+    @override
+    def build_on(self, other: Role) -> bool:
+        """See `Role.build_on`."""
+        self._other = other  # type: ignore[assignment]
+        return True
+
+    def base(self) -> Base:
+        """Return the role that makes the base OTs."""
+        if self._other is None:
+            return self.base_ot(self.session, f"{self.name}.base")
+        self._other.begin()
+        return self._other
