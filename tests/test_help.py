@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -22,17 +22,7 @@ from parties.node.proposal import read_job
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
 from smc.errors import InputError
-
-
-def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands and groups of commands, by their words."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        yield (*path, name), command
+from tests.support.command_tree import commands
 
 
 def command_in(words: Sequence[str]) -> click.Command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 import sys
@@ -67,14 +68,20 @@ def is_port(url: SplitResult) -> bool:
         return False
 
 
-def taken(address: Address) -> str:
-    """Return why this machine cannot listen at an address, in the system's words; empty if it can."""
+def taken(address: Address, instead: str = "name another port") -> str:
+    """Return why this machine cannot listen at an address, and what to do about it; empty if it can.
+
+    `instead` is what to do where another program has the port.
+    """
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who listens does; it does not listen itself
         try:
             probe.bind(address)
         except OSError as error:
-            return error.strerror or "the system refused"
+            if error.errno == errno.EADDRNOTAVAIL:
+                return f"{address.host} is not one of this machine's addresses; name one that is"
+            advice = {errno.EADDRINUSE: f"; end what uses it, or {instead}", errno.EACCES: f"; {instead}"}
+            return f"{error.strerror or 'the system refused'}{advice.get(error.errno or 0, '')}"
     return ""
 
 
@@ -88,7 +95,7 @@ def require_free(text: str, shards: int = 0) -> None:
         address = parse_address(str(first._replace(port=first.port + number)), lowest_port=0)
         if why := taken(address):
             whose = f" for shard {number} of {shards}" if number else ""
-            raise InputError(f"cannot listen on {address}{whose}: {why}; end what uses it, or name another port")
+            raise InputError(f"cannot listen on {address}{whose}: {why}")
 
 
 def owners(connection: socket.socket) -> set[int]:

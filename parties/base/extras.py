@@ -7,7 +7,6 @@ What needs a package imports it where it is used; the command line turns the fai
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,19 +37,9 @@ EXTRA_OF = {
 
 def install_line(extra: str) -> str:
     """Return the command that installs an extra, into the environment that this program runs in."""
-    return f"{_pip()} install '{DISTRIBUTION}[{extra}]'"
-
-
-def _pip() -> str:
-    """Return what to type for pip: its path, if the name alone is that of another environment or of none."""
-    pip, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
-    if not pip.exists():  # an environment that another tool manages
-        return f"{_shown(Path(sys.executable))} -m pip"
-    return "pip" if named is not None and pip.samefile(named) else _shown(pip)
-
-
-def _shown(path: Path) -> str:
-    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
+    python = Path(sys.executable)
+    path = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    return f"{shlex.quote(str(path))} -m pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def installed(*modules: str) -> bool:

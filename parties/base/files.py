@@ -77,10 +77,12 @@ def ensure_private(path: Path) -> None:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
 
 
-def refuse_archive(path: Path, start: bytes) -> None:
-    """Raise `InputError` if a file that should hold a table begins as a ZIP archive, which is what spreadsheets are."""
+def refuse_other(path: Path, start: bytes) -> None:
+    """Raise `InputError` if a file that should hold a table begins as JSON, or a ZIP archive, as spreadsheets are."""
     if start.startswith(b"PK\x03\x04"):
         raise InputError(f"{path}: this is a spreadsheet or an archive; save the table as CSV or Parquet")
+    if re.match(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{])', start):
+        raise InputError(f"{path}: this is JSON; save the table as CSV or Parquet")
 
 
 def decode(path: Path, data: bytes, first: int = 1) -> str:

@@ -273,7 +273,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         return cells(data)
     tables = load(config_file).tables
     everybody = {"person": None, "at_most": None}  # nobody is told what is predicted here
-    table = tables[chosen(named, tables)].model_copy(update=everybody)
+    table = tables[chosen(named, tables, config_file)].model_copy(update=everybody)
     if data is not None:
         elsewhere: dict[str, Any] = {
             "source": str(data),

@@ -14,7 +14,8 @@ from parties.base.text import quoted
 from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell, write_csv
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
-from parties.commands.options import FILE, Between, check_outputs, json_option
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 from smc.errors import InputError
 
@@ -57,6 +58,7 @@ group.add_command(reconstruct_command)
 @click.option("--threshold", type=Between(0), default=1.5, help="How far the best row must stand out  [1.5]")
 @click.option("--out", type=FILE, help="Write each known row's link, CSV; keep it to yourself.")
 @CONFIG
+@FORCE
 @json_option
 def link_command(
     published: Path,
@@ -68,6 +70,7 @@ def link_command(
     threshold: float,
     out: Path | None,
     config_file: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Find people in published rows.
@@ -78,7 +81,7 @@ def link_command(
     from parties.alone.attacks import linking
     from parties.alone.publish.settings import read
 
-    check_outputs({"--out": out}, [published, known, plan_file], config_file)
+    check_new({"--out": out}, [published, known, plan_file], config_file, force)
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
         release, mine = cells_of(published, None), cells_of(known, config_file, plan)

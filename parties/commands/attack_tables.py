@@ -10,7 +10,8 @@ import numpy as np
 
 from parties.base import console
 from parties.commands.attack_files import SEED, cells_of, column_of, tell, write_csv
-from parties.commands.options import FILE, check_outputs, json_option
+from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 
 
@@ -33,6 +34,7 @@ from parties.commands.rows import CONFIG
 @click.option("--seconds", type=click.IntRange(0), default=60, help="For proofs that a row is certain  [60]")
 @click.option("--out", type=FILE, help="Write the rows, the surest first, CSV.")
 @CONFIG
+@FORCE
 @json_option
 def reconstruct_command(
     tables: tuple[tuple[str, Path], ...],
@@ -42,6 +44,7 @@ def reconstruct_command(
     seconds: int,
     out: Path | None,
     config_file: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Rebuild rows from published tables.
@@ -53,7 +56,7 @@ def reconstruct_command(
     from parties.alone.attacks import reconstruction
     from parties.alone.attacks.tables import counts_of
 
-    check_outputs({"--out": out}, [*(path for _, path in tables), truth], config_file)
+    check_new({"--out": out}, [*(path for _, path in tables), truth], config_file, force)
     random = np.random.default_rng(SEED)
     with console.progress("reading") as status:
         counts = [count for name, path in tables for count in counts_of(name.split("*"), path)]

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, Between, check_outputs, json_option
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG, TABLE, opened, paths
 from smc.errors import InputError
 
@@ -26,6 +27,7 @@ DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a dat
 @TABLE
 @CONFIG
 @click.option("--out", type=FILE, help="The blurred rows: CSV, or Parquet if named so.")
+@FORCE
 @json_option
 @click.pass_context
 def group(
@@ -35,6 +37,7 @@ def group(
     table: str | None,
     config_file: Path | None,
     out: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Blur one's own rows before they are given away, with noise from this machine's random source."""
@@ -49,7 +52,7 @@ def group(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")
     plan = load(plan_file)
-    check_outputs({"--out": out}, [plan_file, *paths(data)], config_file)
+    check_new({"--out": out}, [plan_file, *paths(data)], config_file, force)
     with opened(data, table, config_file) as rows, console.progress("blurring") as line:
         count = blur(rows, out, plan, private(), lambda so_far: line.doing(f"blurring, {so_far:,} rows so far"))
     if as_json:

@@ -12,7 +12,8 @@ import click
 from parties.base import console, files
 from parties.base.text import printable
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import check_outputs, find_party_file, json_option, known_table, node_config, out_option
+from parties.commands.options import find_party_file, json_option, known_table, node_config, out_option
+from parties.commands.outputs import FORCE, check_new
 from parties.node.governance import activities, breaches
 from parties.node.governance.breaches import Breach
 from parties.node.records.kinds import Step
@@ -110,13 +111,14 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
 @_BREACH
 @node_config
 @out_option
-def draft_command(breach: str, config_file: Path | None, out: Path | None) -> None:
+@FORCE
+def draft_command(breach: str, config_file: Path | None, out: Path | None, force: bool) -> None:
     """Write a draft of the notice to the authority, as Markdown.
 
     It is made from party.toml and the log; what only people know stands there as TODO.
     """
     file = file_of(config_file)
-    check_outputs({"--out": out}, (), find_party_file(config_file))
+    check_new({"--out": out}, (), find_party_file(config_file), force)
     entries = entries_of(file)
     named = breaches.named(breaches.read(entries), breach)
     text = breaches.draft(named, file, activities.read(entries), datetime.now(UTC))

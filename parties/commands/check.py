@@ -221,11 +221,11 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
         if key in shared:
             yield Finding(False, f"port {key}", shared[key])
             continue
-        problem = taken(parse_address(text, lowest_port=0))
+        problem = taken(parse_address(text, lowest_port=0), f"set another {key}")
         if not problem or running:
             yield Finding(True, f"port {key}", f"{text} is {'used by our node' if problem else 'free'}")
         else:
-            yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
+            yield Finding(False, f"port {key}", f"{text}: {problem}")
 
 
 def _shipping(target: ShipSettings) -> Finding:

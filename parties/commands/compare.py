@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, TABLE, check_outputs, json_option
+from parties.commands.options import FILE, TABLE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
 from parties.party_file import load
@@ -28,6 +29,7 @@ from smc.errors import InputError
 @click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
 @CONFIG
 @TABLE
+@FORCE
 @json_option
 def compare_command(
     original: Path | None,
@@ -39,6 +41,7 @@ def compare_command(
     svg_file: Path | None,
     config_file: Path | None,
     table: str | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
@@ -54,7 +57,7 @@ def compare_command(
             missing = "--data" if original is None else "--schema"
             raise InputError(f"{missing} is missing: give --data and --schema, or --config for those of its table")
         tables = load(config_file).tables
-        settings = tables[chosen(table, tables)]
+        settings = tables[chosen(table, tables, config_file)]
         schema_file = schema_file or settings.schema_file
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
     where: PlaceSettings
@@ -67,7 +70,7 @@ def compare_command(
         where.read_as(where.model_copy())
         sources = [where.source, *(file.source for file in settings.files.values())]
         inputs = [path for source in sources for path in paths(source)]
-    check_outputs(outputs, [*inputs, synthetic, schema_file], config_file)
+    check_new(outputs, [*inputs, synthetic, schema_file], config_file, force)
     if original is None and where.chosen_as is not None:
         tell_left_out(where)
     with console.progress("reading") as status:

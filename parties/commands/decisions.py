@@ -12,7 +12,7 @@ from parties.commands.node_options import node_of, node_options
 from parties.commands.operator import job_argument, tell
 from parties.commands.options import be_sure
 from parties.commands.proposed import input_options, read_inputs
-from parties.operator.accounts import Accounts, unix_user
+from parties.operator.accounts import unix_user
 from parties.operator.cautions import more_than_usual, question
 from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
@@ -41,7 +41,7 @@ def approve(
         console.err.print(job_text.shown(remark))
     if view.price is not None and view.price.effect:
         console.err.print(job_text.shown(view.price.effect))
-    if not yes and _may_approve(node, view) and (more := more_than_usual(node, view)):
+    if not yes and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
         be_sure([*lines], "Approve all the same?", "it was not approved, and waits as before")
     tell(node.approve(view.id, read_inputs(view.protocol, inputs)), as_json)
@@ -67,8 +67,12 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:
     """Return whether whoever types this can approve a job at all, as far as can be seen; the node says why not."""
+    from parties.commands.log_writing import accounts_of  # takes its time to load
+
     try:
-        person = Accounts(node.state).of_unix(unix_user())
-    except InputError:  # they are encrypted, and the node has the passphrase
-        return True
+        person = accounts_of(node.state).of_unix(unix_user())
+    except InputError:
+        if console.is_asked():
+            raise
+        return True  # the node says what is wrong, or has the passphrase that nobody can be asked for here
     return job.approvals == 1 if person is None else person.has("approve") and not job.stands(person.name)

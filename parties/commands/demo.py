@@ -14,7 +14,7 @@ from parties.base.settings import merge
 from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
 from parties.commands.options import FILE
-from parties.commands.outputs import Outputs
+from parties.commands.outputs import FORCE, Outputs
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.tree.id3 import Id3
@@ -32,7 +32,8 @@ ANNOUNCEMENT = "listening on "
 @click.command(epilog="Example:  smc demo --svg tree.svg")
 @options_of([parameter for parameter in parameters(Id3Settings) if parameter.key in ENGINE])
 @click.option("--svg", type=FILE, help="Draw the tree.")
-def demo(svg: Path | None, **flags: str | None) -> None:
+@FORCE
+def demo(svg: Path | None, force: bool, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them. So few rows make
@@ -43,7 +44,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     from smc.kernels.warm import NOTICE, warm  # loads LLVM
 
     bundled = example.demo()
-    Outputs(Id3, {"svg": svg}).check([], None)
+    Outputs(Id3, {"svg": svg}).check([], None, force)
     with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
@@ -58,7 +59,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
-        outputs += ["--svg", str(svg)] if svg is not None else []
+        outputs += ["--svg", str(svg), "--force"] if svg is not None else []
         first = [*job, *outputs, "--listen", "127.0.0.1:0"]
         listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, first)
         try:

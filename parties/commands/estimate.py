@@ -102,7 +102,7 @@ def _estimate_of(name: str) -> click.Command:
             file = load(config_file)
             in_file = file.of_kind(name)
             assert isinstance(in_file, TabularSettings)
-            source = file.tables[chosen(table, file.tables)]
+            source = file.tables[chosen(table, file.tables, config_file)]
             in_file = by_table(in_file, source).model_copy(update={"own_table": source})
         settings = merge(in_file, read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))

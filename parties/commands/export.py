@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from parties.base import console, files
-from parties.commands.options import FILE, TABLE, check_outputs, out_option
+from parties.commands.options import FILE, TABLE, out_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.models.load import load_any
 from parties.party_file import load
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     help="SQL: for which database  [duckdb]",
 )
 @out_option
+@FORCE
 def export(
     model_file: Path,
     form: Literal["sql", "onnx", "pmml", "lightgbm"],
@@ -41,6 +43,7 @@ def export(
     rows: str,
     dialect: str,
     out: Path | None,
+    force: bool,
 ) -> None:
     """Write a model as SQL, ONNX, PMML 4.4 or LightGBM's text. It says of rows what `smc predict` says.
 
@@ -55,7 +58,7 @@ def export(
         raise InputError("--table: names a table of --config, which is missing")
     if form == "onnx" and out is None:
         raise InputError("--out is missing: ONNX is no text")
-    check_outputs({"--out": out}, [model_file, schema_file], config_file)
+    check_new({"--out": out}, [model_file, schema_file], config_file, force)
     model = load_any(model_file)
     mapped = _table(config_file, table)
     from parties.deployed.columns import asked
@@ -106,4 +109,4 @@ def _table(config_file: Path | None, named: str | None) -> TableSettings | None:
     if config_file is None:
         return None
     tables = load(config_file).tables
-    return tables[chosen(named, tables)]
+    return tables[chosen(named, tables, config_file)]

@@ -12,7 +12,8 @@ from parties.base.files import is_in_token
 from parties.base.settings import required
 from parties.base.text import printable
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, FOLDER, check_outputs, find_party_file, json_option, new_secret, node_config
+from parties.commands.options import FILE, FOLDER, find_party_file, json_option, new_secret, node_config
+from parties.commands.outputs import FORCE, check_new
 from parties.link import tls
 from parties.link.identity import (
     create,
@@ -101,7 +102,8 @@ def passphrase_command(key: Path, passphrase_file: Path | None) -> None:
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The last day of the present one.")
 @node_config
 @click.option("--out", type=FILE, required=True, help="The signed word, for the peers.")
-def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path) -> None:
+@FORCE
+def succeed_command(certificate: Path, until: datetime, config_file: Path | None, out: Path, force: bool) -> None:
     """Sign that a new certificate takes the place of ours.
 
     With the present key. The peer's operator names the file as successor under [peer], or in [[peers]], and starts
@@ -111,7 +113,7 @@ def succeed_command(certificate: Path, until: datetime, config_file: Path | None
     from parties.node.records.succession import succession
 
     path = find_party_file(config_file)
-    check_outputs({"--out": out}, [certificate], path)
+    check_new({"--out": out}, [certificate], path, force)
     link = load(path).link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     successor = load_certificate(certificate)

@@ -35,6 +35,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind
+    from smc.engines import Profile
 
 _ALONE = click.option("--alone", is_flag=True, help="Ask own rows only, with the same noise; nobody is dialled.")
 _NODE = click.option(
@@ -127,11 +128,18 @@ def command_of(name: str) -> click.Command:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.node.prediction import predicted  # the engines take their time to load
+                from parties.jobs.choosing import choice_for  # the engines take their time to load
+                from parties.node.prediction import predicted
 
-                status.say(cost_text.expected(predicted(task, Inputs(party), "lan", at_node=False)))
+                decided = choice_for(task, Inputs(party)).profile is not None
+
+                def on_engine(profile: Profile | None) -> None:
+                    cost = predicted(task, Inputs(party), "lan", at_node=False, decided=profile)
+                    status.say(cost_text.expected(cost, decided or profile is not None))
+
+                on_engine(None)
                 status.doing("starting")
-                state, report = connection.run_task(task, data, status)
+                state, report = connection.run_task(task, data, status, on_engine)
         _tell(outputs, kind, task.document(state), party, report, as_json)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""

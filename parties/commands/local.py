@@ -10,6 +10,7 @@ import click
 
 from parties.base import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import TABLE, opened, paths
 from protocols.release.promise import much
 from smc.errors import InputError
@@ -115,6 +116,7 @@ def plan_command(
 @click.option("--column", metavar="NAME", help="Where the answers are.")
 @click.option("--person", metavar="NAME", help="The column that tells persons apart; without it each row is a person.")
 @click.option("--out", type=FILE, help="The reports, a line each; without it they are printed.")
+@FORCE
 def report_command(
     plan_file: Path,
     key_file: Path | None,
@@ -124,6 +126,7 @@ def report_command(
     column: str | None,
     person: str | None,
     out: Path | None,
+    force: bool,
 ) -> None:
     """Randomise an answer on the device that has it."""
     from parties.alone.local import account, device, reports
@@ -138,7 +141,8 @@ def report_command(
     if plan.memoise and key_file is None:
         raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
     accounts = [] if key_file is None else [account.place(key_file)]
-    files.check_outputs({"--out": out}, [plan_file, key_file, *accounts, *([] if data is None else paths(data))])
+    inputs = [plan_file, key_file, *accounts, *([] if data is None else paths(data))]
+    check_new({"--out": out}, inputs, None, force)
     holder = None if key_file is None else device.load(key_file)
     key = holder.key if plan.memoise and holder is not None else None
     if holder is not None and holder.total is not None and data is not None:
@@ -171,13 +175,14 @@ def report_command(
 @PLAN
 @SOURCES
 @click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
-def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
+@FORCE
+def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path, force: bool) -> None:
     """Count reports, for another collector to add to its own. They are as private as the reports."""
     from parties.alone.local import reports
     from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *sources])
+    check_new({"--out": out}, [plan_file, *sources], None, force)
     with console.progress("counting"):
         tally = reports.total(
             (reports.read_tally(path, plan, mechanism) for path in reports.each_once(sources)), mechanism
@@ -196,6 +201,7 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
     help="Also what the reports would give away, at this delta, if they were shuffled: a figure, no promise.",
 )  # fmt: skip
 @click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
+@FORCE
 @json_option
 def decode_command(
     plan_file: Path,
@@ -204,6 +210,7 @@ def decode_command(
     projected: bool,
     delta: float | None,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """What the answers say together. Estimates are without bias, and have their intervals."""
@@ -217,7 +224,7 @@ def decode_command(
             if candidate_file is None
             else f"--candidates is for mechanisms about texts; the plan says all that {plan.mechanism} answers about"
         )
-    files.check_outputs({"--page": page}, [plan_file, candidate_file, *sources])
+    check_new({"--page": page}, [plan_file, candidate_file, *sources], None, force)
     candidates = () if candidate_file is None else reports.candidates(candidate_file)
     with console.progress("decoding"):
         tally = reports.total(

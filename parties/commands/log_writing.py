@@ -21,7 +21,7 @@ from parties.node.records import audit, database
 from parties.node.records.beside import Beside
 from parties.node.records.kinds import EntryKind
 from parties.node.settings import NodeFile
-from parties.operator.accounts import Accounts, unix_user
+from parties.operator.accounts import Accounts, content, unix_user
 from parties.operator.interface import AuditEntry
 from smc.errors import InputError
 
@@ -50,17 +50,37 @@ class _Logged(Beside):
     def read(self, path: Path) -> bytes:
         """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
         data = super().read(path)
-        if not self.database.exists():
-            return data
-        with database.reading(self.database) as connection:
-            known = [audit.entry(row) for row in database.rows_of(connection, "operators")]
+        known = self._entries()
         digest = known[-1].fields.get("digest") if known else None  # earlier releases wrote none
-        if digest not in (None, hashlib.sha256(data).hexdigest()):
+        if digest not in (None, _digest(data)):
             why = f"{path} is not what entry {known[-1].number} of the log says: an older copy, or changed by hand"
-            if self.is_strict:
-                raise InputError(f"{why}; put the right one back, or look at it and write it anew by smc operator")
-            console.err.print(printable(why))
+            self._complain(why, "put the right one back, or look at it and write it anew by smc operator")
         return data
+
+    def check_absent(self, path: Path) -> None:
+        """Raise `InputError`, or say a line, if the log has people with names who were not all taken out again."""
+        known = self._entries()
+        named: set[str] = set()
+        for entry in known:
+            (named.discard if entry.fields["what"] == "removed" else named.add)(entry.fields["name"])
+        if named and known[-1].fields.get("digest") != _digest(content({})):  # whoever wrote it anew left some out
+            missing = f"{path} is not there, and people have names by entry {known[-1].number} of the log"
+            self._complain(missing, "put it back, or write it anew by smc operator add")
+
+    def _entries(self) -> list[AuditEntry]:
+        if not self.database.exists():
+            return []
+        with database.reading(self.database) as connection:
+            return [audit.entry(row) for row in database.rows_of(connection, "operators")]
+
+    def _complain(self, why: str, advice: str) -> None:
+        if self.is_strict:
+            raise InputError(f"{why}; {advice}")
+        console.err.print(printable(why))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def accounts_of(state: Path, is_strict: bool = True) -> Accounts:

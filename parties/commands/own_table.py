@@ -59,12 +59,15 @@ def by_table(settings: AnyTabular, table: TableSettings) -> AnyTabular:
     return settings.model_copy(update=unsaid)
 
 
-def chosen(named: str | None, tables: Mapping[str, TableSettings]) -> str:
-    """Return the table that a flag names, or the only one, by name. `InputError` if it is not clear which is meant."""
+def chosen(named: str | None, tables: Mapping[str, TableSettings], config_file: Path | None = None) -> str:
+    """Return the table that a flag names, or the only one, by name. `InputError` if it is not clear which is meant.
+
+    It names the file that has the tables, if that is given.
+    """
     if named is not None:
         return known_table(named, tables)
     if not tables:
-        raise InputError("--config has no table")
+        raise InputError(f"--config: {config_file} has no table: add one as [tables.NAME]")
     if len(tables) > 1:
         raise InputError(f"--config has several tables, {listed(tables)}: say which with --table")
     return next(iter(tables))

@@ -65,7 +65,8 @@ def add_command(
     wanted = None if roles is None else tuple(role.strip() for role in roles.split(","))
     if unknown := [role for role in wanted or () if role not in get_args(Role)]:
         raise InputError(f"--role: there is no role {quoted(unknown[0])}; there are {', '.join(get_args(Role))}")
-    is_new = name not in _accounts(config_file).all()
+    accounts = _accounts(config_file)
+    is_new = name not in accounts.all()
     if is_new and wanted is None:
         raise InputError(f"--role: which roles has {name}? There are {', '.join(get_args(Role))}")
     hashed = (secrets.token_hex(16), "") if is_new else None
@@ -80,7 +81,7 @@ def add_command(
         known |= {} if hashed is None else dict(zip(("salt", "hash"), hashed, strict=True))
         return "added" if before is None else "changed", validated(Account, known)
 
-    _change(config_file, name, added, as_json)
+    _change(config_file, accounts, name, added, as_json)
 
 
 @group.command("password", epilog="Example:  smc operator password anna --config party.toml")
@@ -92,10 +93,12 @@ def password_command(name: str, password_file: Path | None, config_file: Path | 
 
     Sessions on the page that were begun with the old one end.
     """
-    _known(_accounts(config_file).all(), name)
+    accounts = _accounts(config_file)
+    _known(accounts.all(), name)
     salt, digest = protected(new_secret("password", password_file))
     _change(
         config_file,
+        accounts,
         name,
         lambda before: ("password", before and before.model_copy(update={"salt": salt, "hash": digest})),
         as_json,
@@ -110,7 +113,7 @@ def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
 
     Its sessions on the page end at once.
     """
-    _change(config_file, name, lambda _: ("removed", None), as_json)
+    _change(config_file, _accounts(config_file), name, lambda _: ("removed", None), as_json)
 
 
 @group.command("list", epilog="Example:  smc operator list --config party.toml")
@@ -129,7 +132,9 @@ def list_command(config_file: Path | None, as_json: bool) -> None:
         console.err.print("nobody has a name: whoever can read the node's state directory decides, as operator")
 
 
-def _change(config_file: Path | None, name: str, change: Callable[[Account | None], Changed], as_json: bool) -> None:
+def _change(
+    config_file: Path | None, accounts: Accounts, name: str, change: Callable[[Account | None], Changed], as_json: bool
+) -> None:
     """Change one account, together with its entry in the audit log; the node may be running.
 
     `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
@@ -138,8 +143,7 @@ def _change(config_file: Path | None, name: str, change: Callable[[Account | Non
     from parties.node.settings import load
 
     path = _party_file(config_file)
-    state = state_directory(path)
-    accounts, me = accounts_of(state, is_strict=False), unix_user()
+    state, me = state_directory(path), unix_user()
     if state.exists() and state.stat().st_uid != os.geteuid():
         raise InputError(f"{state} belongs to another Unix user: what {me} writes there its node could not read")
     file = load(path)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_outputs, check_proposal, json_option
+from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_proposal, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.rows import paths, place
 from parties.party_file import files_of, load
 from parties.sources.formats import format_of
-from parties.sources.settings import PlaceSettings, TableSettings
+from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from smc.errors import InputError
+
+WRITTEN = {"columns", "format"}  # what stands of a table in party.toml, and is written anew by --force
 
 
 @click.command("prepare", epilog="Example:  smc prepare raw.csv --target outcome --out clinic")
@@ -28,6 +34,7 @@ from smc.errors import InputError
 @click.option("--table", metavar="NAME", help="Of a database or --config, which table; of a file, what to call it.")
 @click.option("--page", type=FILE, help="The same as an HTML page, to look at. Private.")
 @click.option("--out", type=FOLDER, help="Directory for schema.toml and party.toml  [that of --config]")
+@FORCE
 @json_option
 def prepare(
     raw: str | None,
@@ -38,6 +45,7 @@ def prepare(
     table: str | None,
     page: Path | None,
     out: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Look at a raw table, and write what computing on it needs: a schema and the table's mapping.
@@ -45,7 +53,8 @@ def prepare(
     RAW is a file as it was exported: CSV with any separator, decimal mark and encoding, compressed by gzip or not, or
     Parquet; or a DuckDB file or a database's URL, with --table. With --config it is a table of a party.toml, which may
     be a query. DIR/schema.toml is a proposal of typed columns for both parties to agree on; DIR/party.toml has the
-    table with its spelling, to which smc init adds the way to the peer. Both are text: overrule by hand what is wrong.
+    table with its spelling, to which smc init adds the way to the peer. Both are text: overrule by hand what is wrong,
+    or prepare it anew with --force, which replaces the schema and the table's spelling and columns.
     """
     if (raw is None) == (config_file is None):
         raise InputError("give RAW, a file or a database's URL, or --config with a table of one's own: one of the two")
@@ -57,17 +66,19 @@ def prepare(
     if out is None and config_file is None:
         raise InputError("--out is missing: the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
+    if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
+        settings = settings.model_copy(update={"format": FormatSettings(), "columns": {}})
+        settings.model_fields_set.difference_update(WRITTEN)
     if agreed is not None and (target is not None or exclude):
         raise InputError("--schema says which columns are wanted: give no --target and no --exclude")
     party_file = out / PARTY_FILE
-    in_place = config_file is not None and party_file.resolve() == config_file.resolve()
-    schema_file = settings.schema_file if in_place and isinstance(settings, TableSettings) else out / "schema.toml"
-    before = _present(party_file, name, in_place)
+    before, there = _present(party_file, name, settings, force)
+    schema_file = out / "schema.toml" if there is None else there.schema_file
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
-    if writes_schema:
+    if writes_schema and not force:
         check_proposal(schema_file)
     inputs = [*(paths(raw) if raw else []), agreed, schema_file, party_file, *(files_of(party_file) if before else [])]
-    check_outputs({"--page": page}, inputs, config_file)
+    check_new({"--page": page}, inputs, config_file, force)
     known = None if agreed is None else schemas.load(agreed)
     with console.progress(f"reading {settings.label}"):
         table_profile = profile(settings, target)
@@ -78,14 +89,14 @@ def prepare(
             proposal = proposing.propose(table_profile, target, exclude)
         else:
             proposal = fitting.fit(table_profile, known)
-    if in_place and getattr(table_profile.place, "files", None) != getattr(settings, "files", None):
+    if there is not None and getattr(table_profile.place, "files", {}) != there.files:
         raise InputError(f"{party_file}: the files of {name} are spelled differently: give each its `format`")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     text = writing.mapping_text(name, table_profile, proposal)
-    if not in_place:
+    if there is None:
         text = writing.party_text(name, table_profile, out) + text
     if before:
         text = f"{before.rstrip()}\n\n{text.lstrip()}"
@@ -108,8 +119,8 @@ def prepare(
         f"written  {schema_file}   {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}"
     )
     console.out.print(f"written  {party_file}   table {name}, {table_profile.rows:,} rows")
-    if in_place and isinstance(settings, TableSettings) and table_profile.rows > settings.max_rows:
-        console.err.print(f"tables.{name}.max_rows: {settings.max_rows:,} are fewer than the rows: raise it")
+    if there is not None and table_profile.rows > there.max_rows:
+        console.err.print(f"tables.{name}.max_rows: {there.max_rows:,} are fewer than the rows: raise it")
     if agreed is None:
         console.err.print(writing.TELLS)
     if "link" not in files.read_toml(party_file):
@@ -132,16 +143,60 @@ def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings
     return name, tables[name]
 
 
-def _present(party_file: Path, name: str, in_place: bool) -> str:
-    """Return the party's file as it is, empty if there is none. `InputError` if it has already what is to be added."""
+def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) -> tuple[str, TableSettings | None]:
+    """Return the party's file as it is, empty if there is none, and the table that it has by this name.
+
+    By `force` without the table's spelling and columns. `InputError` if it has already what is to be added.
+    """
     if not party_file.exists():
-        return ""
-    there = load(party_file).tables.get(name)
-    if there is not None and not in_place:
-        raise InputError(f"{party_file} has a table {name} already: give another --table, or take it out")
-    if there is not None and (settled := {"columns", "format"} & there.model_fields_set):
-        raise InputError(
-            f"{party_file}: tables.{name} has {' and '.join(sorted(settled))} already: take it out, or give "
-            "another --out"
-        )
-    return files.read_text(party_file)
+        return "", None
+    text, there = files.read_text(party_file), load(party_file).tables.get(name)
+    if there is None:
+        return text, None
+    rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
+    if rows[0] != rows[1]:
+        raise InputError(f"{party_file}: tables.{name} has other rows: give another --table, or take it out")
+    if not (settled := WRITTEN & there.model_fields_set):
+        return text, there
+    if not force:
+        has = " and ".join(sorted(settled))
+        raise InputError(f"{party_file}: tables.{name} has {has} already: give --force to replace, or another --out")
+    return _without(party_file, text, name), there
+
+
+def _real(source: str) -> str:
+    return source if not source or "://" in source else os.path.realpath(source)
+
+
+def _without(party_file: Path, text: str, name: str) -> str:
+    """Return a party's file without a table's spelling and columns; comments stay.
+
+    `InputError` if they do not stand by themselves.
+    """
+    remaining, wanted, stays = [], tomllib.loads(text), True
+    for part in WRITTEN:
+        wanted["tables"][name].pop(part, None)
+    for line in text.splitlines(keepends=True):
+        if (header := _header(line)) is not None:
+            stays = header[:2] != ["tables", name] or not WRITTEN & {*header[2:3]}
+        if stays or line.lstrip().startswith("#"):
+            remaining.append(line)
+    with suppress(tomllib.TOMLDecodeError):
+        if tomllib.loads("".join(remaining)) == wanted:
+            return "".join(remaining)
+    raise InputError(f"{party_file}: the spelling and columns of tables.{name} cannot be told apart: take them out")
+
+
+def _header(line: str) -> list[str] | None:
+    """Return the words of a table's header in TOML; None if the line is none."""
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        inner = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    words = []
+    while isinstance(inner, dict) and inner:
+        (word, inner), *_ = inner.items()
+        words.append(word)
+    return words

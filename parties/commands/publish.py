@@ -188,6 +188,8 @@ def anonymise_command(
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
     tell_beginning(history)
+    if not plan.named("sensitive"):
+        console.err.print("no column is sensitive: nothing bounds what the rows that look alike say of their people")
     _written(into, outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
         shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)

@@ -15,6 +15,7 @@ from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.settings import validated
 from parties.commands.options import FILE, Between, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.jobs.oneself import run_alone
 from parties.jobs.regress import result
 from parties.jobs.regress.joint import RegressJoint
@@ -85,6 +86,7 @@ from smc.errors import InputError
 )
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
+@FORCE
 @json_option
 def alone(
     data: Path,
@@ -101,6 +103,7 @@ def alone(
     max_rows: int | None,
     out: Path | None,
     svg: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
@@ -108,7 +111,7 @@ def alone(
     What is promised is of one row replaced by another; the number of rows is told. Least squares and ridge are for a
     target of numbers, and as of both parties' rows: a row's presence is hidden, and rows are read in pieces.
     """
-    files.check_outputs({"--out": out, "--svg": svg}, [data, schema_file])
+    check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
     if method == "objective" or method == "output":  # `in` tells no types apart
         if delta is not None or max_rows is not None:
             flag = "--max-rows" if delta is None else "--delta"

@@ -19,6 +19,7 @@ from parties.alone.sensitivity.median import Table
 from parties.base import console, files
 from parties.base.text import quoted
 from parties.commands.options import FILE, Between, json_option
+from parties.commands.outputs import FORCE, check_new
 from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
@@ -60,9 +61,18 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     help=f"What is computed on each block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION of an array (blocks)",
 )
 @click.option("--out", type=FILE, help="Write the result as JSON.")
+@FORCE
 @json_option
 def alone(
-    data: Path, column: str, low: int | None, high: int | None, way: str, out: Path | None, as_json: bool, **flags: Any
+    data: Path,
+    column: str,
+    low: int | None,
+    high: int | None,
+    way: str,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Tell the median of one's own numbers with noise; no second party.
 
@@ -77,7 +87,7 @@ def alone(
         raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
     _check(way, flags)
     epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
-    files.check_outputs({"--out": out}, [data])
+    check_new({"--out": out}, [data], None, force)
     with console.progress("reading") as status:
         numbers = _numbers(data, column)
         table = Table(numbers, low, high)

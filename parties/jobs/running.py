@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,13 @@ class Connection:
         """0 if this party listens, 1 if it connects."""
         return 0 if self._link.listen is not None else 1
 
-    def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
-        """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`."""
+    def run_task(
+        self, task: Kind, data: Any, status: StatusLine, on_engine: Callable[[Profile], object] = lambda _: None
+    ) -> tuple[State, Report]:
+        """Run a task from its beginning on this party's data; its last state and the cost report. See `agreed`.
+
+        `on_engine` is told the profile before anything is computed, if the link has decided on it.
+        """
         from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
         from parties.jobs.inputs import Inputs
         from parties.jobs.profiles import shards_of
@@ -64,6 +69,8 @@ class Connection:
         with self.agreed(task.specification(), status, choice) as run:
             from parties.jobs.sharding import sharded
 
+            if choice.profile is None:
+                on_engine(run.profile)
             with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
                 state = self._run(task, data, run, status)
             return state, run.finish(task.digest(state))

@@ -35,21 +35,25 @@ class Prediction:
     assumed: str  # for what it was counted, if that depends on rows
 
 
-_recent = Recent[tuple[str, Profile, str, bool], Prediction](MOST_KEPT)
+_recent = Recent[tuple[str, Profile | None, str, bool], Prediction](MOST_KEPT)
 
 
-def predicted(task: Kind, inputs: Inputs, link: str, at_node: bool = True) -> Prediction | None:
+def predicted(
+    task: Kind, inputs: Inputs, link: str, at_node: bool = True, decided: Profile | None = None
+) -> Prediction | None:
     """Count what a task will cost on such a link; None if it is too large to be counted ahead.
 
-    With its own profile, or for the engine "auto" with the one that would be chosen on such a link. `at_node` openings
-    are announced, and the bound holds for any profile that the task could have, which takes as many times as long as
-    there are; of a command neither.
+    With its own profile, with the one that a link has `decided` on, or with the one that would be chosen on such a
+    link. `at_node` openings are announced, and the bound holds for any profile that the task could have, which takes as
+    many times as long as there are; of a command neither, and no bound while the link has not decided.
     """
     if not task.is_countable:
         return None
     choice = choice_for(task, inputs)
+    if decided is not None:
+        choice = Choice(decided, choice.forecasts)
     profile = choice.quickest(LinkShape.parse(link))
-    key = canonical(task.specification()), profile, link, at_node
+    key = canonical(task.specification()), choice.profile, link, at_node
     return _recent.get(key, lambda: _counted(task, inputs, choice, profile, link, at_node))
 
 
@@ -70,7 +74,7 @@ def _counted(task: Kind, inputs: Inputs, choice: Choice, profile: Profile, link:
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),
         tuple(cost.bytes_sent + cost.bytes_received for cost in outermost),
-        _most(task, choice.possible if at_node else (profile,)),
+        _most(task, choice.possible if at_node or choice.profile is not None else ()),
         task.assumed,
     )
 

@@ -59,9 +59,15 @@ class Keeping(Protocol):
     def write(self, path: Path, data: bytes) -> None:
         """Replace it in one step, for its owner only."""
 
+    def check_absent(self, path: Path) -> None:
+        """Raise `InputError` if there should be one."""
+
 
 class Plain:
     """As it is."""
+
+    def check_absent(self, path: Path) -> None:
+        """Nobody says that there should be one."""
 
     def read(self, path: Path) -> bytes:
         """Return the file's content."""
@@ -75,16 +81,26 @@ class Plain:
 class Accounts:
     """The accounts in a state directory as they are now, whoever changes them; none without a directory.
 
-    Every call may raise `InputError`: the file is there and cannot be read. Then nobody gets in.
+    Every call may raise `InputError`: the file cannot be read, or should be there and is not. Then nobody gets in.
     """
 
     def __init__(self, state: Path | None = None, keeping: Keeping | None = None) -> None:
         self._path = None if state is None else state / FILE_NAME
         self._keeping = keeping or Plain()
         self._seen: tuple[object, dict[str, Account]] = (None, {})
+        self._may_be_absent = state is None
+
+    def check_present(self) -> None:
+        """Raise `InputError` if there is no file, and should be one: asked once, and again if one has gone."""
+        if self._path is None or self._path.exists():
+            self._may_be_absent = self._path is None
+        elif not self._may_be_absent:
+            self._keeping.check_absent(self._path)
+            self._may_be_absent = True
 
     def all(self) -> dict[str, Account]:
         """Return all accounts, by name."""
+        self.check_present()
         if self._path is None or not self._path.exists():
             return {}
         try:

@@ -9,9 +9,12 @@ import csv
 import glob
 import gzip
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from parties.base import files
 from parties.base.temporary import HeldDirectory
 from parties.sources.settings import FormatSettings
 from parties.tables.delimited import column_names, in_words, separating
@@ -76,6 +79,48 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
     if is_gzip(path):
         return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
     return path.open(encoding=encoding, errors=errors, newline="")
+
+
+def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line in which each row below the header begins, and its cells. `InputError` if it is not valid."""
+    names, header = read_header(path, spelling)
+    line, size = 1, len(names)
+    try:
+        with open_text(path, spelling) as stream:
+            reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
+            for number, record in enumerate(reader):
+                if number >= header and record:
+                    if len(record) != size:
+                        raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
+                    yield line, record
+                line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}, line {line}: not valid CSV: {error}") from None
+    except UnicodeDecodeError:
+        _complain_of_bytes(path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _complain_of_bytes(path: Path) -> NoReturn:
+    """Raise `InputError` with the first line that is not UTF-8."""
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            files.decode(path, line, number)
+    raise InputError(f"{path}: it was changed while it was read")
+
+
+def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None) -> int | None:
+    """Return the line of the first row with this text in a column, None for no value; None if there is none.
+
+    A second look at a file that an engine has read, which names no lines; to its end, so that how long it takes says
+    nothing of the line.
+    """
+    wanted = {text} if text is not None else {"", *spelling.missing}
+    with suppress(InputError, ValueError):
+        place = read_header(path, spelling)[0].index(column)
+        return min((line for line, cells in records_of(path, spelling) if cells[place].strip() in wanted), default=None)
+    return None
 
 
 def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:

@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from parties.base.files import read_bytes, refuse_archive, require_regular
+from parties.base.files import read_bytes, refuse_other, require_regular
 from smc.errors import InputError
 
 Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
@@ -19,9 +19,9 @@ def format_of(path: Path, table: str | None) -> Format:
     if path.is_dir():
         return "folder"
     require_regular(path)
-    start = read_bytes(path, 12)
-    refuse_archive(path, start)
-    if start[8:] == b"DUCK":
+    start = read_bytes(path, 64)
+    refuse_other(path, start)
+    if start[8:12] == b"DUCK":
         return "duckdb"
     if table is not None:
         raise InputError(f"{path}: `table` names a table of a database, and this file is none")

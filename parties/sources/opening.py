@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.base.extras import installed, needing
 from parties.base.text import did_you_mean, instead, quoted
+from parties.sources.delimited import line_of
 from parties.sources.formats import format_of
-from parties.sources.mapping import rules
+from parties.sources.mapping import ColumnRule, rules
 from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
 from parties.tables.types import type_of
@@ -41,6 +43,15 @@ def open_table(
     `Source.check`.
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
+    source = _source(settings, wanted, streamed)
+    if not ("://" in settings.source or settings.is_chosen) and settings.source:
+        path = Path(settings.source)
+        if format_of(path, settings.table) == "csv" and path.stat().st_size < LARGE:
+            source.line_of = partial(line_of, path, settings.spelling)
+    return source
+
+
+def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: bool) -> Source:
     if counted_here(settings):
         from parties.sources.plain import PlainSource
 

@@ -6,19 +6,16 @@ one row with its number. So what is held are the distinct rows, never more than 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base import files
 from parties.base.text import listed
-from parties.sources.delimited import open_text, read_header
+from parties.sources.delimited import read_header, records_of
 from parties.sources.mapping import ColumnRule
 from parties.sources.settings import PlaceSettings
 from parties.sources.source import Source
@@ -39,7 +36,7 @@ class PlainSource(Source):
         super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
         self._spelling = settings.format
-        self.names, self._header = read_header(self._path, settings.format)
+        self.names, _ = read_header(self._path, settings.format)
         for rule in rules:
             self._require(rule, filter(None, self.names))
             if (twins := [name for name in self.names if name.lower() == rule.column.lower()])[1:]:
@@ -107,31 +104,7 @@ class PlainSource(Source):
 
     def records(self) -> Iterator[list[str]]:
         """Yield the rows below the header."""
-        line, size = 1, len(self.names)
-        try:
-            with open_text(self._path, self._spelling) as stream:
-                separator, quote = self._spelling.separator, self._spelling.quote
-                reader = csv.reader(stream, delimiter=separator, quotechar=quote, strict=True)
-                for number, record in enumerate(reader):
-                    if number >= self._header and record:
-                        if len(record) != size:
-                            fields = f"{len(record)} fields, but the header has {size}"
-                            raise InputError(f"{self._path}, line {line}: {fields}")
-                        yield record
-                    line = reader.line_num + 1
-        except csv.Error as error:
-            raise InputError(f"{self._path}, line {line}: not valid CSV: {error}") from None
-        except UnicodeDecodeError:
-            self._complain_of_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read {self._path}: {error.strerror or error}") from None
-
-    def _complain_of_bytes(self) -> NoReturn:
-        """Raise `InputError` with the first line that is not UTF-8."""
-        with self._path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                files.decode(self._path, line, number)
-        raise InputError(f"{self._path}: it was changed while it was read")
+        return (record for _, record in records_of(self._path, self._spelling))
 
 
 class _Codes(dict[str, int]):

@@ -6,13 +6,14 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.extras import install_line
 from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
@@ -42,7 +43,10 @@ class Source(ABC):
     """
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
-        """Take the `place` for messages; the last of the rules is the target's."""
+        """Take the `place` for messages; the last of the rules is the target's.
+
+        `line_of` may be given later: of a column and a text the line of the first row that has it, if it has one.
+        """
         self._place = place
         self._rules = rules
         self._max_rows = max_rows
@@ -50,6 +54,7 @@ class Source(ABC):
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
         self._checked = False
+        self.line_of: Callable[[str, str | None], int | None] = lambda column, text: None
         self._held: list[NDArray[np.signedinteger]] | None = None
         self._may_hold = True
 
@@ -76,7 +81,7 @@ class Source(ABC):
         read without an engine.
         """
         raise InputError(
-            f"{self._place}: baskets are collected by DuckDB, which is not installed (pip install smc[node])"
+            f"{self._place}: baskets are collected by DuckDB, which is not installed: {install_line('node')}"
         )
 
     def left_out(self) -> LeftOut:
@@ -187,9 +192,10 @@ class Source(ABC):
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
         """Return the error that a text of the rule's column, None for no value, is not in the schema."""
-        where = self._where(rule)
+        where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
-        return UnfitError(f"{where}: {complaint}", loggable=f"{where}: {kind}")
+        there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
+        return UnfitError(f"{there}: {complaint}", loggable=f"{where}: {kind}")
 
     def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
         """Raise `InputError` unless the rule's column is one of these."""

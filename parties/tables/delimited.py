@@ -144,6 +144,6 @@ def _text(path: Path) -> io.TextIOWrapper:
     """Return the text of a CSV file, which is UTF-8 to its end."""
     files.require_regular(path)
     data = files.read_bytes(path)
-    files.refuse_archive(path, data)
+    files.refuse_other(path, data)
     files.decode(path, data)  # refuse bad text here, where its line is known
     return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")

@@ -243,11 +243,64 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     arguments = ["prepare", str(tmp_path / "a.csv"), "--out", str(tmp_path / "clinic")]
     assert run(arguments) == 0
     assert run(arguments) == 2
-    assert "has a table a already" in capsys.readouterr().err
+    assert "tables.a has format already: give --force" in capsys.readouterr().err
     assert run([*arguments, "--table", "again"]) == 2
     assert "schema.toml is there already" in capsys.readouterr().err
     assert run([*arguments, "--table", "again", "--schema", str(tmp_path / "clinic" / "schema.toml")]) == 0
     assert {"a", "again"} == set(load_party(tmp_path / "clinic" / "party.toml").tables)
+
+
+DROPPED = '[tables.a.columns.selten]\nvalues = { x = "y" }\n'
+
+
+@pytest.mark.parametrize("by", ["file", "table"])
+def test_a_table_is_prepared_anew_by_one_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str) -> None:
+    """What stands there besides, by hand or by other commands, stays as it is: also of this table."""
+    raw, folder = tmp_path / "a.csv", tmp_path / "clinic"
+    messy(raw)
+    party = folder / "party.toml"
+    words = ["prepare", str(raw), "--target", "Ausgang"]
+    assert run([*words, "--out", str(folder)]) == 0
+    text = party.read_text()
+    by_hand = (
+        text.replace("[tables.a]\n", '[tables.a]\nmemory = "1GB"\n')
+        + "# ours\n[tables.a.budget]\nepsilon = 3.0\n"
+        + DROPPED
+    )
+    party.write_text("[link]\nwait = 7\n\n" + by_hand)
+    where = ["--out", str(folder)] if by == "file" else ["--config", str(party)]
+    again = ["prepare", *([str(raw)] if by == "file" else []), *where, "--target", "Ausgang", "--exclude", "Alter"]
+    before = (party.read_bytes(), (folder / "schema.toml").read_bytes())
+    assert run(again) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (party.read_bytes(), (folder / "schema.toml").read_bytes()) == before
+    assert run([*again, "--force"]) == 0
+    table = load_party(party).tables["a"]
+    assert "Alter" not in schemas.load(table.schema_file).attributes
+    assert (table.memory, table.source) == ("1GB", str(folder / ".." / "a.csv"))
+    now, then = (tomllib.loads(some) for some in (party.read_text(), before[0].decode().replace(DROPPED, "")))
+    assert now == then
+    assert now["tables"]["a"]["budget"] == {"epsilon": 3.0}
+    assert "# ours" in party.read_text()
+
+
+def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        messy(tmp_path / name)
+    party = tmp_path / "clinic" / "party.toml"
+    words = ["--out", str(party.parent), "--force"]
+    assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 0
+    before = party.read_bytes()
+    assert run(["prepare", str(tmp_path / "b.csv"), "--table", "a", *words]) == 2
+    assert "tables.a has other rows: give another --table" in capsys.readouterr().err
+    inline = '[tables.a]\ncolumns = { selten = { values = { x = "y" } } }\n'
+    party.write_text(before.decode().replace("[tables.a]\n", inline))
+    before = party.read_bytes()
+    assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 2
+    assert "the spelling and columns of tables.a cannot be told apart" in capsys.readouterr().err
+    assert party.read_bytes() == before
 
 
 FIELDS = st.one_of(
@@ -414,6 +467,11 @@ ODD = {  # a file's bytes, and what is said of it; nothing if it is read
     "neither.csv": (PLAIN.encode() + b"1,\x81,yes\n", "neither UTF-8 nor UTF-16 nor Windows-1252"),
     "nul.csv": (b"a\0,b\n1,2\n", "a NUL byte"),
     "archive.csv": (b"PK\x03\x04" + bytes(99), "a spreadsheet or an archive"),
+    "objects.json": (
+        b'[\n  {\n    "a": 1, "b": "x"\n  },\n  {"a": 2, "b": "y"}\n]\n',
+        "this is JSON; save the table as CSV",
+    ),
+    "lines.json": (b'{"a": 1, "b": "x"}\n' * 30, "this is JSON; save the table as CSV or Parquet"),
     "long_numbers.csv": (b"a,b\n" + b"".join(b"%d,%d\n" % (10**30 + i, i % 2) for i in range(60)), ""),
     "far_days.csv": (b"birth,b\n" + b"1900-01-01,x\n9999-12-31,y\n" * 20, ""),
     "case.csv": (PLAIN.replace("b,out", "A,out").encode(), ""),

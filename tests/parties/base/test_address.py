@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parties.base import address
-from parties.base.address import owners, parse_address
+from parties.base.address import owners, parse_address, require_free
 from smc.errors import InputError
 
 
@@ -22,6 +22,17 @@ from smc.errors import InputError
 def test_bad_addresses(bad):
     with pytest.raises(InputError, match="address"):
         parse_address(bad)
+
+
+def test_an_address_of_another_machine_is_not_said_to_be_in_use() -> None:
+    with pytest.raises(InputError) as refused:
+        require_free("192.0.2.77:7000")  # RFC 5737: of documents, of no machine
+    what = "192.0.2.77 is not one of this machine's addresses; name one that is"
+    assert str(refused.value) == f"cannot listen on 192.0.2.77:7000: {what}"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match="in use; end what uses it, or name another port"):
+            require_free(f"127.0.0.1:{port}")
 
 
 def test_good_addresses():

@@ -74,6 +74,13 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     assert mixed["at_most"] is None
 
 
+def test_a_file_without_a_table_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = tmp_path / "party.toml"
+    config.write_text("[id3]\nplain = true\n")
+    told = f"smc: --config: {config} has no table: add one as [tables.NAME]\n"
+    assert run(capsys, "estimate", "id3", "--config", config) == (2, "", told)
+
+
 def test_a_table_says_schema_and_bound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Also one with a budget, which no command reads; a flag wins, and columns are chosen."""
     config = tmp_path / "party.toml"

@@ -60,7 +60,7 @@ def names(path: str) -> set[str]:
         (PLAN, ["publish", "anonymise", "--force", "--plan", "plan.toml", "--out", "out.csv"]),
         (PLAN, ["publish", "mask", "--force", "--plan", "plan.toml", "--out", "out.csv"]),
         ("", ["publish", "table", "--force", "--data", "own.csv", "--by", "name", "--base", "5", "--out", "out.csv"]),
-        (BLUR, ["blur", "--plan", "plan.toml", "--data", "own.csv", "--out", "out.csv"]),
+        (BLUR, ["blur", "--force", "--plan", "plan.toml", "--data", "own.csv", "--out", "out.csv"]),
     ],
 )
 def test_no_opt_out_is_published(plan: str, words: list[str], capsys: Any) -> None:

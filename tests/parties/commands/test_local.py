@@ -78,7 +78,7 @@ def test_two_collectors_decode_together(place: Path, capsys: pytest.CaptureFixtu
     code, _, _ = smc(
         capsys,
         *("report", "--plan", "direct.toml", "--key", "other.key"),
-        *("--data", "rows.csv", "--column", "town", "--out", "b.txt"),
+        *("--data", "rows.csv", "--column", "town", "--out", "b.txt", "--force"),
     )
     assert code == 0
     assert smc(capsys, "tally", "--plan", "direct.toml", "--reports", "b.txt", "--out", "b.json")[0] == 0

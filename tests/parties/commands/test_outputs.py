@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from parties.base import files
 from parties.cli import run
 from parties.commands import publish
+from parties.commands.options import FILE
 from parties.party_file import files_of
+from tests.support.command_tree import commands
 
 PARTY = """
 [link]
@@ -38,6 +41,18 @@ COMMANDS = {
     "audit export": "audit export --config party.toml --out",
     "audit processing": "audit processing --config party.toml --out",
     "budget export": "budget export --config party.toml --out",
+}
+ALONE = {
+    "blur": "blur --plan blur.toml --data other.csv --out",
+    "compare": "compare --data other.csv --synthetic other.csv --schema other.toml --page",
+    "export": "export --model other.json --to sql --out",
+    "attack link": "attack link --published other.csv --known other.csv --out",
+    "attack reconstruct": "attack reconstruct --table a other.csv --out",
+    "local report": "local report --plan local.toml --value a --out",
+    "local tally": "local tally --plan local.toml --reports other.csv --out",
+    "local decode": "local decode --plan local.toml --reports other.csv --page",
+    "release alone": "release alone --data other.csv --column a --low 0 --high 9 --epsilon 1 --out",
+    "regress alone": "regress alone --data other.csv --schema schema.toml --epsilon 1 --svg",
 }
 PLAN = """
 source = "other.csv"
@@ -95,16 +110,33 @@ def test_a_place_for_results_is_no_input(party: Path) -> None:
 
 
 @pytest.mark.usefixtures("party")
-@pytest.mark.parametrize("command", ["audit export", "audit processing", "budget export"])
+@pytest.mark.parametrize("command", ["audit export", "audit processing", "budget export", *ALONE])
 def test_an_earlier_record_is_replaced_only_by_force(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("blur.toml").write_text('[columns]\na = { noise = "none" }\n')
+    Path("local.toml").write_text(
+        'question = "a"\nmechanism = "direct"\nepsilon = 1.0\nvalues = ["a", "b"]\nmemoise = false\nreports = 1\n'
+    )
     Path("earlier").write_text("signed")
-    words = [*COMMANDS[command].split(), "earlier"]
+    words = [*(COMMANDS | ALONE)[command].split(), "earlier"]
     assert run(words) == 2
-    refused = "--out: earlier is there already: give another name, or --force to replace it"
+    refused = f"{words[-2]}: earlier is there already: give another name, or --force to replace it"
     assert capsys.readouterr().err == f"smc: {refused}\n"
     assert Path("earlier").read_text() == "signed"
     run([*words, "--force"])  # there are no records here
     assert refused not in capsys.readouterr().err
+
+
+def test_every_command_that_writes_a_named_file_knows_force() -> None:
+    """But those whose files are always new."""
+
+    def is_output(option: click.Parameter) -> bool:
+        named = {"--out", "--page", "--svg", "--report", "--csv", "--dot"} & set(option.opts)
+        return bool(named) and option.type is FILE and not option.multiple
+
+    writing = {" ".join(path): command.params for path, command in commands() if any(map(is_output, command.params))}
+    assert len(writing) > 50
+    unforced = {path for path, options in writing.items() if "force" not in {option.name for option in options}}
+    assert unforced == {"audit archive", "local key", "publish plan", "rights access", "schema"}
 
 
 @pytest.mark.usefixtures("party")

@@ -14,11 +14,13 @@ import pytest
 
 from parties.base.console import _screen
 from parties.cli import run
+from parties.commands.log_writing import accounts_of
 from parties.commands.serving import Page
 from parties.link.identity import Identity, create
 from parties.node.events import Events
 from parties.node.settings import NodeSettings
 from parties.operator.accounts import Accounts, unix_user
+from smc.errors import InputError
 from tests.support.ledgers import Pair, paired
 from tests.support.people import desk, password, people, quick
 
@@ -131,6 +133,41 @@ def test_another_unix_user_leaves_no_file_that_the_node_cannot_read(
     code, _, err = added(smc, "bert", "--role see")
     assert (code, "belongs to another Unix user" in err) == (2, True)
     assert list(Accounts(tmp_path / "state").all()) == ["anna"]
+
+
+def test_accounts_that_were_taken_away_are_missed(smc: Smc, tmp_path: Path) -> None:
+    """Else who can remove a file would have a node without operators. The log says that there were some."""
+    state = tmp_path / "state"
+    assert accounts_of(state).all() == {}  # nobody was ever added
+    added(smc, "anna", "--role administer")
+    added(smc, "bert", "--role approve")
+    assert smc("operator remove bert")[0] == 0
+    running = accounts_of(state)
+    assert [*running.all()] == ["anna"]
+    (state / "operators.json").unlink()
+    why = f"{state / 'operators.json'} is not there, and people have names by entry 3 of the log"
+    advice = "; put it back, or write it anew by smc operator add"
+    page = Page(NodeSettings(state=state, web="127.0.0.1:0", metrics="127.0.0.1:0"))
+    for used in (running.all, running.all, accounts_of(state).all, lambda: page.start(None, None, None)):  # type: ignore[arg-type]
+        with pytest.raises(InputError) as refused:
+            used()
+        assert str(refused.value) == why + advice
+    assert smc("rights done erasure --table days --case 1") == (2, "", f"smc: {why}{advice}\n")
+    code, _, said = added(smc, "bert", "--role administer")
+    assert (code, said.count(why)) == (0, 1)
+    assert [*running.all()] == [*accounts_of(state).all()] == ["bert"]
+    assert smc("operator remove bert")[0] == 0
+    (state / "operators.json").unlink()  # there is nobody in it
+    assert running.all() == accounts_of(state).all() == {}
+
+
+@pytest.mark.parametrize("words", ["password anna --password-file -", "add anna --role see", "remove anna"])
+def test_what_is_odd_of_the_accounts_is_said_once(smc: Smc, tmp_path: Path, words: str) -> None:
+    added(smc, "anna", "--role approve")
+    path = tmp_path / "state" / "operators.json"
+    path.write_text(path.read_text().replace('"approve"', '"administer"'))
+    code, _, said = smc(f"operator {words}", "another password\n")
+    assert (code, said.count("an older copy, or changed by hand")) == (0, 1)
 
 
 @contextmanager

@@ -174,8 +174,12 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
     alone = sum(keys.count(key) == 1 for key in keys) / len(keys)
     assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed
-    assert smc("anonymise", "--plan", "proposal.toml", "--out", "out.csv") == 0
-    assert "name" not in written(Path("out.csv"))[0]
+    none = "no column is sensitive: nothing bounds what the rows that look alike say of their people\n"
+    for source, said in (("proposal.toml", 1), ("publish.toml", 0)):
+        capsys.readouterr()
+        assert smc("anonymise", "--force", "--plan", source, "--out", "out.csv") == 0
+        assert capsys.readouterr().err.count(none) == said
+        assert "name" not in written(Path("out.csv"))[0]
 
 
 REFUSED = [

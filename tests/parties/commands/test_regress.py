@@ -113,7 +113,7 @@ def test_alone_learns_from_its_own_rows(
     """With little noise: a model that predicts, written, drawn and told; accuracy is computed on one's own rows."""
     monkeypatch.chdir(place)
     words = "--data many.csv --schema schema.toml --target outcome --columns age,visits --numeric visits --epsilon 16"
-    words += f" --lambda 0.01 --method {method} --loss {loss} --out model.json --svg model.svg"
+    words += f" --lambda 0.01 --method {method} --loss {loss} --out model.json --svg model.svg --force"
     assert run(["regress", "alone", *words.split(), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == json.loads((place / "model.json").read_text())

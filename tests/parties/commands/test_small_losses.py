@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from parties.base import address
 from parties.base.address import Address
+from parties.base.console import size
 from parties.cli import run
 from parties.commands.options import check_proposal
-from parties.jobs import kinds
+from parties.jobs import choosing, kinds, profiles, sharding
+from parties.jobs.choosing import Choice
 from parties.jobs.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema
+from smc.counting import forecasts
+from smc.engines import Profile
 from smc.errors import InputError, LinkError
 from tests.support.ports import free_port
 
@@ -177,7 +186,7 @@ def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("port", "told"),
     [
-        (7001, "cannot listen on 127.0.0.1:7003 for shard 2 of 2: it is used; end what uses it, or name another port"),
+        (7001, "cannot listen on 127.0.0.1:7003 for shard 2 of 2: it is used"),
         (65535, "the port in the address '127.0.0.1:65536' must be a number from 0 to 65535"),
     ],
 )
@@ -188,7 +197,42 @@ def test_a_shards_port_that_is_taken_is_told_before_rows_are_read(
     port: int,
     told: str,
 ) -> None:
-    monkeypatch.setattr(address, "taken", lambda one: "it is used" if one.port == 7003 else "")
+    monkeypatch.setattr(address, "taken", lambda one, *_: "it is used" if one.port == 7003 else "")
     way = link(identities["alice"], identities["bob"], "listen", port, 0.1)
     assert run(["id3", "--data", "bad.csv", *way, "--shards", "2"]) == 2
     assert f"smc: {told}\n" == capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("shards", [1, 2])
+def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
+    near, chosen = profiles.in_shards((Profile("mixed"), Profile("lean", form="size")), shards)
+    found: list[Choice] = []
+
+    def undecided(specification: Any, program: Any, *_: Any) -> Choice:
+        found.append(Choice(None, tuple(forecasts(program(), (near, chosen)))))
+        return found[0]
+
+    @contextmanager
+    def agreed(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(profile=chosen, link=None, engine=None)
+
+    monkeypatch.setattr(choosing, "choice", undecided)
+    monkeypatch.setattr(Connection, "agreed", agreed)
+    monkeypatch.setattr(sharding, "sharded", lambda *_: nullcontext())
+
+    def ended(*_: Any) -> Any:
+        raise InputError("enough was said")
+
+    monkeypatch.setattr(Connection, "_run", ended)
+    way = link(identities["alice"], identities["bob"], "connect", 9, 0.1)
+    rows = 900 + shards  # of a job that no other test has counted
+    assert run(["id3", "--data", "days.csv", "--max-rows", str(rows), "--shards", str(shards), *way]) == 2
+    guessed, dearest = (size(counted.bytes) for counted in found[0].forecasts)
+    before, at_last = (line for line in capsys.readouterr().err.splitlines() if "it will cost" in line)
+    assert guessed != dearest
+    assert re.fullmatch(rf"it will cost about {guessed} both ways on a local .*; the link decides on .*", before)
+    most = "at most .* KB" if shards == 1 else "the most is not counted of shards"
+    assert re.match(rf"it will cost about {dearest} both ways \({most}\), for a tree", at_last)

@@ -162,7 +162,7 @@ def test_numbers_beyond_their_bounds_are_remarked(tmp_path: Path, capsys: pytest
     document = {"target": "t", "objective": "squared", **TARGETS["squared"], "columns": COLUMNS}
     for leaf, remarks in [(1.2, 0), (1.3, 1)]:
         model, _ = deployed.written(tmp_path, document | {"trees": [[{"leaf": leaf}]] * 2}, deployed.typed_rows(1))
-        assert cli.run(["export", "--model", str(model), "--to", "lightgbm", "--out", str(tmp_path / "x")]) == 0
+        assert cli.run(["export", "--model", str(model), "--to", "lightgbm", "--out", str(tmp_path / f"{leaf}")]) == 0
         said = capsys.readouterr().err
         assert said.count("\n") == remarks + 1
         assert remarks == ("keep its numbers from -2 to 3" in said)

@@ -119,6 +119,7 @@ def test_the_command_and_the_file(identities: dict[str, Identity], new: Identity
         result = CliRunner().invoke(group, [*words[:5], str(path), *words[6:]])
         assert "would be overwritten" in str(result.exception)
     words[1] = str(bob.certificate_path)
+    words.append("--force")
     assert "is the present certificate" in str(CliRunner().invoke(group, words).exception)
     link = {"identity": alice.key_path, "certificate": alice.certificate_path, "peer": bob.certificate_path}
     file = NodeFile.model_validate({"link": {**link, "listen": "127.0.0.1:1"}, "peer": {"successor": out}})

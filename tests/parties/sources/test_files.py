@@ -241,9 +241,10 @@ def test_blank_lines_of_a_single_column_are_no_rows(open_csv: Callable[..., Sour
         (b"a,b\n1,\xff\n", r"line 2: .*(UTF-8|utf-8)"),
         (b"a,b\xff\n", "the header is not UTF-8"),
         (b"PK\x03\x04\x14\x00\xff", "this is a spreadsheet or an archive"),
-        (b"a,b\n1,z\n", r"column 'b': 'z' is not in the schema; allowed: 'x', 'y'"),
+        (b"a,b\n1,z\n", r"line 2, column 'b': 'z' is not in the schema; allowed: 'x', 'y'"),
         (b"a,b\n1,X\n", r"'X' is not in the schema \(did you mean 'x'\?\)"),
-        (b"a,b\n1,\n", r"column 'b': no value, and the schema does not list '\?'"),
+        (b"a,b\n1,\n", r"line 2, column 'b': no value, and the schema does not list '\?'"),
+        (b'a,b\n1,x\n\n"1", z \n1,z\n', r"line 4, column 'b': 'z' is not in the schema"),
         (b"a,b\n1,x\n2,x\n1,y\n?,y\n", r"4 rows, more than 3, the agreed bound \(max_rows\)"),
     ],
 )

@@ -231,7 +231,9 @@ def test_a_table_of_ones_own_gets_its_mapping_where_it_stands(
         assert source.check() == 100
     capsys.readouterr()
     assert run(["prepare", "--config", str(config), "--target", "out"]) == 2
-    assert "tables.visits has format already: take it out" in capsys.readouterr().err
+    assert "tables.visits has format already: give --force" in capsys.readouterr().err
+    assert run(["prepare", "--config", str(config), "--target", "out", "--force"]) == 0
+    assert config.read_text().startswith(before)
     assert run(["prepare", "--config", str(config), "--target", "out", "--out", str(tmp_path / "elsewhere")]) == 0
     (table,) = load(tmp_path / "elsewhere" / "party.toml").tables.values()
     with open_table(table, schemas.load(tmp_path / "elsewhere" / "schema.toml"), "out") as source:

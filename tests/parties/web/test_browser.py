@@ -61,7 +61,9 @@ def test_approving_and_refusing(site: Site) -> None:
     page.locator("#said", has_text="You approved “Decision tree for readmitted” (first): both agree.").wait_for()
     assert page.locator("#under-way").get_by_text("both agree").is_visible()
     assert site.node.job(first.id).state == "queued"
-    until(lambda: page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}")  # where one goes on
+    until(
+        lambda: page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}"
+    )  # where one goes on
     page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)
     page.get_by_text("Refuse …").click()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,12 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.base import console
+from parties.commands import decisions
 from parties.link.identity import Identity
 from parties.node.events import Events
 from parties.node.records import beside, database, sealed
 from parties.node.records.beside import ACCOUNTS, ARCHIVES, MARKER, Beside
 from parties.node.service import Node
 from parties.node.settings import load
+from parties.operator.accounts import unix_user
+from parties.operator.interface import JobView
 from smc.errors import InputError
 from tests.support.ledgers import agreed, paired
 from tests.support.people import quick
@@ -322,6 +326,24 @@ def test_a_state_that_no_start_opens_is_told_before(place: Place, capsys: pytest
     place.path.unlink()
     ok, text = checked()
     assert (ok, text.startswith("node.sealed: ")) == (False, True)
+
+
+def test_who_may_approve_is_read_with_the_passphrase_that_is_asked_for(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody can be asked for it, the node says who may."""
+    assert place.smc("operator", "add", "anna", "--unix", unix_user()) == 0
+    assert place.seal() == 0
+    job = JobView.model_construct(approvals=1)
+    node: Any = SimpleNamespace(state=place.state)
+    assert decisions._may_approve(node, job)
+    typed = iter(["another word", WORD])
+    monkeypatch.setattr(console, "is_asked", lambda: True)
+    monkeypatch.setattr(console, "typed_secret", lambda _: next(typed))
+    monkeypatch.setattr(JobView, "stands", lambda *_: "anna stands there already")
+    with pytest.raises(InputError, match="passphrase that was typed"):
+        decisions._may_approve(node, job)
+    assert not decisions._may_approve(node, job)
 
 
 def test_an_old_copy_of_the_accounts_is_told(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

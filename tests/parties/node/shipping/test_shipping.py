@@ -255,7 +255,7 @@ def test_a_number_of_rejections_that_is_none_is_not_zero(number: str) -> None:
 @pytest.mark.parametrize("way", ["webhook", "otlp"])
 def test_a_web_address_that_is_a_key_is_not_a_name(way: str) -> None:
     """The node's log and the database name a target."""
-    target = ShipSettings.model_validate({way: "https://user:word@siem.example:4318/v1/logs?key=secret"})
+    target = ShipSettings.model_validate({way: "https://siem.example:4318/v1/logs?key=secret"})
     assert target.called == "siem.example"
 
 
@@ -456,6 +456,9 @@ def test_copies_of_an_entry_in_any_order(place: int, tmp_path: Path) -> None:
         ({"otlp": "http://a.example/v1/logs"}, "must be an https:// address"),
         ({"otlp": "https://a.example:99999/v1/logs"}, "the port must be a number from 1 to 65535"),
         ({"webhook": "http://a.example"}, "must be an https:// address"),
+        ({"webhook": "https://user:word@a.example"}, "no user or password here: token_file names"),
+        ({"otlp": "https://user@a.example/v1/logs"}, "no user or password here: token_file names"),
+        ({"webhook": "https://a.example/hook#part"}, "what follows # in an address is never sent"),
         ({"syslog": "a.example"}, "must be HOST:PORT"),
         ({"file": "a", "ca": "b"}, "ca, certificate and key are for"),
         ({"syslog": "a.example:6514", "key": "b"}, "certificate and key go together"),
@@ -467,10 +470,18 @@ def test_settings_that_are_wrong(fields: dict[str, str], problem: str) -> None:
         ShipSettings.model_validate(fields)
 
 
+def test_a_password_in_an_address_is_refused_in_a_line_without_it(tmp_path: Path) -> None:
+    (tmp_path / "party.toml").write_text('[[records.ship]]\nwebhook = "https://user:word@a.example"\n')
+    with pytest.raises(InputError, match="no user or password here") as refused:
+        load(tmp_path / "party.toml")
+    assert "word@" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 def test_two_of_one_name_and_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="two targets are called"):
         RecordsSettings.model_validate({"ship": [{"file": "a"}, {"file": "a"}]})
-    hooks = [{"webhook": f"https://user:secret@hooks.example:8443/services/secret{n}?key=secret"} for n in range(2)]
+    hooks = [{"webhook": f"https://hooks.example:8443/services/secret{n}?key=secret"} for n in range(2)]
     with pytest.raises(ValidationError, match=r"two targets are called 'hooks\.example'"):
         RecordsSettings.model_validate({"ship": hooks})
     assert ShipSettings.model_validate(hooks[0]).called == "hooks.example"  # which the node's log tells
