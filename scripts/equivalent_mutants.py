@@ -18,6 +18,13 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "the first is never above a e^2 / 2 (Bun, Steinke 2016) but by the rounding of doubles",
         ),
     ),
+    "parties/node/health.py": (
+        (
+            'threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")',
+            'threads = ThreadPoolExecutor(max_workers=(2 + 1), thread_name_prefix="smc-health")',
+            "how many are answered at once is a matter of patience",
+        ),
+    ),
     "parties/node/own_rows.py": (
         (
             "SECONDS = 3.0 # that an operator waits for it at first",
@@ -37,6 +44,18 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:",
             "if self._journal.entries((1 + 1), None) and not (state := self._journal.verify()).ok:",
             "only whether there is any entry is asked",
+        ),
+    ),
+    "parties/node/point/decision_point.py": (
+        (
+            "MOST_REMEMBERED = 1000 # requests",
+            "MOST_REMEMBERED = (1000 + 1) # requests",
+            "one more or less is memory; who is forgotten is asked about again",
+        ),
+        (
+            "until, word = self._known.get(about, (0.0, None))",
+            "until, word = self._known.get(about, ((0.0 + 1), None))",
+            "of what is not remembered there is no word, whatever time it is",
         ),
     ),
     "parties/node/records/audit.py": (
@@ -60,6 +79,20 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "DAY_SECONDS = 24 * 3600.0",
             "DAY_SECONDS = 24 + 3600.0",
             "how often is looked for jobs that have been kept long enough; which have been is counted in days",
+        ),
+    ),
+    "parties/node/sessions.py": (
+        (
+            "self._idle.wait_for(lambda: not self._running, timeout=5)",
+            "self._idle.wait_for(lambda: not self._running, timeout=(5 + 1))",
+            "a second more or less is a matter of patience: it ends when the sessions have",
+        ),
+    ),
+    "parties/node/shipping/shipper.py": (
+        (
+            "BATCH = 100 # entries at once",
+            "BATCH = (100 + 1) # entries at once",
+            "how many are handed on at once is a matter of memory: all are, in their order",
         ),
     ),
     "parties/node/validity.py": (
