@@ -10,6 +10,7 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -290,8 +291,8 @@ def _show_traceback() -> None:
 def _ended(cause: BaseException | None) -> int:
     if isinstance(cause, KeyboardInterrupt | click.Abort):
         return _fail("interrupted", 130)
-    _forget_output()  # the reader of our output has seen enough
-    return 0
+    _forget_output()  # the reader of our output has seen enough; what was to be done may not be
+    return 128 + signal.SIGPIPE
 
 
 def _forget_output() -> None:

@@ -189,7 +189,10 @@ def counted_cells(problem: Problem, largest: int) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:
-    """Count a level of so many nodes at this depth in a session of its own, what begins a session with the root."""
+    """Count a level of so many nodes at this depth in a session of its own, what begins a session with the root.
+
+    With silent OT the level costs what its session does: OTs that the beginning leaves over would serve it for nothing.
+    """
 
     def level(engine: CountingEngine) -> None:
         _level(engine, problem, 0, 1, 1, _left(problem, 0))
@@ -197,7 +200,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
             _level(engine, problem, depth, nodes, splits, _left(problem, depth))
 
     if depth:
-        return _bytes(level, profile, "below")
+        return _bytes(level, profile, None if profile.ot == "ferret" else "below")
     return _bytes(lambda engine: _level(engine, problem, 0, 1, min(1, splits), _left(problem, 0)), profile)
 
 

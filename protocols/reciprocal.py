@@ -116,6 +116,7 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
 
     `InputError` when no choice fits 64-bit words.
     """
+    bound = max(bound, 8)  # fewer digits than 4 leave too few cells for a small error
     tried = [
         choice
         for cells in range(min(MAX_CELLS, count_width(bound) - 2) + 1)

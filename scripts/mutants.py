@@ -57,6 +57,7 @@ BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\
 START = 10.0  # seconds of a processor until pytest has collected what it runs
 SWAPPED = 3.0  # the same where that is done already
 LONGEST = 3600.0  # of all tests of a folder, traced
+PATIENCE = "45"  # seconds that a test waits for what never comes of most mutants that it kills
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
@@ -345,6 +346,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seen: dict[tuple[str, ...], Reached] = {}
     with copied() as copy:
         sys.path[0], os.environ["PYTHONPATH"], sys.dont_write_bytecode = str(copy), str(copy), True
+        os.environ.setdefault("SMC_TEST_PATIENCE", PATIENCE)
         os.chdir(copy)
         for package, named in packages.items():
             if not [file for file in named if left(file, known, options)] or time.monotonic() > ends:

@@ -424,6 +424,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_quality.py", RELEASE + "test_tree.py"),
         [
             ("change = Fraction(2)", "change = Fraction(1)"),
+            ("self.error / (2 * self.bound)", "self.error / self.bound"),
             ("ceil((log(self.bound) + 1) * 1024)", "ceil(log(self.bound) * 1024)"),
             (
                 "return ceil(2 * self.error * UNITS) + ceil((self.change + 2 * self.error) * UNITS)",
@@ -1297,6 +1298,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("        and all(part in known for part in combinations(items, length))\n", ""),
             ("scores = scores.take(np.delete(np.arange(scores.batch), place))", "scores = scores"),
             ("if length == problem.max_length:", "if length > problem.max_length:"),
+            ("noisy_scores(engine, counts, width, laws[0])", "noisy_scores(engine, counts, width, laws[1])"),
         ],
     ),
     (

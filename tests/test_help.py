@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from parties.cli import COMMANDS, cli
+from parties.commands.kinds import missing_by_flag
+from parties.commands.proposed import Proposed
 from parties.jobs import kinds
+from parties.jobs.settings import parameters, private_parameters, public_parameters
+from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
+from parties.node.proposal import read_job
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, IntegerType, RealType
+from smc.errors import InputError
 from tests.support.command_tree import commands
 
 
@@ -27,6 +37,28 @@ def command_in(words: Sequence[str]) -> click.Command:
 
 
 ALL = dict(commands())
+AGES = Domain(IntegerType(low=18, high=90))
+
+
+def _schema(age: Sequence[str]) -> Schema:
+    """Return a schema with the columns of all examples."""
+    score = Domain(RealType(low=0, high=0.99, step=0.01))
+    numbers = {"visits": Domain(IntegerType(low=0, high=30)), "months": Domain(IntegerType(low=0, high=11))}
+    sides = ("play", "outcome", "sex", "disease", "zip", "default", "arm", "died", "county", "benefit")
+    several = {
+        "bid": ("1", "2", "3"),
+        "dose": ("1", "2", "4"),
+        "from": tuple("abc"),
+        "to": tuple("abc"),
+        "diagnosis": tuple("abcdef"),
+    }
+    return Schema(
+        {"age": tuple(age) if isinstance(age, list) else age, "score": score, "old_score": score}
+        | numbers
+        | several
+        | dict.fromkeys(sides, ("no", "yes")),
+        "play",
+    )
 
 
 def test_all_are_listed() -> None:
@@ -60,6 +92,35 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
         command = command_in(example.group(1).split())
     known = {name for parameter in command.params for name in parameter.opts}
     assert set(re.findall(r"--[a-z-]+", example.group(1))) <= known
+
+
+@pytest.mark.parametrize("name", kinds.names())
+def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    group = Proposed("submit", lambda job, file, **_: asked.append(job), lambda command: command)
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    typed = shlex.split((command.epilog or "").partition(f"smc submit {name}")[2])
+    done = CliRunner().invoke(command, typed)
+    assert done.exception is None
+    (job,) = asked
+    file = read_job(job)
+    settings = file.settings.model_dump(by_alias=True)
+    assert not [one.key for one in public_parameters(file.kind.Settings) if one.is_missing(settings)]
+    assert file.table == ("patients" if "own_table" in file.kind.Settings.model_fields else None)
+    assert set(file.typed) == {one.key for one in private_parameters(file.kind.Settings)}
+    if issubclass(file.kind, BySchema):
+        file.kind.canonical(file.settings, _schema(["young", "middle", "old"] if name == "release count" else AGES))
+
+
+def test_what_is_missing_is_named_by_its_flag() -> None:
+    options = parameters(kinds.find("release sum").Settings)
+    all_three = "^--epsilon: is missing; --column: is missing; --table: is missing$"
+    with pytest.raises(InputError, match=all_three), missing_by_flag(options, ["table"]):
+        raise InputError("epsilon: is missing; column: is missing; table: is missing")
+    options = parameters(kinds.find("millionaires").Settings)
+    with pytest.raises(InputError, match=r": --value VALUE$"), missing_by_flag(options):
+        raise InputError("value: the job asks for it, and nothing is typed: --input value=VALUE")
 
 
 def test_what_has_to_be_given_is_said() -> None:

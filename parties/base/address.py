@@ -85,11 +85,17 @@ def taken(address: Address, instead: str = "name another port") -> str:
     return ""
 
 
-def require_free(text: str) -> None:
-    """Raise `InputError` if this machine cannot listen at an address: rather before the work than after it."""
-    address = parse_address(text, lowest_port=0)
-    if why := taken(address):
-        raise InputError(f"cannot listen on {address}: {why}")
+def require_free(text: str, shards: int = 0) -> None:
+    """Raise `InputError` if this machine cannot listen at an address: rather before the work than after it.
+
+    Each of the `shards` listens on a port of its own behind it, or on any free one if the address leaves that open.
+    """
+    first = parse_address(text, lowest_port=0)
+    for number in range(shards + 1 if first.port else 1):
+        address = parse_address(str(first._replace(port=first.port + number)), lowest_port=0)
+        if why := taken(address):
+            whose = f" for shard {number} of {shards}" if number else ""
+            raise InputError(f"cannot listen on {address}{whose}: {why}")
 
 
 def owners(connection: socket.socket) -> set[int]:

@@ -201,7 +201,7 @@ def shipped_command(config_file: Path | None, as_json: bool) -> None:
     """
     from parties.node import settings
 
-    place, path = _database(config_file, None), find_party_file(config_file)
+    place, path = _own_database(config_file), find_party_file(config_file)
     assert path is not None  # else there is no place
     targets = settings.load(path).records.ship
     with database.reading(place) as connection:
@@ -278,7 +278,7 @@ def archive_command(config_file: Path | None, days: int | None, out: Path | None
     from parties.node.offers import Offers
     from parties.node.register import Register
 
-    place, path = _database(config_file, None), find_party_file(config_file)
+    place, path = _own_database(config_file), find_party_file(config_file)
     assert path is not None  # else there is no place
     file = settings.load(path)
     if out is not None:
@@ -316,7 +316,7 @@ def seal_command(config_file: Path | None, passphrase_file: Path | None, remove:
 
     if remove and passphrase_file is not None:
         raise InputError("--passphrase-file: is for a new passphrase, and --remove leaves none: give one of the two")
-    place, path = _database(config_file, None), find_party_file(config_file)
+    place, path = _own_database(config_file), find_party_file(config_file)
     assert path is not None  # else there is no place
     file = settings.load(path)
     if remove and not place.exists():
@@ -427,7 +427,7 @@ def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, NodeFil
     from parties.commands.publish_log import log_of
 
     file = file_of(config_file)
-    with database.reading(_database(config_file, None)):  # it must be there
+    with database.reading(_own_database(config_file)):  # it must be there
         pass
     with log_of(file, check_end=False) as (connection, log), connection:
         yield log, file
@@ -437,9 +437,16 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     """Return where the records are."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
+    if find_party_file(config_file) is None:
+        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+    return _own_database(config_file)
+
+
+def _own_database(config_file: Path | None) -> Path:
+    """Return where the records are, of a command that needs the party's file."""
     file = find_party_file(config_file)
     if file is None:
-        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+        raise InputError("which records? give --config party.toml: there is none here")
     return party_file.state_directory(file) / database.FILE_NAME
 
 

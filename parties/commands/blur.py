@@ -13,8 +13,10 @@ from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG, TABLE, opened, paths
 from smc.errors import InputError
 
-PLAN = click.option("--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.")
-DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.")
+PLAN = click.option(
+    "--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.  [required]"
+)
+DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.  [required]")
 
 
 @click.group(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +106,8 @@ def command_of(name: str) -> click.Command:
         if purpose is not None:
             raise InputError("--purpose: goes with --node")
         if not alone and link.listen is not None:
-            require_free(link.listen)
+            shards = getattr(settings, "shards", None) or 1
+            require_free(link.listen, shards if shards > 1 and link.ray is None else 0)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
         from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
@@ -215,16 +216,17 @@ def read_private(option: Parameter, text: str) -> Any:
 
 
 @contextmanager
-def missing_by_flag(options: Sequence[Parameter]) -> Iterator[None]:
-    """Name a setting that a kind finds to be missing by the flag that gives it."""
+def missing_by_flag(options: Sequence[Parameter], others: Iterable[str] = ()) -> Iterator[None]:
+    """Name each setting that is found to be missing by the flag that gives it; `others` are keys of further flags."""
+    flags = {key: "--" + key.replace("_", "-") for key in others} | {option.key: option.flag for option in options}
     try:
         yield
     except InputError as error:
-        key, colon, problem = str(error).partition(": is missing")
-        flag = next((option.flag for option in options if option.key == key), None)
-        if not colon or flag is None:
+        named = re.sub(r"(?<![^ ])\w+(?=: is missing)", lambda key: flags.get(key[0], key[0]), str(error))
+        named = re.sub(r"--input (\w+)=VALUE", lambda typed: f"{flags[typed[1]]} VALUE", named)
+        if named == str(error):
             raise
-        raise InputError(f"{flag}{colon}{problem.replace(' or exact,', ' or --exact,')}") from None
+        raise InputError(named.replace(" or exact,", " or --exact,")) from None
 
 
 def _option(option: Parameter) -> Callable[[Command], Command]:

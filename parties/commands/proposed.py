@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -113,11 +114,11 @@ class Proposed(click.Group):
             mine = {option.variable for option in options}
             read = read_flags(options, {key: value for key, value in flags.items() if key in mine})
             head = {"peer": peer} | {key: flags.get(key) for key in HEAD}
-            with missing_by_flag(options):
+            with missing_by_flag(options, (*HEAD, "peer")):
                 others = {key: value for key, value in flags.items() if key not in mine and key not in HEAD}
                 self._act({"protocol": name} | _present(head | read), None, **others)
 
-        example = f"Example:  smc {self._path} {name} --table patients"
+        example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
         command = click.command(name, help=kinds.line(name), epilog=example)(
             options_of(options)(_PEER(self._options(of_kind)))
         )
@@ -152,6 +153,14 @@ def _kind_with(key: str) -> str | None:
     names = [kinds.DEFAULT, *kinds.names()]
     keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o))} for name in names)
     return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
+
+
+def _example_of(name: str, options: list[Parameter]) -> str:
+    """Return flags with which a kind of job is whole: those of its own command's example that a job has."""
+    kind, flags = kinds.find(name), {option.flag for option in options}
+    typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", kind.example)
+    table = "--table patients " if "--data" in dict(typed) or not typed else ""
+    return table + (kind.job_example or " ".join(f"{flag} {value}" for flag, value in typed if flag in flags))
 
 
 def _is_of_job(option: Parameter) -> bool:

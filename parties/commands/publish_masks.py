@@ -29,7 +29,10 @@ def add_to(group: click.Group) -> None:
 def mask(
     plan_file: Path, out: Path, escape_formulas: bool, force: bool, config_file: Path | None, purpose: str | None
 ) -> None:
-    """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
+    """Write a table through the plan's masks. Its other columns stay as they are, but for identifiers.
+
+    Those without a mask are dropped, as are columns that the plan does not name.
+    """
     from parties.alone.publish.pseudonyms import write
     from parties.alone.publish.settings import unrecorded
     from parties.sources import open_rows

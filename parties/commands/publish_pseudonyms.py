@@ -67,7 +67,11 @@ def pseudonyms(
     config_file: Path | None,
     purpose: str | None,
 ) -> None:
-    """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
+    """Write a table with pseudonyms for identifiers, as the plan says.
+
+    Its other columns stay as they are, but for identifiers: those without a pseudonym are dropped, as are columns that
+    the plan does not name.
+    """
     from parties.alone.publish.keys.keyring import opened, read_master
     from parties.alone.publish.pseudonyms import Pseudonyms, write
     from parties.alone.publish.settings import unrecorded

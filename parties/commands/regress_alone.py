@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from parties.alone.comparing.reading import mapped
 from parties.alone.regression.losses import LossName, loss
 from parties.alone.regression.perturbation import Way, perturbed
 from parties.base import console, files
@@ -21,9 +23,11 @@ from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
+from parties.sources.settings import TableSettings
 from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from parties.tables.types import type_of
 from protocols.counts import RowCounts
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
@@ -149,7 +153,7 @@ def _classifier(
     epsilon: float,
 ) -> dict[str, Any]:
     """Return the model file of a classifier."""
-    schema = schemas.load(schema_file)
+    schema = schemas.load(schema_file).numeric(numeric or ())
     label = schema.choose_target(target)
     features, used = features_of(schema, label, columns, numeric)
     with console.progress("fitting"):
@@ -172,9 +176,17 @@ def _classifier(
 
 
 def _source(data: Path, schema: Schema, target: str) -> RowCounts:
-    table = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
-    sizes = {name: len(values) for name, values in schema.attributes.items()}
-    return RowCounts([sizes[name] for name in schema.features(target)], sizes[target], table.rows, table.classes)
+    """Return a file's rows: cells are the schema's categories as they stand, else raw values of its types."""
+    features, sizes = schema.features(target), {name: len(values) for name, values in schema.attributes.items()}
+    domains = [sizes[name] for name in features]
+    try:
+        encoded = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
+    except InputError:
+        if all(type_of(values) is None for values in schema.attributes.values()):
+            raise
+        columns = mapped(TableSettings.model_construct(source=str(data)), schema, [*features, target])
+        return RowCounts(domains, sizes[target], np.column_stack([columns[name] for name in features]), columns[target])
+    return RowCounts(domains, sizes[target], encoded.rows, encoded.classes)
 
 
 def _listed(words: str | None) -> tuple[str, ...] | None:

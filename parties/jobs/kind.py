@@ -89,6 +89,7 @@ class Kind(ABC):
     Extra: ClassVar[type[Extra]] = Extra
     example: ClassVar[str] = ""  # of the command, without its name
     estimate_example: ClassVar[str] = ""  # the same for `smc estimate`, with a space behind
+    job_example: ClassVar[str] = ""  # flags of `smc submit`, behind the table, if those of `example` are not enough
     noun: ClassVar[str] = "result"  # what it brings, in records and file names
     afterwards: ClassVar[str] = ""  # how the result is used, a sentence
     integers: ClassVar[bool] = False  # whether it computes with integers: more engines suit

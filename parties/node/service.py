@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -46,7 +46,7 @@ from parties.node.statement import Statement
 from parties.node.store import lacks_signature
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
-from parties.operator.interface import ENDED, Operator
+from parties.operator.interface import ENDED, Operator, State
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
@@ -136,7 +136,7 @@ class Node:
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
-        self._states: Mapping[str, str] = {}  # of all jobs, as logged last
+        self._states: dict[str, State] = {}  # of all jobs, as logged last
 
     def _as_known(self, who: Who, options: LinkOptions) -> tuple[Who, LinkOptions]:
         """Return the peer with its new certificate, and the way to it, if it has come with that before."""
@@ -395,7 +395,10 @@ class Node:
             self._events.log("job", job=identifier, state=state)
         if state in ENDED:
             self._inputs.forget(identifier)
-        self._states = states
+        if not identifier:
+            self._states = states
+        elif state is not None:  # of this one alone: another's change is logged when that is told
+            self._states[identifier] = state
         self._asking.wake()
         for contact in self._contacts.values():
             contact.sessions.wake()

@@ -85,7 +85,8 @@ class Exposure(View):
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
         left = "" if self.left is None else f"; {self.left:,} are left here: it stops before a step that takes more"
-        return f"{most}, {self.opened:,} so far{left}"
+        opened = f", {self.opened:,} opened so far" if self.opened else ""  # by this job, not of the table
+        return f"{most}{opened}{left}"
 
 
 class TableBits(View):

@@ -98,3 +98,8 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
         lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
         few = f"{who} fewer than k = {problem.k:,} rows{lacking}"
         raise JointRefusalError(f"{few}: nothing can be published under this rule")
+
+
+def passed(columns: int) -> list[BitMatrix]:
+    """Return what is opened of rows that may be published, in so many columns: a bit, and none of provenance."""
+    return [np.full((1, 1), i == 0, dtype=np.uint8) for i in range(1 + columns)]

@@ -188,7 +188,7 @@ def noisy_cell_netlist(
     builder = Builder(form)
     number = noisy_sum(builder, width, law)
     of, counted = (law, number) if rows is None else (rows[1], noisy_sum(builder, *rows))
-    enough = counted >= max(0, threshold + from_zero_by(of))
+    enough = counted >= threshold + from_zero_by(of)
     builder.output([~enough])
     builder.output([wire & enough for wire in number.wires])
     return builder.build()

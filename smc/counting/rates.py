@@ -16,7 +16,7 @@ COT_SECONDS: Final = {
     "softspoken2": 1 / 110e6,
     "softspoken4": 1 / 110e6,
     "softspoken8": 1 / 40e6,
-    "ferret": 1 / 72e6,
+    "ferret": 1 / 60e6,
 }
 BASE_OT_SECONDS: Final = 85e-6
 TRAPDOOR_SECONDS: Final = {"sender": 3.0e-3, "receiver": 0.09e-3}  # a value: an RSA decryption, or an encryption

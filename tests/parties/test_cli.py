@@ -171,7 +171,7 @@ def test_a_message_stays_a_line_that_can_be_read(capsys: pytest.CaptureFixture[s
     assert len(told) < 2100
 
 
-def test_a_reader_that_leaves_is_no_failure() -> None:
+def test_a_reader_that_leaves_is_told_nothing_and_what_it_left_is_not_done() -> None:
     script = (
         "import os\nfrom parties import cli; from parties.base import console\n"
         "def tell(*_, **__):\n    for _ in range(100_000):\n        console.out.print('x' * 50)\n"
@@ -181,4 +181,4 @@ def test_a_reader_that_leaves_is_no_failure() -> None:
     os.close(reading)
     done = subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -44,6 +44,7 @@ def test_a_forest_goes_on_from_any_level(forest: Forest, data: st.DataObject) ->
         ahead = [child for node in splits for child in node.children]
         parents = [i for i, node in enumerate(splits) for _ in node.children]
     assert grower.trees == forest
+    assert all(one is other for one, other in zip(grower.trees, grower.trees, strict=True)), "they are not made anew"
     assert [level.depth for level in seen] == list(range(depth, depth + len(seen)))
 
 

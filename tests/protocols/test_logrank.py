@@ -117,3 +117,9 @@ def test_24_bins_stay_below_5_megabytes() -> None:
 @pytest.mark.parametrize("rows", [1, 60, 65535, 2**31])
 def test_sums_fit_words_of_64_bits(rows: int) -> None:
     assert rows.bit_length() + 1 + fraction_bits(rows) + 1 <= 64
+
+
+def test_arms_that_die_alike_in_one_bin_of_as_many_rows_as_there_may_be() -> None:
+    """Of 28 rows 10 of either arm die at once: 10 are expected, a number of four bits."""
+    rows = np.array([[[2], [5]], [[2], [5]]])
+    assert run_local(lambda session: differ(make_engine(session, "clear"), rows, 3.84, 15)) == (False, False)

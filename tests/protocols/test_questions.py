@@ -91,6 +91,13 @@ def test_costs_of_a_comparison() -> None:
     assert comparison(32, three_way=True).and_count == 64
 
 
+@pytest.mark.parametrize("program", [three_way, strict, equal])
+def test_numbers_have_32_bits_unless_something_else_is_said(play, program) -> None:
+    play(lambda e: program(e, [(1 << 32) - 1]), "clear")
+    with pytest.raises(InputError, match="does not fit 32 bits"):
+        play(lambda e: program(e, [1 << 32]), "clear")
+
+
 @pytest.mark.parametrize(("value", "width"), [(-1, 8), (256, 8), (2, 1), (1 << 64, 64), (0, 0), (0, 65)])
 def test_a_value_that_does_not_fit_is_refused_before_anything_is_sent(play, value: int, width: int) -> None:
     with pytest.raises(InputError, match=r"bits|2\^"):
@@ -149,6 +156,9 @@ def test_inputs_of_every_type_are_checked(width: int, dtype: type) -> None:
     bad = [
         value for value in (-1, 1 << width) if dtype is object or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
     ]
+    for no_width in (0, 65):
+        with pytest.raises(InputError, match="not between 1 and 64"):
+            checked(values, no_width, "x")
     for value in bad:
         with pytest.raises(InputError, match=rf"x number 2 does not fit {width} bits"):
             checked(np.array([0, value], dtype=dtype), width, "x")
@@ -157,11 +167,15 @@ def test_inputs_of_every_type_are_checked(width: int, dtype: type) -> None:
 @pytest.mark.parametrize("name", ["yao", "gmw"])
 def test_large_batches_are_cut_without_a_trace_in_the_result(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     values = np.random.default_rng(3).integers(0, 8, (2, 50), dtype=np.uint64)
+    sizes: list[int] = []
 
     def program(engine: Engine) -> list[str]:
+        whole = engine.run
         monkeypatch.setattr(engine, "comfortable", 20)
+        monkeypatch.setattr(engine, "run", lambda netlist, *of: sizes.append(of[0].batch) or whole(netlist, *of))
         return three_way(engine, values[engine.party], 3)
 
     run = play(program, name)
     assert run.agreed == [truth(*pair) for pair in values.T.tolist()]
     assert sum(step == "reveal" for step, _ in run.recorders[0].sent) == 1
+    assert max(sizes) == 20 // 3

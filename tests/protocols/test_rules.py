@@ -198,5 +198,6 @@ def test_a_t_of_too_many_digits_is_refused() -> None:
     fine, rows = 0.123456789, 65535
     Problem((2,), 3, rows, rules=Rules(t=fine))
     Problem((2,), 3, rows, rules=Rules(t=0.1234, against="public"))
+    Problem((2,), 2, 23_000, rules=Rules(t=fine, against="public"))  # 4 10^9 46,000^2 < 2^63
     with pytest.raises(InputError, match=r"t 0\.123457 with up to 131,070 rows in all does not fit 64-bit words"):
         Problem((2,), 3, rows, rules=Rules(t=fine, against="public"))

@@ -56,6 +56,27 @@ def test_engines_agree_at_the_ends(profile: Profile, bound: int) -> None:
     assert decided(list(zip(*pairs, strict=True)), bound, profile) == [int(a + b >= 0) for a, b in pairs]
 
 
+@pytest.mark.parametrize("profile", [Profile("clear"), *PROFILES], ids=str)
+@pytest.mark.parametrize("carry", [0, 1])
+def test_a_secret_bit_is_added_to_every_sum(profile: Profile, carry: int) -> None:
+    left, right = np.indices((7, 7)).reshape(2, -1) - 3
+
+    def party(session: Session) -> list[int]:
+        engine = engine_of(session, profile)
+        secret = engine.constant(np.array([[carry]], dtype=np.uint8))
+        return threshold.decided(engine, left if session.party == 0 else right, 3, secret).tolist()
+
+    assert run_local(party)[0] == (left + right + carry >= 0).astype(int).tolist()
+
+
+def test_a_few_questions_take_fewer_rounds_where_these_cost_most() -> None:
+    def rounds(form: Any) -> int:
+        profile = Profile("gmw", form=form)
+        return forecast(lambda e: threshold.decided(e, np.zeros(9, np.int64), MOST), profile).meters[0].total.rounds
+
+    assert 2 * rounds("depth") < rounds("size")
+
+
 def test_parts_of_a_large_batch_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "comfortable", 40)  # 5 questions of 8 bits
     rng = np.random.default_rng(5)

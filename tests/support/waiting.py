@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
 # Seconds until a test gives up: a loaded machine may need a minute to start a program, and it costs nothing otherwise.
-PATIENCE = 300.0
+# Where most that is waited for never comes, as of mutants, it costs that.
+PATIENCE = float(os.environ.get("SMC_TEST_PATIENCE", "300"))
 
 
 def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> None:

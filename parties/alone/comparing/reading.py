@@ -50,14 +50,9 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
         target = agreed.target
     domain = {name: len(values) for name, values in known.attributes.items()}
     if (table := original.party_table) is not None:
-        mine = _mapped(table, agreed, list(known.attributes))
+        mine = mapped(table, agreed, list(known.attributes))
     else:
-        try:
-            mine = _coded(cells_at(original, MOST_ROWS), known)
-        except InputError as error:
-            if all(type_of(values) is None for values in known.attributes.values()):
-                raise
-            raise InputError(f"{error}; a raw table is read by the --config that smc prepare wrote for it") from None
+        mine = _as_it_stands(original, known)
     return Pair(domain, mine, _coded(cells(synthetic, MOST_ROWS), known), target)
 
 
@@ -76,17 +71,17 @@ def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedT
     agreed = schema.load(schema_file)
     label = agreed.choose_target(target)
     if (table := place.party_table) is not None:
-        columns = _mapped(table, agreed, list(agreed.attributes))
+        columns = mapped(table, agreed, list(agreed.attributes))
     else:
-        columns = _coded(cells_at(place, MOST_ROWS), agreed)
+        columns = _as_it_stands(place, agreed)
     features = agreed.features(label)
     sizes = {name: len(values) for name, values in agreed.attributes.items()}
     rows = np.column_stack([columns[name] for name in features])
     return CodedTable(tuple(sizes[name] for name in features), sizes[label], rows, columns[label])
 
 
-def _mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:
-    """Return these columns of a party's table, by its mapping to the schema."""
+def mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:
+    """Return these columns of a party's table, the last one counted by, by its mapping to the schema."""
     *features, last = names
     table = table.model_copy(update={"max_rows": MOST_ROWS, "least_rows": 0})
     with open_table(table, agreed, last, names) as source:
@@ -94,6 +89,16 @@ def _mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> Coded
     lines = lines[np.lexsort(lines.T)]  # a database gives them in any order, and the report is the same each time
     coded = np.repeat(lines[:, :-1], lines[:, -1], axis=0).T
     return dict(zip([*features, last], coded.astype(np.int64), strict=True))
+
+
+def _as_it_stands(place: PlaceSettings, known: Schema) -> CodedRows:
+    """Return rows whose cells are the schema's categories. `InputError` says what else reads them, if it has types."""
+    try:
+        return _coded(cells_at(place, MOST_ROWS), known)
+    except InputError as error:
+        if all(type_of(values) is None for values in known.attributes.values()):
+            raise
+        raise InputError(f"{error}; a raw table is read by the --config that smc prepare wrote for it") from None
 
 
 def _coded(columns: Columns, known: Schema) -> CodedRows:

@@ -160,6 +160,8 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
     open_ones = [name for name, column in plan.columns.items() if column.shown]
     in_clear = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
     order = [name for name in rows.types if name in in_clear or name in made_of_keys]
+    if not order:
+        raise InputError('the plan leaves no column to write: role = "other" writes one as it is')
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
     selected += [column.as_(f"o{i}") for i, column in enumerate(in_clear.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))

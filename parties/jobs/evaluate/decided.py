@@ -47,6 +47,7 @@ class Auc(Scoring):
     Settings = AucSettings
     example = "--data mine.csv --schema schema.toml --model model.json --at-least 0.8 --config party.toml"
     estimate_example = "--schema schema.toml --model model.json --at-least 0.8 "
+    job_example = "--scores score --target outcome --at-least 0.8"
     noun = "answer"
 
     @override
@@ -81,6 +82,7 @@ class Better(Scoring):
     Settings = BetterSettings
     example = "--data mine.csv --schema schema.toml --model model.json --than old_score --config party.toml"
     estimate_example = "--schema schema.toml --model model.json --than old_score "
+    job_example = "--scores score --target outcome --than old_score"
     noun = "answer"
 
     @override

@@ -49,6 +49,7 @@ class Report(Scoring):
     Settings: ClassVar[type[DrawnSettings]] = ReportSettings
     example = "--data mine.csv --schema schema.toml --model model.json --epsilon 1 --config party.toml"
     estimate_example = "--schema schema.toml --model model.json --epsilon 1 "
+    job_example = "--scores score --target outcome --epsilon 1"
     noun = "evaluation"
     draws = True
 

@@ -66,6 +66,7 @@ class PublishLattice(Recoded):
         "--data mine.csv --schema schema.toml --plan publish.toml --k 10 --max-suppressed-rows 500 --config party.toml"
     )
     estimate_example = "--schema schema.toml --plan publish.toml --k 10 "
+    job_example = "--recode age,zip --rules 'age ranges 5 10 20; zip prefixes 4 3' --k 10"
     settings: LatticeSettings
 
     # How a task comes about.

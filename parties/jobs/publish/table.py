@@ -52,8 +52,12 @@ class JointTable(BySchema):
     title = "Joint table"
     Settings = JointTableSettings
     Extra = JointTableExtra
-    example = "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --config party.toml"
+    example = (
+        "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --out sealed.json "
+        "--config party.toml"
+    )
     estimate_example = "--schema schema.toml --by county --across benefit --epsilon 1 "
+    job_example = "--by county --across benefit --epsilon 1"
     noun = "table"
     afterwards = "If it is sealed, the analyst opens it with smc publish open."
     settings: JointTableSettings

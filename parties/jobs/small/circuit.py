@@ -45,6 +45,7 @@ class Circuit(Batched):
     Settings = CircuitSettings
     example = "adder64.txt --input 0x2a --config party.toml"
     estimate_example = "aes_128.txt "
+    job_example = "--circuit adder64 --input 0x2a"
     settings: CircuitSettings
 
     def __init__(self, settings: KindSettings, digest: str, netlist: Netlist | None = None) -> None:

@@ -34,7 +34,10 @@ class MajoritySettings(BooleanSettings):
 
     counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
     classes: Classes | None = public(
-        None, "Classes", "The classes in their order, with commas between them", none="those of a table's target"
+        None,
+        "Classes",
+        "The classes in their order, with commas between them",
+        none="in a node's job those of a table's target",
     )
     target: str | None = public(
         None, "Target", "The column whose values are counted", none="target in the schema", node=True, column=True

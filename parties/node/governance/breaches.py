@@ -50,7 +50,7 @@ class Breach:
         if self.has("authority told"):
             return "open, the authority was told"
         hours = (self.due - now) / timedelta(hours=1)
-        return f"{hours:.0f} hours left to tell the authority" if hours > 0 else f"LATE by {-hours:.0f} hours"
+        return f"{hours:.0f} hours left to tell the authority" if hours >= 0 else f"LATE by {-hours:.0f} hours"
 
 
 def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
@@ -124,11 +124,11 @@ def _table(name: str, file: NodeFile, log: Log) -> Iterator[str]:
     archived = [job for job in log.archived if job.table == name]
     peers = sorted({*(job.proposed["peer"] for job in jobs), *(job.peer for job in archived)})
     many = f"{len(jobs) + len(archived)}{f' ({len(archived)} archived)' if archived else ''}"
-    yield f"- joint jobs that read it: {many}, with {text(peers)}; published: {_published(name, log)}"
+    yield f"- joint jobs that read it: {many}, with {text(peers or 'nobody')}; published: {_published(name, log)}"
     if unknown := sum(not job.table for job in log.archived):
         yield f"- TODO: {unknown} archived jobs, not counted, of which the log has no table: {ARCHIVES}"
 
 
 def _published(name: str, log: Log) -> str:
     entries = [entry for entry in log.published if entry.fields["table"] == name]
-    return text([f"{entry.at[:10]} {entry.fields['what']}" for entry in entries])
+    return text([f"{entry.at[:10]} {entry.fields['what']}" for entry in entries] or "nothing")

@@ -185,8 +185,9 @@ def _missing(evidence: Evidence) -> Iterator[str]:
             yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {erasure}"
     if any(entry.fields["what"] != FORGET for entry in evidence.log.published):
         yield "to whom the published files were given, which no log knows"
-    gone = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started} - {*file.tables, ""}
-    for name in sorted(gone):
+    about = {job.proposed["table"] for job in evidence.log.jobs.values() if job.started}
+    about |= {job.table for job in evidence.log.archived}
+    for name in sorted(about - {*file.tables, ""}):
         yield f"all of table {name}, which jobs were about and party.toml does not name any more"
     if evidence.state is None:
         yield "what was done so far: no node has run with this file yet"

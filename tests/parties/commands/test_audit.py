@@ -181,6 +181,12 @@ def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: P
         run("renew", "--config", config, "--former", former)
 
 
+@pytest.mark.parametrize("command", ["archive", "seal", "shipped"])
+def test_no_option_is_named_that_a_command_does_not_have(command: str) -> None:
+    with pytest.raises(InputError, match=r"which records\? give --config party\.toml: there is none here$"):
+        run(command)
+
+
 @pytest.mark.parametrize("command", ["verify", "show", "export"])
 def test_records_that_are_not_there_are_one_clear_line(command: str, tmp_path: Path, nodes: tuple[Any, Any]) -> None:
     owner = ["--certificate", nodes[0].own.certificate_path] if command == "verify" else []

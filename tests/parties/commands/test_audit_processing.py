@@ -14,6 +14,7 @@ import pytest
 
 from parties import cli
 from parties.link.identity import Identity, fingerprint
+from parties.node.governance.markdown import text
 from tests.support.logs import DIGEST, Node, proposed
 
 PARTY = """
@@ -152,6 +153,8 @@ def test_the_record_is_what_log_and_file_say(alice: Node, capsys: pytest.Capture
     assert visits["rights"] is None
     (recipient,) = record["recipients"]
     assert recipient["fingerprint"] == fingerprint(alice.peer.certificate)
+    assert recipient["transfer"] == "none: both are in the Union"
+    assert "contact" not in recipient  # nobody has said it
     assert recipient["attributes"] == {"gdpr_compliant": True}
     assert "Rule “told”: permit if the purpose is one that the table declares." in record["measures"]
 
@@ -198,6 +201,26 @@ def test_markdown_says_the_same_and_takes_no_markup_from_others(
     assert "# Data protection impact assessment: draft" in lines
     (head,) = [line for line in lines if line.startswith("| purpose | declared")]
     assert row.replace("\\|", "").count("|") == head.count("|")
+
+
+def test_markdown_leaves_nothing_out(alice: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--dpia", "--report", "report.json")
+    found, lines = document(capsys, *words), smc(capsys, *words).splitlines()
+    record, draft = found["record"], found["assessment"]
+    for items in (record["measures"], record["missing"], draft["open"]):
+        assert items
+        assert {f"- {text(item)}" for item in items} <= set(lines)
+    shown = [line.replace("\\|", "").strip("|").split("|") for line in lines if line.startswith("|")]
+    rows = [{cell.strip() for cell in cells} for cells in shown]
+    for name in ("budgets", "results", "purposes", "publications"):
+        assert draft[name]
+        for row in draft[name]:
+            cells = [text(row[key]).replace("\\|", "") for key in ("table", "tells", "jobs", "report") if key in row]
+            assert any(set(cells) <= row_shown for row_shown in rows), row
+    titles = ["Controller", "Purposes", "Table patients", "Table visits", "Recipient bob", "Security (art. 32)"]
+    titles += ["Missing", "What noisy results tell of single rows", "What results without noise tell"]
+    titles += ["Purposes that the tables do not declare", "Published tables", "To be said by people"]
+    assert [line[3:] for line in lines if line.startswith("## ")] == titles
 
 
 def test_a_file_for_the_authority(alice: Node, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from parties.commands import budget
 from parties.jobs.spending import PureLoss, exact
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.shown import table_budget
+from parties.operator.budget import Exposure
 from parties.sources.settings import BudgetSettings
 
 PURE = BudgetSettings(epsilon=4)
@@ -33,3 +34,9 @@ def test_the_price_of_a_group_stands_apart_from_the_budget_which_is_for_one() ->
     assert any("spent       epsilon 1 " in line for line in lines[:heading])
     assert "  with clinic  left 3" in lines[:heading]
     assert "  with clinic  pure epsilon 4" in lines[heading:]
+
+
+def test_what_a_job_has_opened_itself_is_told_once_there_is_some() -> None:
+    assert Exposure(at_most=889, opened=0).words == "at most 889 bits"  # a zero would be read as the table's
+    left = "; 3 are left here: it stops before a step that takes more"
+    assert Exposure(at_most=None, opened=24, left=3).words == f"known step by step, 24 opened so far{left}"

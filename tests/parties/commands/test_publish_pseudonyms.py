@@ -351,3 +351,11 @@ def test_plans_that_are_refused(column: str, expected: str, capsys: Any) -> None
     capsys.readouterr()
     assert smc("pseudonyms", "--plan", "publish.toml", *KEYS, "--out", "out.csv") == 2
     assert expected in complaint(capsys)
+
+
+def test_a_plan_that_leaves_no_column_is_refused(capsys: Any) -> None:
+    Path("publish.toml").write_text('source = "visits.csv"\n[columns]\npatient = { role = "identifier" }')
+    capsys.readouterr()
+    assert smc("mask", "--plan", "publish.toml", "--out", "out.csv") == 2
+    assert "the plan leaves no column to write" in complaint(capsys)
+    assert not Path("out.csv").exists()

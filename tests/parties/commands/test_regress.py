@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,6 +128,33 @@ def test_alone_learns_from_its_own_rows(
     assert "of 1,200 rows" in told.out
     assert "epsilon 16 (replace)" in told.out
     assert "written: model.json, model.svg" in told.err
+
+
+def test_alone_reads_raw_values_of_the_schemas_types(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The weights are those of the categories that the values fall into, written out; a number may be one, too."""
+    for name in ("raw", "words"):
+        rows = [
+            f"{age if name == 'raw' else 'under 40' if age < 40 else '40 and over'},{age % 5},{age > 44}\n"
+            for age in (18 + 7 * number % 60 for number in range(300))
+        ]
+        (tmp_path / f"{name}.csv").write_text("age,visits,outcome\n" + "".join(rows))
+    (tmp_path / "schema.toml").write_text(
+        'target = "outcome"\n[attributes]\nage = { type = "integer", low = 0, high = 99, edges = [40] }\n'
+        'visits = { type = "integer", low = 0, high = 4 }\noutcome = ["False", "True"]\n'
+    )
+    files = ["--schema", str(tmp_path / "schema.toml"), "--lambda", "0.01", "--epsilon", "8", "--json"]
+
+    def learnt(data: str, *more: str) -> Any:
+        monkeypatch.setattr(regress_alone, "private", lambda: np.random.default_rng(1))
+        assert run(["regress", "alone", "--data", str(tmp_path / data), *files, *more]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert learnt("raw.csv")["columns"] == learnt("words.csv")["columns"]
+    assert learnt("raw.csv", "--numeric", "age")["columns"] != learnt("raw.csv")["columns"]
+    (tmp_path / "raw.csv").write_text("age,visits,outcome\nx,1,True\n")
+    assert "'x' is not a number" in refused(["regress", "alone", "--data", str(tmp_path / "raw.csv"), *files], capsys)
 
 
 @pytest.mark.parametrize("method", ["least-squares", "ridge"])

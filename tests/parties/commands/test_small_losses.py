@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from parties.base import address
 from parties.base.address import Address
 from parties.base.console import size
 from parties.cli import run
@@ -179,6 +180,27 @@ def test_bounds_have_no_leading_zeros(numbers: str, capsys: pytest.CaptureFixtur
     assert run(["schema", "--data", "days.csv", "--numeric", f"wind={numbers}", "--out", "new.toml"]) == 2
     assert "without leading zeros" in capsys.readouterr().err
     assert not Path("new.toml").exists()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("port", "told"),
+    [
+        (7001, "cannot listen on 127.0.0.1:7003 for shard 2 of 2: it is used"),
+        (65535, "the port in the address '127.0.0.1:65536' must be a number from 0 to 65535"),
+    ],
+)
+def test_a_shards_port_that_is_taken_is_told_before_rows_are_read(
+    identities: dict[str, Identity],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    port: int,
+    told: str,
+) -> None:
+    monkeypatch.setattr(address, "taken", lambda one, *_: "it is used" if one.port == 7003 else "")
+    way = link(identities["alice"], identities["bob"], "listen", port, 0.1)
+    assert run(["id3", "--data", "bad.csv", *way, "--shards", "2"]) == 2
+    assert f"smc: {told}\n" == capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")

@@ -143,7 +143,8 @@ def test_none_is_left(options: LinkOptions) -> None:
     shards._end(1)
     assert shards.pids == {0: 7, 2: 7}
     shards.kill()
-    assert [process.done[-2:] for process in processes] == [["kill", "join"]] * 3
+    # Looked at before it is killed: of one that has ended the number may be another process's by now.
+    assert [process.done[-3:] for process in processes] == [["join 0", "kill", "join"]] * 3
     assert shards.pids == {}
 
 
@@ -259,19 +260,26 @@ def test_a_process_ends_with_its_work_or_its_parent(monkeypatch: pytest.MonkeyPa
     assert done[-2:] == ["parent is gone", "exit 1"]
 
 
-def test_a_shard_whose_process_cannot_start_is_dead(options: LinkOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_shard_whose_process_cannot_start_is_dead(
+    options: LinkOptions, monkeypatch: pytest.MonkeyPatch, starts: bool
+) -> None:
+    """Its end of the pipe is closed here in any case: else this one would wait for ever for what has died."""
+    closed: list[str] = []
+
     class Context:
         def Pipe(self) -> tuple[Any, Any]:  # noqa: N802
-            return SimpleNamespace(), SimpleNamespace(close=lambda: None)
+            return Line(), SimpleNamespace(close=lambda: closed.append("there"))
 
         def Process(self, **_: Any) -> Any:  # noqa: N802
-            return SimpleNamespace(start=self._start)
+            return SimpleNamespace(start=self._start, pid=7)
 
         def _start(self) -> None:
-            raise BrokenPipeError
+            if not starts:
+                raise BrokenPipeError
 
     monkeypatch.setattr(shard_processes, "_context", Context)
     shards = Processes(Begun(options).session, options, PROFILE)
     ((line, where),) = shards._listening([0])
-    assert (where, shards.pids) == (NOWHERE, {})
+    assert (where, shards.pids, closed) == (NOWHERE, {0: 7} if starts else {}, ["there"])
     assert str(line.recv().error) == "its process has not begun"

@@ -15,6 +15,7 @@ from parties.node.executor import Order, opened
 from parties.node.records import Committed, check_signature, commit
 from smc.errors import ProtocolError
 from smc.local import run_local
+from smc.session import Session
 from tests.support.ledgers import SCHEMA, Pair, agreed
 from tests.support.proposals import inputs_of, proposal_of
 
@@ -43,6 +44,17 @@ def begin(pair: Pair, job: str, found: Commitments) -> None:
         ledger.met(job, 0, "mixed", found)
     finally:
         ledger.over(job)
+
+
+def test_what_the_exchange_costs_is_what_is_foretold(identities: dict[str, Identity]) -> None:
+    job = proposal_of(SCHEMA)
+
+    def program(session: Session) -> tuple[int, int]:
+        commitment.exchange(session, identities["alice"], job, ROWS)
+        total = session.meter.total
+        return total.bytes_sent + total.bytes_received, total.rounds
+
+    assert run_local(program) == ((commitment.BYTES, commitment.ROUNDS),) * 2
 
 
 def test_both_logs_have_both_commitments(pair: Pair) -> None:

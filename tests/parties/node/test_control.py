@@ -91,6 +91,8 @@ def test_greetings_and_news_are_heard(listening, parties) -> None:
     eventually(lambda: len(bob.heard) == 91)
     assert sorted(bob.heard[1:]) == sorted(map(str.encode, many))
     bob.control.stop()
+    assert not bob.control.connected
+    assert bob.news == [(True, None), (False, None)]
     eventually(lambda: not alice.control.connected and not bob.control.connected)
     assert alice.control.trouble == "it hung up: the node is stopping"
 
@@ -140,6 +142,26 @@ def test_the_listening_node_may_come_later_and_come_back(listening, parties) -> 
     eventually(lambda: len(alice.heard) == 2 and bob.control.connected)
     assert [up for up, _ in bob.news] == [True, False, True]
     bob.control.stop()
+
+
+def test_a_peer_that_comes_to_have_its_new_certificate_is_dialled_by_that(parties, identities) -> None:
+    """By turns with the former one; once it has answered with it, it is told of and goes on alone."""
+    alice = End(parties.options("mallory", "bob", listen="127.0.0.1:0", timeout=60.0), ["from alice"])
+    port = Port(Address("127.0.0.1", 0), identities["mallory"], {identities["bob"].certificate: alice.admit}, 10.0)
+    bob, told = End(parties.options("bob", "alice", connect=str(port.address)), []), list[str]()
+    new = control_options(parties.options("bob", "mallory", connect=str(port.address)))
+    bob.control._successor, bob.control._succeeded = new, lambda: told.append(bob.control.trouble)
+    try:
+        bob.control.start()
+        eventually(lambda: bob.heard == [b"from alice"])
+        assert len(told) == 1
+        assert told[0] != ""  # before anybody hears that there is a link
+        assert bob.control._options is new
+        assert bob.control._successor is None
+    finally:
+        bob.control.stop()
+        alice.control.stop()
+        port.close()
 
 
 def test_a_newer_link_replaces_the_older(listening, parties) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 from parties.base.console import MEASURING
-from parties.jobs.inputs import Inputs
+from parties.jobs import profiles
+from parties.jobs.choosing import Choice, choice_for
+from parties.jobs.inputs import AwayError, Inputs
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
 from parties.node.executor import Event, Order
@@ -23,7 +26,10 @@ from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.tree import Open, Tree, cut
 from smc.errors import InputError, JobMismatchError, LinkError, PeerLeftError, ProtocolError
+from smc.link_shape import LinkShape
 from smc.local import run_local
+from smc.meter import Cost
+from smc.session import Session
 from tests.support import coins as coins_module
 from tests.support.ledgers import OTHER, STAGES, TASK, TREE
 from tests.support.proposals import proposal_of
@@ -44,9 +50,7 @@ def test_the_last_common_level(left: int, right: int) -> None:
     assert met((cut(TREE, left), cut(TREE, right))) == (expected, expected)
 
 
-@pytest.mark.parametrize(
-    ("sent", "sessions"), [(executor.WORTH_BYTES, 1), (0, executor.WORTH_BYTES // executor.SESSION_BYTES)]
-)
+@pytest.mark.parametrize(("sent", "sessions"), [(1 << 20, 1), (0, 16), (1 << 16, 8)])
 def test_what_sessions_leave_in_circles_is_gone_once_it_is_worth_it(
     monkeypatch: pytest.MonkeyPatch, sent: int, sessions: int
 ) -> None:
@@ -164,6 +168,87 @@ def test_a_job_is_held_against_the_bounds_of_the_table_not_its_rows(
         executor.opened(order_of(job, inputs, identities["alice"])),
     ):
         pass
+
+
+def test_a_table_that_is_not_there_is_away(inputs: Inputs, identities: dict[str, Identity], tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").unlink()
+    order = order_of(proposal_of(OURS, party=1), inputs, identities["alice"])
+    with pytest.raises(AwayError, match=r"rows\.csv"), executor.opened(order):
+        pass
+
+
+def test_what_is_typed_wrongly_is_not_away(identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table would come back: the job ends. It is the same if the peer is told of a table's rows."""
+    job = propose(read_job({"protocol": "millionaires"}), Inputs())
+
+    @contextmanager
+    def wrong(self: Any, _: Inputs) -> Iterator[Any]:
+        raise InputError("no number")
+        yield
+
+    monkeypatch.setattr(type(job.task), "open", wrong)
+    order = order_of(job, Inputs(1), identities["alice"])
+    with pytest.raises(InputError, match="no number") as caught, executor.opened(order):
+        pass
+    assert not isinstance(caught.value, AwayError)
+
+
+def test_what_is_secret_or_long_is_not_shown(inputs: Inputs, identities: dict[str, Identity]) -> None:
+    order = order_of(proposal_of(OURS, party=1), inputs, identities["alice"])
+    assert "identity=" not in repr(order)
+    assert "stored=" not in repr(order)
+    assert "4711" not in repr(executor.Finished(None, Cost(), {"seconds": 4711}))
+
+
+AUTO = propose(read_job({"protocol": "millionaires", "engine": "auto", "bits": 8}), Inputs())
+NAMES = [str(profile) for profile in profiles.contenders(AUTO.task.integers, 1)]
+NONE = len(NAMES)  # for what a party does not know
+
+
+def agreed_on(identities: dict[str, Identity], known: str, says: tuple[int, int]) -> str:
+    """The profile with which a party goes on that knows this one, of sessions before, if the peer says so."""
+    order = Order(AUTO, Inputs(1), None, known, "", identities["alice"])
+
+    def program(session: Session) -> str:
+        if session.party == 0:
+            session.channel.send("checkpoint.profile", bytes(says))
+            return str(list(bytes(session.channel.receive("checkpoint.profile", 2))))
+        link: Any = SimpleNamespace(session=lambda: session, options=None, measured=LinkShape.parse("lan"), pace=1.0)
+        return str(executor._profile(link, order))
+
+    return str(run_local(program)[1])
+
+
+def test_two_parties_go_on_with_the_profile_of_the_sessions_before(identities: dict[str, Identity]) -> None:
+    """That of either, if the other has lost it; a new one is that which both would choose."""
+    chosen = choice_for(AUTO.task, Inputs(1)).profile
+    own = NONE if chosen is None else NAMES.index(str(chosen))
+    assert agreed_on(identities, "", (NONE, own)) in NAMES
+    for number, name in enumerate(NAMES):
+        for known, says in ((name, NONE), (name, number), ("", number)):
+            assert agreed_on(identities, known, (says, own)) == name
+
+
+def test_two_parties_that_know_different_profiles_do_not_go_on(identities: dict[str, Identity]) -> None:
+    chosen = choice_for(AUTO.task, Inputs(1)).profile
+    own = NONE if chosen is None else NAMES.index(str(chosen))
+    other = (own + 1) % (NONE + 1)
+    for known, says in ((NAMES[0], (1, own)), ("", (NONE, other)), ("", (NONE + 1, own)), (NAMES[0], (255, own))):
+        with pytest.raises(ProtocolError, match="know different profiles"):
+            agreed_on(identities, known, says)
+
+
+@pytest.mark.parametrize(("options", "looked"), [(None, 0), ({"ray": None}, 1), ({"ray": "ray://a"}, 0)])
+def test_what_shards_take_is_looked_for_where_they_begin(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, options: dict[str, Any] | None, looked: int
+) -> None:
+    """On this machine, but for those of a Ray."""
+    found: list[Choice] = []
+    monkeypatch.setattr(executor, "check_memory", found.append)
+    job = propose(read_job({"protocol": "millionaires", "engine": "yao"}), Inputs())
+    link: Any = SimpleNamespace(options=None if options is None else SimpleNamespace(**options))
+    assert executor._profile(link, order_of(job, Inputs(1), identities["alice"])).engine == "yao"
+    assert len(found) == looked
 
 
 # What a worker tells. The task tosses coins in two steps.

@@ -200,10 +200,13 @@ def test_a_server_that_is_silent_holds_nothing_up(
         smtp = f"127.0.0.1:{silent.getsockname()[1]}"
         node.add()
         mail = {"mail": "a@b.example", "sender": "a@b.example", "smtp": smtp, "security": "none"}
-        make(webhook=hook.url, seconds=1.0, **mail)
+        notifier = make(webhook=hook.url, seconds=1.0, **mail)
         eventually(lambda: "nobody told: mail, no answer in time, every 0.04 s" in log)
         last = node.add()
         eventually(lambda: any(last.id[:8] in one["jobs"] for one in hook.got))
+        assert all(
+            way._thread is not None and way._thread.daemon for way in notifier._ways
+        )  # nor a process from ending
 
 
 @pytest.fixture(params=["starttls", "tls"])

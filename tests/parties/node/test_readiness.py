@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.ledgers import agreed
 from tests.support.session_pairs import running
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -155,6 +156,44 @@ def test_one_session_however_long_a_table_is_away(
             return other in tables.ready[1:]
 
         eventually(goes_on)
+
+
+@pytest.mark.parametrize("pause", [0.0, 3600.0])
+def test_a_table_that_is_away_is_asked_for_by_one_at_a_time_and_not_at_once(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    tables: Tables,
+    monkeypatch: pytest.MonkeyPatch,
+    pause: float,
+) -> None:
+    """Whoever serves it is not overrun: here an asking lasts for ever, or the pause between two does."""
+    monkeypatch.setattr(sessions, "SHORTEST_TABLE_PAUSE", pause)
+    monkeypatch.setattr(sessions, "LONGEST_TABLE_PAUSE", pause)
+    monkeypatch.setattr(sessions, "LOOK_SECONDS", 0.01)
+    go = threading.Event()
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job, ledger = agreed(pair), pair.parties[1].ledger
+        ledger.table_away(job, "no line to it")
+        looks = list[int]()
+        waiting = ledger.waiting_for_table
+
+        def looked(peer: str) -> Any:
+            looks.append(1)
+            return waiting(peer)
+
+        def asked(self: Any, record: Any) -> None:
+            tables.openings.append(record.id)
+            go.wait(PATIENCE)
+
+        monkeypatch.setattr(ledger, "waiting_for_table", looked)
+        monkeypatch.setattr(sessions.Sessions, "_open_table", asked)
+        if pause:
+            nodes.bob._table_pauses.put(job)
+        nodes.bob.start()
+        eventually(lambda: len(looks) > 4)
+        assert tables.openings == ([] if pause else [job])
+        go.set()
 
 
 def test_a_slow_table_keeps_the_peer_informed(

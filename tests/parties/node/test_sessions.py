@@ -18,6 +18,7 @@ from parties.link.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions, validity
+from parties.node.prediction import predicted
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from tests.support.ledgers import TREE, agreed, propose
 from tests.support.session_pairs import finds, running
@@ -82,8 +83,9 @@ def test_a_session_may_come_a_moment_before_the_consent_to_it(
                 nodes.alice.admit(job)
         pair.deliver()
         pair.parties[1].ledger.decide(job, "approved")
+        monkeypatch.setattr(sessions, "WORD_SECONDS", 2 * PATIENCE)
         admitted: list[Any] = []
-        coming = threading.Thread(target=lambda: admitted.append(nodes.alice.admit(job)))
+        coming = threading.Thread(target=lambda: admitted.append(nodes.alice.admit(job)), daemon=True)
         coming.start()
         coming.join(0.05)
         assert not admitted
@@ -93,6 +95,39 @@ def test_a_session_may_come_a_moment_before_the_consent_to_it(
         ((outbox, take),) = admitted
         take(Stream(iter([]), outbox, lambda: None))
         eventually(lambda: not nodes.run(job))
+
+
+def test_who_dials_looks_when_something_has_changed_and_else_rests(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once each time; and begins nothing while the standing link is down, for the peer may have ended the job."""
+    monkeypatch.setattr(sessions, "LOOK_SECONDS", 2 * PATIENCE)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        looks = list[int]()
+        nodes.bob._connected = lambda: bool(looks.append(1))
+        job = agreed(pair)
+        nodes.bob.start()
+        for number in range(1, 6):
+            nodes.bob.wake()
+            eventually(lambda number=number: len(looks) >= number)  # type: ignore[misc]
+            assert len(looks) == number
+        assert pair.parties[1].state(job) == "queued"
+
+
+def test_a_session_knows_what_its_steps_cost(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that an operator sees how long it will take."""
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        begun: list[Any] = []
+        monkeypatch.setattr(sessions, "Worker", lambda *order: SimpleNamespace(start=lambda: begun.append(order[0])))
+        outbox, take = nodes.alice.admit(job)
+        take(Stream(iter([]), outbox, lambda: None))
+        typical = predicted(begun[0].job.task, begun[0].inputs, "lan")
+        assert typical is not None
+        assert nodes.alice._running[job].costs_of_steps == typical.steps != ()
+        nodes.alice._end(job)
 
 
 def test_no_session_begins_with_a_certificate_that_has_expired(

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.publish.cost_model import halving, with_classes, with_cuts
-from protocols.publish.cuts import Cut, Cuts, decode, encode, final_boxes
+from protocols.publish.cuts import Cut, Cuts, decode, encode, final_boxes, halves
 from protocols.publish.mondrian import Progress, mondrian
 from protocols.publish.openings import Asked, opened
+from protocols.publish.precheck import passed
 from protocols.publish.problem import Problem
 from protocols.rules import Rules
 from smc.counting import forecast
@@ -143,6 +144,12 @@ def test_every_engine_finds_them_for_the_cost_that_was_forecast(profile: Profile
         assert {**found, "seconds": 0} == {**said, "seconds": 0}
 
 
+def test_an_edge_takes_a_sum_of_as_many_bits_as_a_balance_has() -> None:
+    """Of up to 60 rows 2 L - T has 7 bits: as many ANDs, one of them of what both parties allow."""
+    _, meters = run(Problem((8,), 30, 2, "public"), random_rows((8,), 30, 1), Profile("yao"))
+    assert meters[0].phases["level 0/sums"].and_gates == 7 * 7
+
+
 def test_a_run_that_nobody_knows_yet_is_counted_for_a_number_of_classes() -> None:
     problem = Problem((7, 3, 1, 4), 60, 4)
     few, many = (forecast(lambda engine, n=n: with_classes(engine, problem, n), GMW).bytes for n in (3, 9))
@@ -187,6 +194,7 @@ def test_columns_that_tell_the_party_are_refused() -> None:
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:
+    assert (Problem((1,), 1, 1).k, Problem((2,), 3, 6, "public").k) == (1, 6)
     with pytest.raises(InputError, match="more than the agreed maximum of 3"):
         run(Problem((2,), 3, 2), [[(0,)] * 4] * 2)
     with pytest.raises(InputError, match=r"outside 0\.\.1"):
@@ -194,9 +202,11 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     for case, words in (
         ({"k": 0}, "from 1 up"),
         ({"k": 4}, "at most 3 rows of a party"),
+        ({"k": 7, "against": "public"}, "at most 6 rows in all"),
         ({"domains": ()}, "attribute"),
         ({"models": Rules(l=2)}, "a column that is published as it is"),
         ({"models": Rules(l=2, against="public"), "others": (2,)}, "against the same as k"),
+        ({"models": Rules(k=2, l=2), "others": (2,)}, "against the same as k"),
         ({"models": Rules(l=3), "others": (2,)}, "2 classes at most"),
     ):
         with pytest.raises(InputError, match=words):
@@ -211,7 +221,16 @@ def test_wrong_bits_are_refused() -> None:
             asked.read(np.array(bits, dtype=np.uint8)[:, None])
 
 
+def test_a_cut_leaves_something_of_both_parts() -> None:
+    box = ((0, 3), (2, 4))
+    assert halves(box, Cut(1, 3)) == (((0, 3), (2, 3)), ((0, 3), (3, 4)))
+    for value in (1, 2, 4, 5):
+        with pytest.raises(ValueError, match=r"not inside 2\.\.3"):
+            halves(box, Cut(1, value))
+
+
 def test_what_is_opened_is_counted() -> None:
     cuts: Cuts = ((Cut(0, 1),), (None, Cut(1, 2)), (None, None))
     assert list(opened(3, cuts).values()) == [4, 5, 2]
+    assert np.concatenate(passed(3)).tolist() == [[1], [0], [0], [0]]
     assert [list(opened(3, cuts, i).values()) for i in range(3)] == [[4, 1, 1], [0, 2, 1], [0, 2, 0]]

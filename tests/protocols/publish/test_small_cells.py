@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.publish.small_cells import CellProblem, cell_states, chosen, masked_sums
+from protocols.publish.small_cells import CellProblem, cell_states, chosen, masked_sums, noisy_cells
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, ProtocolError
@@ -18,6 +18,7 @@ from smc.meter import Meter
 from smc.primitives.prg import Prg
 from smc.session import Session
 from tests.support.joint_tables import state
+from tests.support.questions import Known
 
 CLEAR = Profile("clear")
 RULES = [(against, zeros) for against in ("public", "peer") for zeros in ("hidden", "shown")]
@@ -130,7 +131,26 @@ def test_both_take_the_same_cells_to_be_hidden() -> None:
         run_local(lambda session: both(session, [1, 1, 1, 0]))
 
 
+@pytest.mark.parametrize("profile", [CLEAR, Profile("gmw")], ids=str)
+@pytest.mark.parametrize(("noise", "of_rows"), [(-2, None), (1, None), (1, -2), (-1, 1)])
+def test_noisy_cells_are_hidden_by_their_noisy_rows_alone(profile: Profile, noise: int, of_rows: int | None) -> None:
+    """With numbers, a cell's rows have a width and noise of their own, and both are told apart."""
+    rows = np.array([[0, 1, 2, 3, 4, 7], [0, 1, 2, 2, 3, 7]])
+    numbers = rows if of_rows is None else np.array([[9, 0, 30, 5, 0, 31], [9, 31, 30, 6, 0, 31]])
+    law, behind = Known(noise), None if of_rows is None else (3, Known(of_rows))
+
+    def both(session: Session) -> tuple[list[bool], list[int]]:
+        values = np.stack([rows[session.party], numbers[session.party]])
+        hidden, shown = noisy_cells(engine_of(session, profile), values, 5, law, 5, behind)
+        return hidden.tolist(), shown.tolist()
+
+    few = rows.sum(axis=0) + (noise if of_rows is None else of_rows) < 5
+    assert 0 < few.sum() < 6
+    assert run_local(both) == ((few.tolist(), (numbers.sum(axis=0) + noise)[~few].tolist()),) * 2
+
+
 def test_what_does_not_fit_is_refused() -> None:
+    assert CellProblem(1, 2, 4, "public").cells == 1
     for fields, words in (
         ({"threshold": 2}, "at least 3, or a hidden cell would tell its count"),
         ({"threshold": 10}, "at most 9 rows of a party"),

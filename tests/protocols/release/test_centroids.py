@@ -53,11 +53,13 @@ def test_a_cluster_without_rows_parts_the_largest() -> None:
     sums = [9 * UNIT, 9 * 100, 8 * UNIT, 8 * -100, 0, 0, -UNIT, 77]
     assert moved(before, sums)[:, 0].tolist() == [100, -100, -500, -900]
     assert moved(before, sums, settle=False)[:, 0].tolist() == [100, -100, 100 - ASIDE, -100 + ASIDE]
+    sums[2:4] = [4 * UNIT, 4 * -100]  # half of 9 is more still
+    assert moved(before, sums, settle=False)[:, 0].tolist() == [100, -100, 100 - ASIDE, 100 + ASIDE]
 
 
 @pytest.mark.parametrize(
     ("clusters", "dimensions", "distance"),
-    [(1, 1, 0), (1, 5, 0), (2, 1, 0.9), (4, 2, 0.7), (5, 8, 1.0), (30, 3, 0.4)],
+    [(1, 1, 0), (1, 5, 0), (2, 1, 0.9), (4, 2, 0.7), (5, 8, 1.0), (30, 3, 0.4), (40, 2, 0.22)],
 )
 def test_first_centroids_are_apart_and_inside(clusters: int, dimensions: int, distance: float) -> None:
     """The greatest distance of two points on a line is 1, of four in the square 1, as balls must lie inside."""

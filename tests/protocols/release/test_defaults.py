@@ -45,6 +45,13 @@ def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsil
     assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
 
 
+def test_columns_that_are_asked_by_edges_have_two_answers_and_those_of_one_value_none() -> None:
+    """9 values and 2 answers are sqrt(18) on the average, so one level takes 2 2.5 sqrt(18) = 21.2 rows * epsilon."""
+    for domains, by_edges in (((9, 2), (False, True)), ((9, 5), (False, True)), ((9, 1, 2), (False, True, True))):
+        assert [chosen(rows, Fraction(1), domains, 2, by_edges).depth for rows in (21, 22)] == [0, 1]
+    assert chosen(10**6, Fraction(1), (2, 2), 1) == chosen(10**6, Fraction(1), (2, 2), 2)
+
+
 def test_a_tree_of_one_leaf_spends_all_at_the_leaf() -> None:
     assert chosen(1, Fraction("0.3"), (2, 2), 2).split(Fraction("0.3")) == (0, Fraction("0.3"))
 

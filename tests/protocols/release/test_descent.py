@@ -238,6 +238,24 @@ def test_the_noise_is_of_the_variance_and_near_the_ideal_law() -> None:
     assert law.least < -5000 < 5000 < law.greatest
 
 
+def test_no_more_than_eight_directions_are_looked_for() -> None:
+    """Twelve coordinates turn round one after the other, each far beyond the noise."""
+    made = problem(change=Change(12, 1 << FINE, False), steps=24, rate=1.0, short=0.1, variance=Fraction(25))
+    walk = Walk(made)
+    for turn in range(24):
+        sums = np.zeros(12, dtype=int)
+        sums[turn // 2] = (-1) ** turn * 10**6
+        walk.step((*sums.tolist(), 40 * COUNTED))
+    assert len(walk.directions) == 8
+
+
+@pytest.mark.parametrize(("norm", "bits"), [(61.5, 6 + 1), (63.5, 7 + 1), (1, 6 + 1)])
+def test_a_sum_has_the_bits_of_all_rows_and_a_sign(norm: float, bits: int) -> None:
+    """One row of 61.5 units is 62 at most; it counts for 32 at least."""
+    change = Change(3, round(norm * (1 << (FINE - COARSE))), False)
+    assert problem(change=change, max_rows=1, least_rows=1).width == bits
+
+
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="steps: 0 steps learn nothing"):
         problem(steps=0).check()

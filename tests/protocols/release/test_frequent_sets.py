@@ -19,6 +19,7 @@ from protocols.release.laplace import DiscreteLaplace
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
+from tests.support.questions import Known
 
 COLUMNS = (0, 0, 1, 1)  # two columns of two values
 SETS: list[ItemSet] = [(0,), (1,), (2,), (3,), (0, 2), (0, 3), (1, 2), (1, 3)]
@@ -89,6 +90,19 @@ def test_engines_open_the_same(profile: Profile) -> None:
     problem = Problem(COLUMNS, 12, Fraction(1, 10), max_length=2)
     sides: Any = ([(0, 2), (0, 2), (0, 3)], [(0, 2), (1, 2), (1, 3)])
     assert ran(problem, 6, sides, profile) == reference(problem, 6, sides)
+
+
+def test_what_chooses_has_noise_of_the_first_law_and_what_is_told_of_the_second() -> None:
+    problem, laws = Problem(COLUMNS, 12, Fraction(1, 10), max_length=1), (Known(1), DiscreteLaplace(Fraction(1)))
+
+    def party(session: Session) -> list[tuple[int, int]]:
+        engine, drawn = engine_of(session, Profile("clear")), []
+        whole = engine.random
+        setattr(engine, "random", lambda bits, batch: drawn.append((bits, batch)) or whole(bits, batch))  # noqa: B010
+        noisy_sets(engine, problem, 3, laws, lambda sets: np.zeros(len(sets), dtype=np.int64), 0)
+        return drawn
+
+    assert run_local(party)[0] == [(1, 4), (laws[1].bits, 3 + 1)]
 
 
 def reference(problem: Problem, first: int, sides: tuple[list[Row], list[Row]]) -> Any:

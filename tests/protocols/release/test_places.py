@@ -19,11 +19,13 @@ from protocols.release.exact import exact_sums
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law
 from protocols.release.median import change, median_netlist, noisy_median, weighed
-from protocols.release.top import noisy_top, top_law, top_netlist
+from protocols.release.top import count_top, noisy_top, top_law, top_netlist
 from smc.circuit.netlist import evaluate
-from smc.engines import Bits, Engine, make_engine
+from smc.counting import forecast
+from smc.engines import Bits, Engine, Profile, engine_of, make_engine
 from smc.errors import InputError
 from smc.local import run_local
+from smc.meter import Meter
 from smc.primitives import bits as bitpack
 from smc.session import Session
 from tests.support.exact_laws import ranked
@@ -95,6 +97,31 @@ def top_of(counts: Sequence[int], most: int) -> dict[tuple[int, ...], float]:
     return outcomes(
         lambda noise: evaluate(netlist, [*own(counts, noise), *own([0] * len(counts), noise), *noise]), len(counts)
     )
+
+
+def test_the_circuit_ranks_every_count_with_every_noise() -> None:
+    """Of three candidates, one bit from each party and two of noise: the greatest first, the lower among equals."""
+    rows = np.indices((2,) * 6 + (4,) * 3).reshape(9, -1)
+    scores = rows[:3] + rows[3:6] + rows[6:]
+    inputs = [bitpack.from_integers(row.tolist(), 1 if i < 6 else 2) for i, row in enumerate(rows)]
+    found = [bitpack.to_integers(place) for place in evaluate(top_netlist(3, 3, 1, 2), inputs)]
+    assert np.array_equal(found, np.argsort(-scores, axis=0, kind="stable"))
+
+
+def test_a_counted_run_is_the_one_that_is_run() -> None:
+    meters: dict[int, Meter] = {}
+
+    def both(session: Session) -> Any:
+        meters[session.party] = session.meter
+        return noisy_top(
+            engine_of(session, Profile("gmw")), np.arange(8).reshape(4, 2), 3, 3, OneSidedGeometric(Fraction(1), 8)
+        )
+
+    run_local(both)
+    counted = forecast(lambda engine: count_top(engine, 4, 2, 3, 3, OneSidedGeometric(Fraction(1), 8)), Profile("gmw"))
+    for party in (0, 1):
+        found, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
+        assert {**found, "seconds": 0} == {**said, "seconds": 0}
 
 
 def middle_of(counts: Sequence[int]) -> dict[tuple[int, ...], float]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocols.release.quality import QUALITIES, UNITS, Quality
+from protocols.release.quality import QUALITIES, UNITS, EntropyQuality, GiniQuality, Quality
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
+from smc.recipes import CIRCUITS, GARBLED, SHARED
 
 Table = tuple[tuple[int, ...], ...]
 CLOSE = 1e-9  # of floating numbers
@@ -90,6 +91,15 @@ def test_what_a_row_changes_of_the_scores(play, name: str, bound: int) -> None:
     if name != "max":  # two scores, each wrong by the error either way, and as much where they must not fall
         made: Any = quality
         assert made.sensitivity >= UNITS * (made.change + 4 * made.error)
+
+
+@pytest.mark.parametrize("bound", [2, 7, 1000, 65534])
+def test_what_is_proven_of_fractions_and_logarithms_gives_the_error(bound: int) -> None:
+    """n rows are off by 2 n times what a fraction is, and by 2 n times what a logarithm is."""
+    gini, entropy = GiniQuality(bound), EntropyQuality(bound)
+    for prices in (CIRCUITS, GARBLED, SHARED):
+        assert 2 * bound * gini._parameters(prices).error <= gini.error
+        assert 2 * bound * entropy._problem(2).precision(prices).error <= entropy.error
 
 
 @pytest.mark.parametrize("name", ["gini", "entropy"])

@@ -16,7 +16,7 @@ from protocols.release.laws import Law, netlist, sample
 from protocols.release.numbers import noisy_sums, opened_with_noise, sum_width
 from smc.circuit import evaluate
 from smc.counting import forecast
-from smc.engines import Engine, Profile
+from smc.engines import Bits, Engine, Profile
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.prg import Prg
@@ -153,6 +153,21 @@ def test_a_run_costs_what_was_forecast(play, program: Callable[[Engine], Any], n
         measured = meter.total
         for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
             assert getattr(measured, field) == getattr(cost, field), field
+
+
+def test_the_narrowest_and_the_widest_numbers(play) -> None:
+    """A bit of each party; and 62 bits, which with noise are the 63 that are opened at most."""
+    own, widest = np.array([[0, 1, 1], [0, 0, 1]]), (1 << 62) - 1
+    opened = play(seeded(lambda e: noisy_sums(e, own[e.party], 1, NOISE)), "clear").agreed_array
+    assert opened.tolist() == (own.sum(axis=0) + drawn(NOISE, 3)).tolist()
+    opened = play(seeded(lambda e: opened_with_noise(e, constant(e, widest, 62), NOISE)), "clear").agreed_array
+    assert opened.tolist() == [widest + int(drawn(NOISE, 1)[0])]
+    with pytest.raises(InputError, match="take 64 bits, at most 63"):
+        play(lambda e: opened_with_noise(e, constant(e, widest, 63), NOISE), "clear")
+
+
+def constant(engine: Engine, value: int, width: int) -> Bits:
+    return engine.constant(bitpack.from_integers([value], width))
 
 
 def test_integers_that_do_not_fit_are_refused(play) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -115,6 +116,18 @@ def test_distances_are_sums_of_absolute_differences(sizes: list[int], most: int,
     assert run_local(program) == (wanted, wanted)
 
 
+def test_a_distance_has_the_bits_of_all_rows_and_estimates() -> None:
+    """16 rows and 9 cells that are estimated to have none are 25 at most, for each estimate stands for a half more."""
+
+    def program(session: Any) -> tuple[int, list[int]]:
+        engine = make_engine(session, "clear")
+        tables = JointTables(engine, np.array([8, 0, 0, 0, 0, 0, 0, 0, 0]), [9], 8)
+        distances = tables.distances([0], [np.zeros(9, dtype=np.int64)])
+        return distances.width, bitpack.to_words(engine.reveal(distances)[0]).tolist()
+
+    assert run_local(program)[0] == (5, [15])
+
+
 def test_one_row_changes_a_distance_by_its_sensitivity() -> None:
     """All tables of three cells with up to 2 rows each, all neighbours, all estimates from 0 to 2."""
     tables = [np.array(one) for one in product(range(3), repeat=3)]
@@ -136,7 +149,9 @@ def test_one_row_changes_a_distance_by_its_sensitivity() -> None:
 @pytest.mark.usefixtures("no_noise")
 def test_the_tree_without_noise_is_the_maximum_spanning_tree(profile: str) -> None:
     work, rows = workload(), [some_rows(1, 90), some_rows(2, 60)]
-    one, other = both(lambda e, own: mst(e, work, own, Independent(work), lambda _: None), rows, work, profile)
+    told: list[Any] = []
+    one, other = both(lambda e, own: mst(e, work, own, Independent(work), told.append), rows, work, profile)
+    assert (len(told), trees.steps(work), trees.steps(Workload((3,), ((0,),), 100, Fraction(1)))) == (2 * 2, 2, 1)
     assert [m.table for m in one] == [m.table for m in other]
     tables = counted(np.concatenate(rows), work)
     assert all((m.counts == tables[m.table]).all() for m in one)
@@ -182,6 +197,16 @@ def test_the_rounds_without_noise_choose_the_worst_marginal(profile: str) -> Non
         before = estimates
     spent = plan.spent(one)
     assert Fraction(99, 100) * work.rho < spent <= work.rho
+
+
+def test_the_first_round_is_the_papers() -> None:
+    """T = 16 rounds a column, sigma = sqrt(T / (2 0.9 rho)) and epsilon = sqrt(8 0.1 rho / T) (McKenna and others)."""
+    plan = AimProblem(workload(), weights(SETS, SETS[4:]), 10**6)
+    rounds = 16 * len(DOMAINS)
+    assert [float(part) for part in plan.first] == pytest.approx(
+        [math.sqrt(rounds / (1.8 * 10)), math.sqrt(0.8 * 10 / rounds)], rel=0.005
+    )
+    assert plan.most_counts == rounds * max(plan.work.sizes)
 
 
 @pytest.mark.usefixtures("no_noise")

@@ -12,7 +12,7 @@ from protocols.release.tails import tail
 
 
 @pytest.mark.parametrize("scale", ["0.05", "0.5", "1", "2", "7.3", "40"])
-@pytest.mark.parametrize("delta", ["0.49", "0.1", "0.068", "0.001", "0.000001"])
+@pytest.mark.parametrize("delta", ["0.9", "0.49", "0.1", "0.068", "0.001", "0.000001"])
 def test_the_least_place_beyond_which_less_than_delta_lies(scale: str, delta: str) -> None:
     law = DiscreteLaplace(Fraction(scale)).probabilities()
     place = tail(Fraction(scale), Fraction(delta))

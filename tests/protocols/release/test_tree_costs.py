@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.release.tree_costs import most_bytes, most_levels, split_by_noise, typical, typical_levels
+from protocols.release.tree_costs import most_bytes, most_levels, node_counts, split_by_noise, typical, typical_levels
 from protocols.release.tree_openings import with_forest
 from protocols.release.tree_problem import Problem
 from protocols.tree import Leaf, Split, Tree
@@ -131,6 +131,16 @@ def test_no_trees_cost_more_than_the_most(profile: Profile, largest: int, data: 
     most = most_bytes(made, profile, largest)
     assert forecast(lambda engine: with_forest(engine, made, forest), profile).bytes <= most
     assert forecast(lambda engine: typical(engine, made, 10**6), profile).bytes <= most
+
+
+@pytest.mark.parametrize(("trees", "largest"), [(8, 10**6), (100, 10**6), (100, 60), (104, 32)])
+def test_many_leaves_cost_no_more_than_the_most(trees: int, largest: int) -> None:
+    """Leaves alone, of a level that is cut in parts or not."""
+    made = problem((), max_depth=0, trees=trees, leaf_epsilon=Fraction(1))
+    for profile in (Profile("yao"), Profile("gmw")):
+        found = forecast(lambda engine: with_forest(engine, made, (Leaf(0),) * trees), profile).bytes
+        assert found <= most_bytes(made, profile, largest)
+    assert node_counts(made, (3, 4)) == (1 + 3 + 4) * made.classes, "by class: of all rows, and by each value"
 
 
 @pytest.mark.parametrize("batch", [1, 5, 9, 15])

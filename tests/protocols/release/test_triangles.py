@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from protocols.release import triangles
 from protocols.release.tails import tail
 from protocols.release.triangles import Edges, answer_law, bounded, common_netlist, exact_triangles, noisy_triangles
+from smc.counting import forecast
 from smc.engines import Engine, Profile
 from smc.errors import InputError
+from smc.meter import Meter
 from smc.primitives import bits as bitpack
 from tests.support.graphs import drawn, expected, played
 from tests.support.questions import Known
@@ -100,6 +102,27 @@ def test_what_an_edge_can_change(vertices: int, seed: int, data: st.DataObject) 
 
 def test_the_circuit_of_a_pair_takes_two_ands_a_vertex() -> None:
     assert common_netlist(100).and_count <= 2 * 100 + 10
+
+
+def test_a_run_costs_what_was_foreseen_and_opens_no_more_bits_than_numbers_have() -> None:
+    """Of a complete graph the bound is the greatest, but with a chance of delta."""
+    everything, none = np.ones(15, np.uint8), np.zeros(15, np.uint8)
+    meters: dict[int, Meter] = {}
+
+    def noisy(engine: Engine, own: Edges) -> int:
+        meters[engine.party] = engine.session.meter
+        return noisy_triangles(engine, own, 6, ONE, Fraction(1, 10**12))[0]
+
+    assert played((everything, none), noisy, Profile("gmw")) == 4
+    counted = forecast(lambda engine: triangles.foreseen(engine, 6, ONE), Profile("gmw"))
+    for party in (0, 1):
+        found, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
+        assert {**found, "seconds": 0} == {**said, "seconds": 0}
+
+    def exact(engine: Engine, own: Edges) -> tuple[int, int]:
+        return exact_triangles(engine, own, 6), engine.session.meter.total.bits_opened
+
+    assert played((everything, none), exact, CLEAR) == (20, (3 * 20).bit_length())
 
 
 @pytest.mark.parametrize("vertices", [0, 2, 1001])

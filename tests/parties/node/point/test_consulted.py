@@ -33,7 +33,7 @@ from tests.support.decision_points import Says
 from tests.support.ledgers import TREE, Pair, Party, agreed, paired, propose
 from tests.support.proposals import proposal_of
 from tests.support.session_pairs import finds, running
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 PERMIT = (Rule(name="all", effect="permit"),)
 REFUSALS: list[Any] = ["Deny", "NotApplicable", "Indeterminate"]
@@ -257,7 +257,11 @@ def test_a_job_without_an_answer_holds_up_no_other(monkeypatch: pytest.MonkeyPat
     thread = Asking(jobs, lambda *_, **__: None)
     thread.start()
     eventually(lambda: jobs.left == ["bad"])
+    eventually(lambda: set(thread._tried) == {"bad"})  # of the others nothing is kept
     thread.stop()
+    thread._thread.join(PATIENCE)
+    assert not thread._thread.is_alive()
+    assert thread._thread.daemon  # an asking under way keeps no process from ending
 
 
 @pytest.mark.slow

@@ -127,6 +127,21 @@ def test_what_is_written_twice_is_encrypted_otherwise(place: Place) -> None:
     assert len(written) == 3
 
 
+def test_what_is_too_large_is_one_line_and_nothing_is_written(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert place.seal() == 0
+    place.knows()
+    before, path = others(place), place.state / MARKER
+
+    class Small:
+        def encrypt(self, *_: object) -> bytes:
+            raise OverflowError("Data or associated data too long. Max 2**31 - 1 bytes")
+
+    monkeypatch.setattr(beside, "_key", lambda word, salt: beside._Key(salt, bytes(8), Small()))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"^{path} is too large to be encrypted: 2 GB is the most$"):
+        Beside(place.path).write(path, b"{}")
+    assert others(place) == before
+
+
 def test_a_passphrase_that_was_mistyped_is_asked_for_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     assert place.seal() == 0
     typed = ["another one", WORD]

@@ -9,8 +9,8 @@ import pytest
 
 from parties.node.records import reading
 from parties.node.records.chain import EMPTY, Row
-from parties.node.records.database import rows
-from parties.node.records.export import line
+from parties.node.records.database import rows, signed_head
+from parties.node.records.export import line, to_lines
 from parties.node.records.gaps import Received, read
 
 
@@ -34,6 +34,14 @@ def test_repeats_in_any_order_behind_a_servers_words_are_the_log(entries: list[R
     found = received(tmp_path, ["", *lines, "  "])
     assert (found.problems, found.repeats, found.empty) == ([], len(entries), 0)
     assert found.rows == {row.number: row for row in entries}
+
+
+def test_the_head_behind_an_exports_entries_is_none_of_them(entries: list[Row], kept: Path, tmp_path: Path) -> None:
+    with reading(kept) as connection:
+        lines = to_lines(rows(connection), signed_head(connection)).splitlines()
+    assert lines[-1].startswith('{"head":')
+    assert received(tmp_path, lines).problems == []
+    assert received(tmp_path, [*lines[:2], *lines[3:]]).problems == ["entry 3 is missing"]
 
 
 @pytest.mark.parametrize("number", [1, 4])

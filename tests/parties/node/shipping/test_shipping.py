@@ -33,7 +33,7 @@ from smc import __version__
 from smc.errors import InputError
 from tests.support.ledgers import Pair, Party
 from tests.support.log_servers import Rsyslog, SyslogServer
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
@@ -95,6 +95,51 @@ def test_a_file_gets_each_entry_once_also_over_restarts(alice: Party, tmp_path: 
     (cut, missing) = gaps.read([path]).problems
     assert cut.endswith("no entry, or one that was cut or changed")
     assert missing == f"entry {last(alice) - 1} is missing"
+
+
+def test_who_waits_for_entries_ends_when_it_is_told(
+    alice: Party, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at its next look, nor after the pause that a failure asks for."""
+    monkeypatch.setattr(shipper, "LOOK_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr(shipper, "SHORTEST_PAUSE", 2 * PATIENCE)
+    write(alice, 1)
+    for path in (tmp_path / "log.jsonl", tmp_path / "away" / "log.jsonl"):
+        one = Shipper(ShipSettings(file=path, seconds=60), alice.ledger, lambda *_, **__: None)
+        one.start()
+        eventually(lambda path=path: alice.ledger.shipped(str(path)) != Shipped())  # type: ignore[misc]
+        one.stop()
+        assert not one._thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("2026-03-01T12:00:00.000+00:00", "2026-03-01T12:00:00.000+00:00"),
+        ("", "-"),
+        ("2026-03-01 12:00", "-"),
+        ("2026-03-01T12:00\n", "-"),
+        ("2026-03-01T12:0\u0660", "-"),
+    ],
+)
+def test_what_is_none_is_left_out_of_a_message_s_header(at: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else who reads it takes the rest for something else (RFC 5424, 6: no field has a blank, a name 255 letters)."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "a b" + "c" * 300)
+    row = Row(2**31, at, "a kind of mine" + "d" * 32, None, "{}", NOTHING, "")
+    size, _, message = targets.ToSyslog(ShipSettings(syslog="localhost:1"))._message(row).partition(b" ")
+    assert int(size) == len(message)
+    head = f"<110>1 {said} a-b{'c' * 252} smc - a-kind-of-mine{'d' * 18} "
+    assert message.decode().startswith(f'{head}[meta sequenceId="1"] {{')
+
+
+@pytest.mark.parametrize("job", [None, "ab" * 16])
+def test_an_entry_of_a_job_names_it_as_a_log_record(job: str | None) -> None:
+    row = Row(7, "2026-03-01T12:00:00.000+00:00", "note", job, "{}", NOTHING, "cd" * 32)
+    record = targets._log_record(row)
+    named = {one["key"]: one["value"]["stringValue"] for one in record["attributes"] if "stringValue" in one["value"]}
+    assert named == {"smc.entry.hash": "cd" * 32, **({} if job is None else {"smc.job": job})}
+    assert record["timeUnixNano"] == record["observedTimeUnixNano"] == "1772366400000000000"
+    assert "timeUnixNano" not in targets._log_record(row._replace(at="noon"))
 
 
 def test_a_target_that_is_away_gets_what_it_missed(alice: Party, tmp_path: Path) -> None:

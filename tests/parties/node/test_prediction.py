@@ -1,0 +1,90 @@
+"""What a job is said to cost, against what it was counted to, and the bound that no run exceeds."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from parties.jobs import profiles
+from parties.jobs.choosing import Choice, choice_for
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind
+from parties.node import prediction
+from parties.node.prediction import predicted
+from parties.node.proposal import propose, read_job
+from smc.counting import forecast, forecasts
+from smc.engines import Profile
+from smc.link_shape import LinkShape
+from tests.support.ledgers import SCHEMA
+from tests.support.proposals import inputs_of, proposal_of
+
+TREE = proposal_of(SCHEMA, max_depth=1).task
+MILLIONAIRES = propose(read_job({"protocol": "millionaires", "bits": 8, "engine": "yao"}), Inputs()).task
+
+
+@pytest.mark.parametrize(("task", "inputs"), [(TREE, inputs_of(SCHEMA)), (MILLIONAIRES, Inputs())])
+def test_a_command_is_told_what_was_counted(task: Kind, inputs: Inputs) -> None:
+    """Of the profile that is quickest on the link; a step is a phase that is in no other."""
+    told = predicted(task, inputs, "wan", at_node=False)
+    assert told is not None
+    counted = forecast(task.program(inputs), told.profile)
+    assert told.profile == choice_for(task, inputs).quickest(LinkShape.parse("wan"))
+    assert (told.bytes, told.rounds) == (counted.bytes, tuple(cost.rounds for cost in counted.costs))
+    assert told.seconds == counted.seconds(LinkShape.parse("wan"))
+    assert len(told.steps) == len({path.partition("/")[0] for path in counted.meters[0].phases})
+    assert 0 < sum(told.steps) <= told.bytes
+    assert told.estimate == task.estimate
+    at_node = predicted(task, inputs, "wan")
+    assert at_node is not None
+    assert at_node.bytes > told.bytes  # openings are announced
+    assert at_node.rounds >= told.rounds
+
+
+def test_a_bound_is_the_largest_of_all_profiles_or_none() -> None:
+    three = [Profile("yao"), Profile("gmw"), Profile("mixed")]
+    bounds: dict[str, int | None] = {"yao": 3, "gmw": 7, "mixed": 5}
+
+    class Task:
+        @staticmethod
+        def most(profile: Profile) -> int | None:
+            return bounds[profile.engine]
+
+    task = cast("Any", Task())
+    assert prediction._most(task, three) == 7
+    assert prediction._most(task, three[:1]) == 3
+    for unknown in bounds:
+        bounds[unknown] = None
+        assert prediction._most(task, three) is None
+    assert prediction._most(task, ()) is None
+
+
+def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a node; of a command there is none while the link has not decided, and then that profile's."""
+    asked: list[Profile] = []
+    most = type(TREE).most
+
+    def noted(self: Any, profile: Profile) -> int | None:
+        asked.append(profile)
+        return most(self, profile)
+
+    monkeypatch.setattr(type(TREE), "most", noted)
+    inputs = inputs_of(SCHEMA)
+    choice = Choice(None, tuple(forecasts(TREE.program(inputs), profiles.contenders(TREE.integers)[:2])))
+    monkeypatch.setattr(prediction, "choice_for", lambda *_: choice)
+    assert len(choice.possible) == 2
+    first, second = choice.possible
+    for at_node, decided, shown in (
+        (True, None, {first, second}),
+        (True, first, {first}),
+        (False, None, set()),
+        (False, first, {first}),
+        (False, second, {second}),
+    ):
+        asked.clear()
+        monkeypatch.setattr(prediction, "_recent", type(prediction._recent)(9))
+        told = predicted(TREE, inputs, "lan", at_node, decided)
+        assert told is not None
+        assert told.estimate == ("typical" if decided is None else TREE.estimate)
+        assert told.profile == (decided or choice.quickest(LinkShape.parse("lan")))
+        assert set(asked) == shown
