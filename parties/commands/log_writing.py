@@ -118,8 +118,8 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
     """Give what writes an entry; all of a block are written at its end, or none if it raises."""
-    person = accounts_of(file.node.state).of_unix(unix_user())
-    with log_of(file) as (connection, log), connection:
+    with log_of(file) as (connection, log), connection:  # first: it says what is wrong with the state as a whole
+        person = accounts_of(file.node.state).of_unix(unix_user())
 
         def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
             return log.append(kind, job, {**fields, "person": person.name if person else ""})
