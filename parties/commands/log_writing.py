@@ -77,12 +77,12 @@ class _Logged(Beside):
 
     def _stamp(self) -> object:
         """Return what differs after the log was written to, by any process: of the database, and of what is ahead."""
-        found = []
+        stamps = []
         for name in (self.database.name, f"{self.database.name}-wal"):
             with suppress(FileNotFoundError):
-                state = self.database.with_name(name).stat()
-                found.append((state.st_ino, state.st_mtime_ns, state.st_size))
-        return found
+                file = self.database.with_name(name).stat()
+                stamps.append((file.st_ino, file.st_mtime_ns, file.st_size))
+        return stamps
 
     def _entries(self) -> list[AuditEntry]:
         if not self.database.exists():
