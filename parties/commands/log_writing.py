@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,6 +46,7 @@ class _Logged(Beside):
     """The file of accounts beside a log whose last entry about them has its digest."""
 
     is_strict: bool
+    _unmissed: list[object] = field(default_factory=list)  # how the log was when last nobody was missed
 
     def read(self, path: Path) -> bytes:
         """Return its content. `InputError`, or one line, if that is not what the log has: `smc operator` mends it."""
@@ -58,7 +59,13 @@ class _Logged(Beside):
         return data
 
     def check_absent(self, path: Path) -> None:
-        """Raise `InputError`, or say a line, if the log has people with names who were not all taken out again."""
+        """Raise `InputError`, or say a line once, if the log has people with names who were not all taken out again.
+
+        The log is read again when it has changed: whoever runs long may have read it before people had names.
+        """
+        now = self._stamp() if self.is_strict else None
+        if now in self._unmissed:
+            return
         known = self._entries()
         named: set[str] = set()
         for entry in known:
@@ -66,6 +73,16 @@ class _Logged(Beside):
         if named and known[-1].fields.get("digest") != _digest(content({})):  # whoever wrote it anew left some out
             missing = f"{path} is not there, and people have names by entry {known[-1].number} of the log"
             self._complain(missing, "put it back, or write it anew by smc operator add")
+        self._unmissed[:] = [now]
+
+    def _stamp(self) -> object:
+        """Return what differs after the log was written to, by any process: of the database, and of what is ahead."""
+        stamps = []
+        for name in (self.database.name, f"{self.database.name}-wal"):
+            with suppress(FileNotFoundError):
+                file = self.database.with_name(name).stat()
+                stamps.append((file.st_ino, file.st_mtime_ns, file.st_size))
+        return stamps
 
     def _entries(self) -> list[AuditEntry]:
         if not self.database.exists():
@@ -101,8 +118,8 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
     """Give what writes an entry; all of a block are written at its end, or none if it raises."""
-    person = accounts_of(file.node.state).of_unix(unix_user())
-    with log_of(file) as (connection, log), connection:
+    with log_of(file) as (connection, log), connection:  # first: it says what is wrong with the state as a whole
+        person = accounts_of(file.node.state).of_unix(unix_user())
 
         def append(kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
             return log.append(kind, job, {**fields, "person": person.name if person else ""})

@@ -12,6 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.extras import require
+from parties.base.text import listed
 from parties.commands.options import FILE, FOLDER, PARTY_FILE, check_proposal, json_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
@@ -77,6 +78,8 @@ def prepare(
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema and not force:
         check_proposal(schema_file)
+    elif writes_schema and schema_file.exists():
+        _require_own(schema_file, party_file, name)
     inputs = [*(paths(raw) if raw else []), agreed, schema_file, party_file, *(files_of(party_file) if before else [])]
     check_new({"--page": page}, inputs, config_file, force)
     known = None if agreed is None else schemas.load(agreed)
@@ -162,6 +165,14 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         has = " and ".join(sorted(settled))
         raise InputError(f"{party_file}: tables.{name} has {has} already: give --force to replace, or another --out")
     return _without(party_file, text, name), there
+
+
+def _require_own(schema_file: Path, party_file: Path, name: str) -> None:
+    """Raise `InputError` if a schema is that of other tables of the party's file, too: they would not fit another."""
+    tables = load(party_file).tables if party_file.exists() else {}
+    real = schema_file.resolve()
+    if others := [other for other, table in tables.items() if other != name and table.schema_file.resolve() == real]:
+        raise InputError(f"{schema_file} is the schema of {listed(others)}, too: --schema {schema_file} keeps it")
 
 
 def _real(source: str) -> str:

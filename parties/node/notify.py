@@ -54,6 +54,14 @@ def _web_address(value: str) -> str:
     return value
 
 
+def _without_user(value: str) -> str:
+    if "@" in urlsplit(value).netloc:  # which would be sent in the place of the token
+        raise ValueError("an address has no user or password here: token_file names what is sent as Authorization")
+    if "#" in value:
+        raise ValueError("what follows # in an address is never sent: leave it out")
+    return value
+
+
 def _mail_address(value: str) -> str:
     if value.count("@") != 1 or not value.isascii() or any(c.isspace() or c in "<>,;:" for c in value):
         raise ValueError("must be one address, such as operator@clinic.example")
@@ -70,6 +78,7 @@ def _server_address(value: str) -> str:
 
 Mail = Annotated[str, AfterValidator(_mail_address)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
+TokenAddress = Annotated[WebAddress, AfterValidator(_without_user)]  # to which a token is sent, if there is one
 ServerAddress = Annotated[str, AfterValidator(_server_address)]
 
 

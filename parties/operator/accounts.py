@@ -88,21 +88,19 @@ class Accounts:
         self._path = None if state is None else state / FILE_NAME
         self._keeping = keeping or Plain()
         self._seen: tuple[object, dict[str, Account]] = (None, {})
-        self._may_be_absent = state is None
 
-    def check_present(self) -> None:
-        """Raise `InputError` if there is no file, and should be one: asked once, and again if one has gone."""
+    def check_present(self) -> bool:
+        """Return whether there is a file. `InputError` if there is none, and should be one."""
         if self._path is None or self._path.exists():
-            self._may_be_absent = self._path is None
-        elif not self._may_be_absent:
-            self._keeping.check_absent(self._path)
-            self._may_be_absent = True
+            return self._path is not None
+        self._keeping.check_absent(self._path)
+        return False
 
     def all(self) -> dict[str, Account]:
         """Return all accounts, by name."""
-        self.check_present()
-        if self._path is None or not self._path.exists():
+        if not self.check_present():
             return {}
+        assert self._path is not None
         try:
             state = self._path.stat()
             stamp = state.st_ino, state.st_mtime_ns, state.st_size

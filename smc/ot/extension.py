@@ -4,7 +4,8 @@ Of k = 2, 4 and 8 it is the fastest over most links: 4 bytes an OT where k = 2 s
 either party. k = 8 halves the bytes once more for 28 AES blocks more, which pays below about 100 MB/s.
 
 Who compares two numbers needs fewer OTs than an extension needs base OTs. Where a program says so (`Role.expect`) base
-OTs are all that is made (`elliptic`), correlated by 16 bytes each: 80 bytes and one flight an OT, and no trees.
+OTs are all that is made (`elliptic`), correlated by 16 bytes each that follow on the receiver's points: 48 bytes an OT,
+32 once, and no trees.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ every 1,085,440 more; before the first, 79,936 OTs by extension. `correlated` wi
 the receiver. Leakage: none. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of
 the extension.
 
-Blocks are made when they are asked for, in place, tree by tree: a role holds a table of 16 k bytes and 16 t to
-16 t d bytes for the trees, whatever the number of OTs.
+Blocks are made when they are asked for, in place, tree by tree. A role holds 16 (k + t d) bytes that an iteration
+starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a million OTs that are reserved.
 """
 
 from __future__ import annotations

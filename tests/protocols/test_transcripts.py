@@ -2,10 +2,12 @@
 
 With seeded randomness the SHA-256 of everything each party sends stands in tests/vectors/transcripts.json. After a
 deliberate change of the wire, write it anew: SMC_WRITE_TRANSCRIPTS=1 pytest tests/protocols/test_transcripts.py
+Then raise the wire version (`parties.link.handshake`), and write both into `PINNED`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.link.handshake import WIRE_VERSION
 from protocols.counts import RowCounts
 from protocols.equality import equal
 from protocols.id3 import Problem, id3
@@ -33,6 +36,8 @@ def toy_curve() -> None:
 
 SEED = b"fixed for tests "
 VECTORS = ROOT / "tests" / "vectors" / "transcripts.json"
+# The wire version, and SHA-256 of the file.
+PINNED = 6, "51b97a14d3d35e209bc0967b8b9d87c8188926652d7ca855fe948533c2a7ab6b"
 NUMBERS = np.arange(48).reshape(2, 24)
 ROWS = np.array([(i % 3, i % 2, i // 4 % 2, (i * i) % 3 % 2) for i in range(40)])
 
@@ -80,3 +85,8 @@ def test_transcripts_are_those_pinned(play, case: str) -> None:
 
 def test_nothing_else_is_pinned() -> None:
     assert set(json.loads(VECTORS.read_text())) == {*CASES, *TRAPDOOR}
+
+
+def test_other_messages_have_another_wire_version() -> None:
+    """Builds that agree on the version and not on the keys of an OT would compute something wrong, and not see it."""
+    assert (WIRE_VERSION, hashlib.sha256(VECTORS.read_bytes()).hexdigest()) == PINNED

@@ -16,13 +16,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from parties.base.settings import LocalPath, Settings
-from parties.node.notify import WebAddress
+from parties.node.notify import TokenAddress
 
 
 class DecisionSettings(Settings):
     """The table [decision]. `seconds` is the deadline of one asking, from the first packet to the last."""
 
-    url: WebAddress
+    url: TokenAddress
     ca: LocalPath | None = None
     certificate: LocalPath | None = None
     key: LocalPath | None = None

@@ -27,7 +27,7 @@ from pydantic import AfterValidator, model_validator
 
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.base.text import quoted
-from parties.node.notify import ServerAddress, WebAddress
+from parties.node.notify import ServerAddress, TokenAddress
 from parties.sources.rights import line
 
 
@@ -37,8 +37,8 @@ class ShipSettings(Settings):
     name: Annotated[str, AfterValidator(line)] = ""
     file: LocalPath | None = None
     syslog: ServerAddress | None = None
-    webhook: WebAddress | None = None
-    otlp: WebAddress | None = None
+    webhook: TokenAddress | None = None
+    otlp: TokenAddress | None = None
     ca: LocalPath | None = None
     certificate: LocalPath | None = None
     key: LocalPath | None = None
@@ -70,11 +70,6 @@ class ShipSettings(Settings):
             raise ValueError("give one of file, syslog, webhook and otlp")
         if self.file is not None and (self.ca or self.certificate or self.key):
             raise ValueError("ca, certificate and key are for a server, not for a file")
-        parts = urlsplit(self.web or "")
-        if "@" in parts.netloc:  # which would be sent in the place of the token
-            raise ValueError("an address has no user or password here: token_file names what is sent as Authorization")
-        if "#" in (self.web or ""):
-            raise ValueError("what follows # in an address is never sent: leave it out")
         if (self.certificate is None) != (self.key is None):
             raise ValueError("certificate and key go together")
         if self.token_file is not None and self.web is None:

@@ -250,6 +250,19 @@ def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {"a", "again"} == set(load_party(tmp_path / "clinic" / "party.toml").tables)
 
 
+def test_a_schema_of_another_table_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = tmp_path / "clinic" / "schema.toml"
+    for name in ("a.csv", "b.csv"):
+        messy(tmp_path / name)
+    words = ["prepare", str(tmp_path / "b.csv"), "--out", str(schema.parent), "--force"]
+    assert run(["prepare", str(tmp_path / "a.csv"), "--out", str(schema.parent)]) == 0
+    before = schema.read_bytes()
+    assert run([*words, "--exclude", "Alter"]) == 2
+    assert f"{schema} is the schema of 'a', too: --schema {schema} keeps it" in capsys.readouterr().err
+    assert schema.read_bytes() == before
+    assert run([*words, "--schema", str(schema)]) == 0
+
+
 DROPPED = '[tables.a.columns.selten]\nvalues = { x = "y" }\n'
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def test_another_unix_user_leaves_no_file_that_the_node_cannot_read(
 def test_accounts_that_were_taken_away_are_missed(smc: Smc, tmp_path: Path) -> None:
     """Else who can remove a file would have a node without operators. The log says that there were some."""
     state = tmp_path / "state"
-    assert accounts_of(state).all() == {}  # nobody was ever added
+    idle = accounts_of(state)
+    assert idle.all() == {}  # nobody was ever added
     added(smc, "anna", "--role administer")
     added(smc, "bert", "--role approve")
     assert smc("operator remove bert")[0] == 0
@@ -148,7 +150,8 @@ def test_accounts_that_were_taken_away_are_missed(smc: Smc, tmp_path: Path) -> N
     why = f"{state / 'operators.json'} is not there, and people have names by entry 3 of the log"
     advice = "; put it back, or write it anew by smc operator add"
     page = Page(NodeSettings(state=state, web="127.0.0.1:0", metrics="127.0.0.1:0"))
-    for used in (running.all, running.all, accounts_of(state).all, lambda: page.start(None, None, None)):  # type: ignore[arg-type]
+    started = partial(page.start, None, None, None)  # type: ignore[arg-type]
+    for used in (running.all, running.all, idle.all, accounts_of(state).all, started):
         with pytest.raises(InputError) as refused:
             used()
         assert str(refused.value) == why + advice

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+from typing_extensions import override
 
 from parties.operator import accounts
 from parties.operator.accounts import FILE_NAME, Accounts, protected
@@ -114,3 +115,18 @@ def test_a_damaged_file_lets_nobody_in(tmp_path: Path, text: str) -> None:
     for call in (known.all, lambda: known.now(UNNAMED), lambda: known.on_terminal("smc")):
         with pytest.raises(InputError, match="not what smc operator writes"):
             call()
+
+
+def test_a_file_that_goes_while_it_is_read_lets_nobody_in(tmp_path: Path) -> None:
+    """Whoever takes it away at that moment would have no name else, and so may do all."""
+
+    class Going(Accounts):
+        @override
+        def check_present(self) -> bool:
+            is_there = super().check_present()
+            (tmp_path / FILE_NAME).unlink()
+            return is_there
+
+    (tmp_path / FILE_NAME).touch()
+    with pytest.raises(InputError, match="cannot be read"):
+        Going(tmp_path).all()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smc.errors import ProtocolError
 from smc.local import run_local
 from smc.meter import Cost
 from smc.ot import ExtensionReceiver, ExtensionSender, OTKind, Receiver, Sender, Transfers, correlated, make_roles
@@ -187,12 +188,19 @@ def test_directions_share_nothing_though_one_is_built_on_the_other(kind: OTKind,
 def test_few_expected_ots_are_made_one_by_one(expected: int, counts: list[int], flows: str) -> None:
     choices = [bits(count) for count in counts]
     steps: set[str] = set()
+    sizes: list[int] = []
 
     def program(session: Session) -> Any:
         role: Any = (ExtensionSender if session.party == 0 else ExtensionReceiver)(session, "ot")
         role.expect(expected)
         send = session.send
-        session.send = lambda step, array: (steps.add(step), send(step, array))[1]  # type: ignore[method-assign]
+
+        def watched(step: str, array: np.ndarray[Any, Any]) -> None:
+            steps.add(step)
+            sizes.append(array.nbytes)
+            send(step, array)
+
+        session.send = watched  # type: ignore[method-assign]
         if session.party == 0:
             return role.delta, [role.correlated(count) for count in counts]
         return [role.correlated(choice) for choice in choices]
@@ -204,6 +212,20 @@ def test_few_expected_ots_are_made_one_by_one(expected: int, counts: list[int], 
     assert len({block.tobytes() for block in blocks}) == len(blocks)
     assert ("ot.matrix" in steps) == (flows != "few")
     assert ("ot.few.correlation" in steps) == (flows != "extension")
+    assert flows != "few" or sum(sizes) == 32 + 48 * sum(counts)
+
+
+@pytest.mark.parametrize("expecting", [0, 1])
+def test_parties_that_expect_otherwise_end_at_once(expecting: int) -> None:
+    """Either has sent before it waits, so neither waits for ever; one point is as long as the sender's."""
+
+    def program(session: Session) -> None:
+        role: Any = (ExtensionSender if session.party == 0 else ExtensionReceiver)(session, "ot")
+        role.expect(1 if session.party == expecting else 0)
+        role.correlated(1 if session.party == 0 else bits(1))
+
+    with pytest.raises(ProtocolError, match=r"is at step 'ot.(few|base)"):
+        run_local(program)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -177,6 +177,8 @@ def test_one_asking_at_a_time(server: PointServer, identities: dict[str, Identit
     ("fields", "problem"),
     [
         ({"url": "http://pdp.example"}, "must be an https:// address"),
+        ({"url": "https://user:word@pdp.example"}, "no user or password here: token_file names"),
+        ({"url": "https://pdp.example/authorize#part"}, "what follows # in an address is never sent"),
         ({"url": "https://pdp.example", "seconds": 11}, "less than or equal to 10"),
         ({"url": "https://pdp.example", "seconds": 0}, "greater than 0"),
         ({"url": "https://pdp.example", "key": "a"}, "certificate and key go together"),
