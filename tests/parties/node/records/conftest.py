@@ -9,11 +9,18 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
+from parties.node.events import Events
 from parties.node.records.database import FILE_NAME
 from tests.support.logs import Node, two_jobs
 from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
 
 __all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
+
+
+@pytest.fixture(autouse=True)
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no node take the process's loggers, which would outlive the test and its stream."""
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
 
 
 @pytest.fixture

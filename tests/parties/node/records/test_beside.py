@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from parties.base import console
 from parties.commands import decisions
 from parties.link.identity import Identity
-from parties.node.events import Events
 from parties.node.records import beside, database, sealed
 from parties.node.records.beside import ACCOUNTS, ARCHIVES, MARKER, Beside
 from parties.node.service import Node
@@ -170,9 +169,7 @@ def test_what_killed_runs_have_left_is_removed_and_told(place: Place, capsys: py
             assert not path.exists()
 
 
-def test_a_node_that_starts_does_so_too(
-    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_that_starts_does_so_too(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     class Frontend:
         def start(self, *_: object) -> dict[str, str]:
             return {}
@@ -180,7 +177,6 @@ def test_a_node_that_starts_does_so_too(
         def stop(self) -> None:
             pass
 
-    monkeypatch.setattr(Events, "watch_process", lambda self: None)
     place.party.connection.close()
     left = place.state / ".smc-0a.tmp"
     left.touch()
