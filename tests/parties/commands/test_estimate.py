@@ -125,7 +125,7 @@ def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.Ca
     code, out, _ = run(capsys, *arguments)
     assert code == 0
     assert "of the first: " in out
-    assert "besides, at most: start 0.55 s, counting what suits" in out
+    assert "besides, at most: start 0.49 s, counting what suits" in out
     assert "memory of a shard" not in out
     code, out, _ = run(capsys, *arguments, "--max-rows", 20, "--shards", 2)
     assert "; memory of a shard: about 120" in out.replace("\n", " ")
