@@ -11,7 +11,7 @@ import numpy as np
 
 from parties.base import console
 from parties.base.text import quoted
-from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell, write_csv
+from parties.commands.attack_files import LEAVE_OUT, SEED, cells_of, check_shared, column_of, names_of, tell, write_csv
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
 from parties.commands.options import FILE, Between, json_option
@@ -140,6 +140,7 @@ def infer_command(
         plan = None if plan_file is None else read(plan_file)
         release, mine = cells_of(published, None), cells_of(known, config_file, plan)
         pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
+        check_shared(sensitive, column_of(mine, sensitive), column_of(release, sensitive), published, "")
         status.doing("guessing")
         values, codes = np.unique(
             np.array(column_of(release, sensitive) + [column_of(mine, sensitive)[row] for row in pairs.rows]),
@@ -203,7 +204,7 @@ def _agreements(
     most: int,
 ) -> _Pairs:
     """Return how all columns agree; of more than `most` known rows some are drawn."""
-    from parties.alone.attacks.agreement import agreement
+    from parties.alone.attacks.agreement import agreement, measured
     from parties.alone.publish.reading import hierarchies
 
     if listed is None and plan is None:
@@ -223,7 +224,11 @@ def _agreements(
         cells, labels = column_of(mine, name), column_of(release, name)
         rule = None if plan is None or name not in plan.columns else plan.columns[name]
         hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(set(cells))])[0]
-        columns.append(agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name)))
+        found = agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name))
+        if not found.similar.any() and not measured(cells, labels, name in errors):
+            ways = f", say --plan if they are groups, --tolerance if numbers{LEAVE_OUT}"
+            check_shared(name, cells, labels, release.path, ways)
+        columns.append(found)
     return _Pairs(names, columns, places)
 
 

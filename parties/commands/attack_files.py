@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.base import console, files
-from parties.base.text import printable
+from parties.base.text import printable, quoted
 from parties.commands.rows import chosen
 from parties.sources.settings import PlaceSettings
+from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
     from parties.tables.delimited import Columns
 
+LEAVE_OUT = ", or leave the column out of --columns"
 SEED = 1  # of what is drawn: the same report for the same files
 MOST_ROWS = 1_000_000
 NAMES = 34  # columns for the names of figures
@@ -51,6 +53,20 @@ def column_of(table: Columns, name: str) -> list[str]:
     """Return a column. `InputError` if there is none of this name."""
     table.require([name])
     return table.values[name]
+
+
+def check_shared(name: str, known: Iterable[str], published: Iterable[str], where: Path, others: str) -> None:
+    """Raise `InputError` if no known value occurs among the published ones: nothing would be found, whatever they tell.
+
+    Where either has no value at all nothing is compared, which is no mistake. `others` are other ways to mend it.
+    """
+    mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
+    if mine and theirs and mine.isdisjoint(theirs):
+        raise InputError(
+            f"column {quoted(name)}: no value of the known rows occurs in {where}: {quoted(min(mine))} and "
+            f"{quoted(min(theirs))} for example; map the rows to the published categories, as by the --config that smc "
+            f"prepare wrote for them{others}"
+        )
 
 
 def write_csv(path: Path, header: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from parties.base import console
-from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell
+from parties.commands.attack_files import LEAVE_OUT, SEED, cells_of, check_shared, column_of, names_of, tell
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.rows import CONFIG, chosen
 from smc.errors import InputError
@@ -176,6 +176,9 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
     ends = np.cumsum([len(table.lines) for table in every])[:-1]
     codes = []
     for name in names:
+        if len(release.lines) and any(len(table.lines) for table in tables):
+            known = [cell for table in tables for cell in column_of(table, name)]
+            check_shared(name, known, column_of(release, name), release.path, LEAVE_OUT)
         cells = [cell for table in every for cell in column_of(table, name)]
         codes.append(np.unique(np.array(cells, dtype=str), return_inverse=True)[1])
     synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)

@@ -175,8 +175,69 @@ def test_models_that_know_their_rows_and_one_that_does_not(capsys: pytest.Captur
     sums = [said("membership", "--model", f"{name}.json", *words, capsys=capsys)["sum"] for name in ("tree", "bayes")]
     assert min(sums) > 1.35
     assert said("membership", "--model", "even.json", *words, capsys=capsys)["sum"] < 1.2
-    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(60, 120))])
+    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(59, 119))])
     assert said("membership", "--synthetic", "made.csv", *words, capsys=capsys)["sum"] < 1.2
+
+
+PREPARED = """
+[tables.patients]
+source = "patients.csv"
+schema = "sizes.toml"
+max_rows = 1000
+[tables.patients.columns.cm]
+edges = [10, 20]
+"""
+SIZES = """
+target = "ill"
+[attributes]
+cm = ["below 10", "10 to under 20", "20 and more"]
+ill = ["n", "y"]
+"""
+
+
+@pytest.fixture
+def prepared() -> None:
+    """Raw rows of numbers, and rows published as the categories of their schema: the same people's."""
+    numbers = [5 + i % 20 + i / 100 for i in range(60)]
+    names = ["below 10" if x < 10 else "10 to under 20" if x < 20 else "20 and more" for x in numbers]
+    ill = ["y" if x < 10 else "n" for x in numbers]
+    write(
+        "patients.csv", [["id", "cm", "ill"], *([i, x, c] for i, (x, c) in enumerate(zip(numbers, ill, strict=True)))]
+    )
+    write("syn.csv", [["cm", "ill"], *zip(names, ill, strict=True)])
+    Path("sizes.toml").write_text(SIZES)
+    Path("party.toml").write_text(PREPARED)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "link --published syn.csv --known patients.csv --columns ill,cm",
+        "infer --published syn.csv --known patients.csv --columns cm --sensitive ill",
+        "infer --published syn.csv --known patients.csv --columns ill --sensitive cm",
+        "membership --synthetic syn.csv --members patients.csv --others patients.csv",
+    ],
+)
+def test_raw_rows_are_not_held_against_categories(
+    words: str, prepared: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would find nothing, and reassure, whatever the categories tell."""
+    assert run(["attack", *words.split()]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert "column 'cm': no value of the known rows occurs in syn.csv" in shown
+    assert all(word in shown for word in ("'10.05'", "'10 to under 20'", "--config"))
+
+
+def test_numbers_that_are_all_far_off_are_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of numbers with a tolerance, in ranges, and of a column without values: nobody is found there, and that is so."""
+    write("far.csv", [["age", "zip", "no"], *([9000 + i, "[1, 2]", ""] for i in range(9))])
+    write("known.csv", [["age", "zip", "no"], *([i, 30000 + i, i] for i in range(9))])
+    words = ("link", "--published", "far.csv", "--known", "known.csv", "--columns")
+    assert said(*words, "age", "--tolerance", "age=1", capsys=capsys)["linked"] == 0
+    assert said(*words, "zip,no", capsys=capsys)["linked"] == 0
+    assert run(["attack", *words, "age"]) == 2
+    assert "--tolerance if numbers" in capsys.readouterr().err
 
 
 def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
