@@ -11,7 +11,17 @@ import numpy as np
 
 from parties.base import console
 from parties.base.text import quoted
-from parties.commands.attack_files import LEAVE_OUT, SEED, cells_of, check_shared, column_of, names_of, tell, write_csv
+from parties.commands.attack_files import (
+    LEAVE_OUT,
+    SEED,
+    cells_beside,
+    cells_of,
+    check_shared,
+    column_of,
+    names_of,
+    tell,
+    write_csv,
+)
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
 from parties.commands.options import FILE, Between, json_option
@@ -76,7 +86,7 @@ def link_command(
     """Find people in published rows.
 
     By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
-    published row stands out from all others. --config says how --known is spelled.
+    published row stands out from all others. --config: --known as its table is mapped to its schema.
     """
     from parties.alone.attacks import linking
     from parties.alone.publish.settings import read
@@ -84,7 +94,8 @@ def link_command(
     check_new({"--out": out}, [published, known, plan_file], config_file, force)
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        release = cells_of(published, None)
+        mine = cells_beside(release, known, config_file, plan)
         pairs = _agreements(release, mine, columns, plan, tolerance, [row_column], linking.MOST)
         links = linking.link(pairs.columns, lambda done, total: status.share("looking for rows", done, total))
     right = None
@@ -132,13 +143,15 @@ def infer_command(
     """Guess a sensitive value from published rows.
 
     How much better than without them? By the rows that could be theirs, and by naive Bayes learnt from all of them.
+    --config: --known as its table is mapped to its schema.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.publish.settings import read
 
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        release = cells_of(published, None)
+        mine = cells_beside(release, known, config_file, plan)
         pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
         check_shared(sensitive, column_of(mine, sensitive), column_of(release, sensitive), published, "")
         status.doing("guessing")

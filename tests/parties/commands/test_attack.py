@@ -229,6 +229,48 @@ def test_raw_rows_are_not_held_against_categories(
     assert all(word in shown for word in ("'10.05'", "'10 to under 20'", "--config"))
 
 
+@pytest.mark.parametrize("config", ["party.toml", "renamed.toml"])
+def test_raw_rows_are_mapped_by_the_config_of_their_table(
+    config: str, prepared: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found is what rows in categories find, of the table and of other rows as raw, by old names or new."""
+    categories = [line.split(",") for line in Path("syn.csv").read_text().splitlines()]
+    write("same.csv", categories)
+    raw = Path("patients.csv").read_text()
+    if config == "renamed.toml":
+        Path("patients.csv").write_text(raw := raw.replace("cm", "breadth", 1))
+        Path(config).write_text(PREPARED.replace("edges", 'column = "breadth"\nedges'))
+    Path("new.csv").write_text(raw)
+    infer = ("infer", "--published", "syn.csv", "--columns", "cm", "--sensitive", "ill", "--known")
+    found = said(*infer, "same.csv", capsys=capsys)
+    assert found["class"] == 1
+    assert found["prior"] < 0.8
+    link = ("link", "--published", "syn.csv", "--columns", "cm,ill", "--known")
+    for rows in ("patients.csv", "new.csv"):
+        assert said(*infer, rows, "--config", config, capsys=capsys) == found
+        linked = said(*link, rows, "--config", config, capsys=capsys)
+        assert linked == said(*link, "same.csv", capsys=capsys)
+    assert said(*infer, "same.csv", "--config", config, capsys=capsys) == found  # categories stay as they are
+    synthetic = ("membership", "--synthetic", "syn.csv")
+    by_config = said(*synthetic, "--members", "patients.csv", "--others", "new.csv", "--config", config, capsys=capsys)
+    assert by_config == said(*synthetic, "--members", "same.csv", "--others", "same.csv", capsys=capsys)
+
+
+def test_a_tree_is_asked_of_raw_rows_by_config(prepared: None, capsys: pytest.CaptureFixture[str]) -> None:
+    branches = {"below 10": {"class": "y"}, "10 to under 20": {"class": "n"}, "20 and more": {"class": "y"}}
+    tree = {"schema_digest": "0" * 64, "target": "ill", "tolerance": 0.001}
+    Path("tree.json").write_text(json.dumps({**tree, "tree": {"attribute": "cm", "branches": branches}}))
+    Path("new.csv").write_text(Path("patients.csv").read_text())
+    words = ["membership", "--model", "tree.json", "--members", "patients.csv", "--others", "new.csv"]
+    same = ["membership", "--model", "tree.json", "--members", "syn.csv", "--others", "syn.csv"]
+    assert said(*words, "--config", "party.toml", capsys=capsys) == said(*same, capsys=capsys)
+    assert run(["attack", *words]) == 2
+    shown = capsys.readouterr().err
+    assert "the tree has no branch for '5.0'" in shown
+    assert "if the rows are raw, give the --config" in shown
+    assert shown.count("\n") == 1
+
+
 def test_numbers_that_are_all_far_off_are_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     """Of numbers with a tolerance, in ranges, and of a column without values: nobody is found there, and that is so."""
     write("far.csv", [["age", "zip", "no"], *([9000 + i, "[1, 2]", ""] for i in range(9))])
