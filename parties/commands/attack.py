@@ -237,11 +237,11 @@ def _agreements(
         cells, labels = column_of(mine, name), column_of(release, name)
         rule = None if plan is None or name not in plan.columns else plan.columns[name]
         hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(set(cells))])[0]
-        found = agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name))
-        if not found.similar.any() and not measured(cells, labels, name in errors):
+        pair = agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name))
+        if not pair.similar.any() and not measured(cells, labels, name in errors):
             ways = f", say --plan if they are groups, --tolerance if numbers{LEAVE_OUT}"
             check_shared(name, cells, labels, release.path, ways)
-        columns.append(found)
+        columns.append(pair)
     return _Pairs(names, columns, places)
 
 
