@@ -106,15 +106,25 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield _clock(file)
     yield _state(file)
     yield from _tables(file)
-    running = _running(path)
+    running: NodeView | None = None
+    is_shut = False
+    try:
+        running = _running(path)
+    except InputError as error:
+        is_shut = True
+        yield Finding(False, "running node", str(error))
     if running is not None:
         yield from (Finding(False, "running node", warning) for warning in running.warnings)
-    yield from _ports(file, running is not None)
+    yield from _ports(file, is_shut or running is not None)
     yield from map(_shipping, file.records.ship)
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
     for link, name, certificates in peers:
-        yield _peer(link, name, identity, certificates, running, wait)
+        if is_shut:
+            called = name or next(map(common_name, certificates), "the peer")
+            yield Finding(False, f"peer {name}".strip(), f"{called}: not asked: our running node comes first")
+        else:
+            yield _peer(link, name, identity, certificates, running, wait)
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
@@ -175,11 +185,13 @@ def _clock(file: NodeFile) -> Finding:
 
 def _state(file: NodeFile) -> Finding:
     """Open what the node keeps as a start would, but to read only."""
+    from parties.commands.log_writing import accounts_of
     from parties.node import upgrade
     from parties.node.records.database import STATE
 
     try:
-        number = upgrade.opened(file)
+        if (number := upgrade.opened(file)) == STATE:  # a start changes an older one first
+            accounts_of(file.node.state).all()
     except InputError as error:
         return Finding(False, "state", str(error))
     if number is None:

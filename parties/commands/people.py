@@ -120,6 +120,7 @@ def remove_command(name: str, config_file: Path | None, as_json: bool) -> None:
 @_changing
 def list_command(config_file: Path | None, as_json: bool) -> None:
     """List who has an account, with roles, Unix user and OIDC name."""
+    _accounts(config_file, is_strict=True).check_present()
     accounts = _accounts(config_file).all()
     if as_json:
         console.print_json([_shown(name, account) for name, account in accounts.items()])
@@ -178,8 +179,8 @@ def _change(
         console.err.print("nobody has a name any more: whoever can read the node's state directory decides")
 
 
-def _accounts(config_file: Path | None) -> Accounts:
-    return accounts_of(state_directory(_party_file(config_file)), is_strict=False)
+def _accounts(config_file: Path | None, is_strict: bool = False) -> Accounts:
+    return accounts_of(state_directory(_party_file(config_file)), is_strict)
 
 
 def _party_file(config_file: Path | None) -> Path:

@@ -201,7 +201,7 @@ def test_typed_when_proposing_and_consenting(
 @pytest.mark.parametrize(
     ("fields", "typed", "message"),
     [
-        ({"protocol": "millionaires"}, "value=4294967296", "--value does not fit 32 bits"),
+        ({"protocol": "millionaires"}, "value=4294967296", ": value does not fit 32 bits"),
         ({"protocol": "millionaires"}, "value=-1", "--value: must be a whole number from 0 up"),
         ({"protocol": "equality"}, "value=", "--value: must be a whole number from 0 up"),
         ({"protocol": "equality"}, "value=x", "--value: must be a whole number from 0 up"),
@@ -236,7 +236,7 @@ def test_what_cannot_be_consented_to(pair: Nodes, smc: Smc) -> None:
     identifier = pair.a.client.submit({"protocol": "equality", "value": 5}).id
     job(pair.b, identifier)
     for typed, message in (
-        ("value=4294967296", "--value does not fit 32 bits"),
+        ("value=4294967296", ": value does not fit 32 bits"),
         ("value=", "--value: must be a whole number"),
         ("counts=5", "NAME one of 'value'"),
     ):

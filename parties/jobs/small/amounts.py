@@ -154,7 +154,7 @@ class Amounts(Batched):
         value: int = typed_value(type(self), typed, "value")
         if value >> self.settings.bits:
             bits = self.settings.bits
-            raise InputError(f"--value does not fit {bits} bits: it must be from 0 to 2^{bits} - 1")
+            raise InputError(f"value does not fit {bits} bits: it must be from 0 to 2^{bits} - 1")
         return value
 
     @contextmanager

@@ -64,7 +64,7 @@ class Beside:
         if sealed.is_sealed(self.database):
             raise InputError(
                 f"{path} is not encrypted, and {self.database.name} is: somebody has put it there, or an earlier "
-                "release; take it away, or encrypt it by smc audit seal"
+                f"release; {_SEALED[_PURPOSES[path.name]]}"
             )
         return data
 
@@ -86,6 +86,11 @@ _PLAIN = (
     "another one may stand in its place, or smc audit seal was cut off; put the encrypted one back, or run smc audit "
     "seal (--remove) again"
 )
+
+_SEALED = {
+    "accounts": "put the encrypted one back, or take it away and write it anew by smc operator add",
+    "marker": "take it away, or encrypt it by smc audit seal",
+}
 
 
 def read_archive(path: Path, database: Path | None = None) -> bytes:

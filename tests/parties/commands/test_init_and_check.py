@@ -22,6 +22,7 @@ from parties.node.records.succession import succession
 from parties.operator.interface import NodeView, PeerView
 from parties.operator.oidc import Provider
 from parties.tables.schema import Schema
+from smc.errors import InputError
 from tests.support.classical import middle
 from tests.support.ports import free_port
 
@@ -312,6 +313,26 @@ def test_each_thing_that_is_wrong_has_its_line(
     assert found["identity"][0]
     ok, text = checked(capsys)[1]["port node.web"]
     assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each another port")
+
+
+def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from parties.commands import check
+
+    def refused(_: Path) -> NoReturn:
+        raise InputError("operators.json is not there")
+
+    monkeypatch.setattr(check, "_running", refused)
+    with socket.create_server(("127.0.0.1", 0)) as ours:
+        port = ours.getsockname()[1]
+        party_file(identities["alice"], identities["bob"], 'connect = "127.0.0.1:1"', (port, 0, 0))
+        code, found = checked(capsys)
+    assert code == 2
+    assert found["running node"] == (False, "operators.json is not there")
+    assert found["port node.web"] == (True, f"127.0.0.1:{port} is used by our node")
+    assert found["peer"] == (False, "bob: not asked: our running node comes first")
+    assert found["identity"][0]
 
 
 def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:

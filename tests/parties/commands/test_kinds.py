@@ -85,8 +85,8 @@ WRONG = [
         (f"{name} --value {value}", message)
         for name in ("equality", "millionaires")
         for value, message in (
-            ("4294967296", "--value does not fit 32 bits: it must be from 0 to 2^32 - 1"),
-            ("256 --bits 8", "--value does not fit 8 bits: it must be from 0 to 2^8 - 1"),
+            ("4294967296", ": value does not fit 32 bits: it must be from 0 to 2^32 - 1"),
+            ("256 --bits 8", ": value does not fit 8 bits: it must be from 0 to 2^8 - 1"),
             ("-1", "--value: must be a whole number from 0 up"),
             ("''", "--value: must be a whole number from 0 up"),
             ("five", "--value: must be a whole number from 0 up"),

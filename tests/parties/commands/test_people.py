@@ -156,6 +156,11 @@ def test_accounts_that_were_taken_away_are_missed(smc: Smc, tmp_path: Path) -> N
             used()
         assert str(refused.value) == why + advice
     assert smc("rights done erasure --table days --case 1") == (2, "", f"smc: {why}{advice}\n")
+    for words in ("operator list", "operator list --json"):
+        assert smc(words) == (2, "", f"smc: {why}{advice}\n")
+    found = {one["check"]: (one["ok"], one["text"]) for one in json.loads(smc("check --json --wait 0.1")[1])}
+    assert found["state"] == (False, why + advice)
+    assert found["identity"][0]
     code, _, said = added(smc, "bert", "--role administer")
     assert (code, said.count(why)) == (0, 1)
     assert [*running.all()] == [*accounts_of(state).all()] == ["bert"]

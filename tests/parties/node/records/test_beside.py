@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 
 from parties.base import console
 from parties.commands import decisions
+from parties.commands.log_writing import accounts_of
+from parties.commands.serving import Page
 from parties.link.identity import Identity
 from parties.node.records import beside, database, sealed
 from parties.node.records.beside import ACCOUNTS, ARCHIVES, MARKER, Beside
 from parties.node.service import Node
-from parties.node.settings import load
+from parties.node.settings import NodeSettings, load
 from parties.operator.accounts import unix_user
 from parties.operator.interface import JobView
 from smc.errors import InputError
@@ -373,6 +375,29 @@ def test_an_old_copy_of_the_accounts_is_told(place: Place, capsys: pytest.Captur
     assert "an older copy, or changed by hand" in capsys.readouterr().err
     assert place.smc("operator", "list") == 0
     assert "entry" not in capsys.readouterr().err
+
+
+def test_a_start_refuses_plain_accounts_and_its_advice_mends_them(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the node would be there, and let nobody in."""
+    path, word = place.state / ACCOUNTS, place.state.parent / "anna"
+    old = path.read_bytes()
+    assert place.seal() == 0
+    place.knows()
+    assert place.smc("operator", "password", "anna", "--password-file", word) == 0
+    kept = path.read_bytes()
+    assert place.smc("operator", "password", "anna", "--password-file", word) == 0
+    page = Page(NodeSettings(state=place.state, web="127.0.0.1:0", metrics="127.0.0.1:0"))
+    advice = "put the encrypted one back, or take it away and write it anew by smc operator add"
+    for data, why in ((kept, "an older copy"), (old, f"is not encrypted, and node.sqlite is: .*; {advice}$")):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=why):
+            page.start(None, None, None)  # type: ignore[arg-type]
+    path.unlink()
+    assert place.smc("operator", "add", "anna", "--role", "approve", "--password-file", word) == 0
+    assert [*accounts_of(place.state).all()] == ["anna"]
+    assert beside.is_encrypted(path.read_bytes())
 
 
 def test_what_an_earlier_release_left_plain_is_encrypted_with_its_number(place: Place) -> None:
