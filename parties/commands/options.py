@@ -55,10 +55,10 @@ proposal_option = click.option("--out", type=FILE, required=True, help="The prop
 PARTY_FILE = Path("party.toml")
 
 
-def check_proposal(out: Path) -> None:
+def check_proposal(out: Path, remedy: str = "give another name") -> None:
     """Raise `InputError` if there is such a file: a proposal is completed by hand, the next one would undo that."""
     if out.is_file():
-        raise InputError(f"--out: {out} is there already, and may have been completed by hand: give another name")
+        raise InputError(f"--out: {out} is there already, and may have been completed by hand: {remedy}")
 
 
 def find_party_file(path: Path | None) -> Path | None:

@@ -17,7 +17,7 @@ from parties.base.text import quoted
 from parties.commands.log_writing import accounts_of
 from parties.commands.options import FILE, Command, find_party_file, json_option, new_secret, node_config
 from parties.commands.publish_log import log_of
-from parties.operator.accounts import NAME, Account, Accounts, content, protected, unix_user
+from parties.operator.accounts import NAME, Account, Accounts, content, is_unix_user, protected, unix_user
 from parties.operator.interface import Role
 from parties.party_file import state_directory
 from smc.errors import InputError
@@ -82,6 +82,8 @@ def add_command(
         return "added" if before is None else "changed", validated(Account, known)
 
     _change(config_file, accounts, name, added, as_json)
+    if unix and not is_unix_user(unix):
+        console.err.print(f"--unix: this machine has no user {quoted(unix)} now: nobody's commands are {name}'s")
 
 
 @group.command("password", epilog="Example:  smc operator password anna --config party.toml")

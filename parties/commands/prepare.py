@@ -77,7 +77,7 @@ def prepare(
     schema_file = out / "schema.toml" if there is None else there.schema_file
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
     if writes_schema and not force:
-        check_proposal(schema_file)
+        check_proposal(schema_file, "give another --out, or --force to replace it")
     elif writes_schema and schema_file.exists():
         _require_own(schema_file, party_file, name)
     inputs = [*(paths(raw) if raw else []), agreed, schema_file, party_file, *(files_of(party_file) if before else [])]

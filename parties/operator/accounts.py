@@ -162,6 +162,15 @@ def content(accounts: dict[str, Account]) -> bytes:
     return _FILE.dump_json(accounts, indent=2) + b"\n"
 
 
+def is_unix_user(name: str) -> bool:
+    """Return whether this machine knows a Unix user by this name, or by this number, as `unix_user` tells it."""
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return name == unix_user()
+    return True
+
+
 def unix_user() -> str:
     """Return the name of the Unix user whose process this is; the number, if it has none."""
     try:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.sources.mapping import ColumnRule, rules
-from parties.sources.opening import counted_here, open_rows
+from parties.sources.opening import counted_here, open_rows, open_table
 from parties.sources.settings import TableSettings
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
@@ -23,19 +24,32 @@ if TYPE_CHECKING:
 def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Columns:
     """Return these columns of all rows as categories, in the order of the rows.
 
-    `InputError` if the table cannot be read or lacks a column, or names the row of a value that is not in the schema.
+    `InputError` if the table cannot be read or lacks a column, or names the place of a value that is not in the schema.
     """
     wanted = rules(table.columns, schema, names, table.format)
     codes = _read_here(table, wanted) if counted_here(table) else _queried(table, wanted)
     columns = {}
     for rule, column in zip(wanted, codes, strict=True):
         if len(unknown := np.flatnonzero(column < 0)):
-            where = f"{table.label}, row {int(unknown[0]) + 1}, column {rule.column!r}"
-            reason = f"no value that the schema knows: say what is meant, as columns.{rule.attribute}.values"
-            raise UnfitError(f"{where}: {reason}", f"{where}: {reason}")
+            _refuse(table, schema, rule, len(column), int(unknown[0]) + 1)
         columns[rule.attribute] = [rule.categories[code] for code in column.tolist()]
     rows = len(codes[0]) if codes else 0
     return Columns(Path(table.source), columns, range(1, rows + 1), unit="row")
+
+
+def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, first: int) -> NoReturn:
+    """Raise the `UnfitError` that a job's check of this column does, which quotes a value, with its line if it has one.
+
+    Of a table without lines it says in which row, from 1, is the `first` value that the schema does not know.
+    """
+    wider = table.model_copy(update={"max_rows": rows, "least_rows": 0})
+    try:
+        with open_table(wider, schema, rule.attribute, ()) as source:
+            source.check()
+    except UnfitError as error:
+        row = "" if str(error).startswith(f"{table.label}, line ") else f" (first in row {first})"
+        raise UnfitError(f"{error}{row}", f"{error.loggable}{row}") from None
+    raise InputError(f"{table.label}: the rows have changed since they were read")
 
 
 def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:

@@ -14,6 +14,7 @@ from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings, FormatSettings
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
 
@@ -168,7 +169,7 @@ class ColumnRule:
         meant = {**self.starts, **self.texts}.items()
         allowed = [known for known, index in meant if index != self.missing or known == MISSING]
         hint = did_you_mean(text, allowed)
-        by_hand = f"or what columns.{self.attribute}.values maps to them"
+        by_hand = f"or what columns.{toml_key(self.attribute)}.values maps to them"
         return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(allowed)}, {by_hand}"
 
 
@@ -206,7 +207,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
         if category not in index:
             hint = did_you_mean(category, categories)
             raise InputError(
-                f"columns.{name}.{key}: {quoted(category)} is not a category of the schema{hint}; "
+                f"columns.{toml_key(name)}.{key}: {quoted(category)} is not a category of the schema{hint}; "
                 f"it has {listed(categories)}"
             )
         return index[category]
@@ -215,7 +216,7 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
     texts = {raw: place(category, "values") for raw, category in settings.values.items()}
     if column is not None and settings.edges is not None:
-        raise InputError(f"columns.{name}.edges: the schema says how the column is counted")
+        raise InputError(f"columns.{toml_key(name)}.edges: the schema says how the column is counted")
     ranges = _given_ranges(name, index, settings.edges)
     prefix, starts = None, dict[str, int]()
     if isinstance(column, OrderedType):
@@ -254,10 +255,10 @@ def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] |
         return None
     places = tuple(place for category, place in index.items() if category != MISSING)
     if not places:
-        raise InputError(f"columns.{name}.edges: the attribute has no category for a range, only '?'")
+        raise InputError(f"columns.{toml_key(name)}.edges: the attribute has no category for a range, only '?'")
     if len(edges) != len(places) - 1:
         raise InputError(
-            f"columns.{name}.edges: {len(edges)} edges, but the {len(places)} categories other than '?' "
+            f"columns.{toml_key(name)}.edges: {len(edges)} edges, but the {len(places)} categories other than '?' "
             f"need {len(places) - 1}"
         )
     return Ranges(tuple(edges), places)

@@ -116,7 +116,7 @@ def in_words(mark: str) -> str:
     """Return what to do about cells that are separated by this mark."""
     return (
         f"{quoted(mark)} seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
-        "read by --config (by hand: `separator` in a table's format)"
+        "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"
     )
 
 

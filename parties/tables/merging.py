@@ -62,9 +62,13 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     both, or if the targets differ.
     """
     shared = [name for name in ours.attributes if name in theirs.attributes]
+    twins = _twins(ours, theirs)
     if not shared:
-        raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}")
+        hint = f"; {_told(twins)}" if twins else ""
+        raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}{hint}")
     notes = [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
+    if twins:
+        notes.append(Note("names that differ in capitals only", _told(twins)))
     order = [name for name in theirs.attributes if name in ours.attributes]
     if order != shared:
         what = "the columns stand in another order in theirs: they are sorted by name"
@@ -90,7 +94,32 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     keys = tuple(name for name in ours.keys if name in theirs.keys)
     if not attributes:
         raise InputError("the schemas have no column in common that both mean alike")
+    wanted = {target} if target is not None else {ours.target, theirs.target}
+    if of_target := [pair for pair in twins if wanted & {*pair}]:
+        raise InputError(f"the target is not the same column: {_told(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+
+
+def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
+    """Return the columns that are left out and differ in capitals only: our name, and theirs."""
+    alone = [name for name in theirs.attributes if name not in ours.attributes]
+    return [
+        (name, other)
+        for name in ours.attributes
+        if name not in theirs.attributes
+        for other in alone
+        if name.casefold() == other.casefold()
+    ]
+
+
+def _told(twins: Sequence[tuple[str, str]]) -> str:
+    """Return what to do about names that differ in capitals only, which both parties must do alike."""
+    pairs = [f"{quoted(name)} (ours) and {quoted(other)} (theirs)" for name, other in twins]
+    more = f", … ({len(pairs)} in all)" if len(pairs) > 8 else ""
+    return (
+        f"{', '.join(pairs[:8])}{more} differ in capitals only: if they are one, one party prepares anew, by "
+        "smc prepare RAW --schema FILE --out DIR --force, where FILE is the other's schema"
+    )
 
 
 def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:

@@ -8,6 +8,7 @@ from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.toml_text import toml_key
 from parties.tables.types import NumberType, OrderedType, type_of
 from smc.errors import InputError
 
@@ -38,7 +39,9 @@ def fit(table: TableProfile, schema: Schema) -> TableProposal:
         for c in table.columns
         if c.name not in used
     ]
-    remarks = [f"no column is called {quoted(name)}: say which it is, as columns.{name}.column" for name in lacking]
+    remarks = [
+        f"no column is called {quoted(name)}: say which it is, as columns.{toml_key(name)}.column" for name in lacking
+    ]
     return TableProposal(schema, (*proposals, *asides), tuple(remarks), mapping)
 
 

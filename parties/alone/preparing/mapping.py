@@ -9,6 +9,7 @@ from typing import Any
 from parties.alone.preparing.profile import ColumnProfile, TableProfile
 from parties.base.text import listed
 from parties.tables.delimited import MISSING
+from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, OrderedType, type_of, unusable
 
 NUMBERS = ("integer", "real")
@@ -46,7 +47,9 @@ def column_settings(
         settings["values"] = values
     unknown = [text for text in unknown if text not in values]
     if unknown and not (isinstance(kind, CategoryType) and kind.other is not None):
-        remarks.append(f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{attribute}.values")
+        remarks.append(
+            f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{toml_key(attribute)}.values"
+        )
     return settings, remarks
 
 

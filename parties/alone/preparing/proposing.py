@@ -24,6 +24,7 @@ from parties.alone.preparing.spelling import POINT
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
+from parties.tables.toml_text import toml_key
 from parties.tables.types import (
     EPOCH,
     STRIDE,
@@ -336,7 +337,7 @@ def like_codes(column: ColumnProfile) -> list[str]:
     first = next((i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide), None)
     if first is None:
         return []
-    name = f"columns.{column.name}.values"
+    name = f"columns.{toml_key(column.name)}.values"
     return [
         f"{listed(map(str, numbers[first:]))} at its end, after a gap: codes for no value? {name} makes them '?', "
         "which missing = true permits in both schemas"

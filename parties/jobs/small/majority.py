@@ -78,6 +78,8 @@ class Majority(Batched):
         classes = task.settings.classes
         if classes is None:
             raise InputError("classes: is missing: name them, with commas between them")
+        if len(classes) < 2:
+            raise InputError("classes: there must be two at least")
         if len(set(classes)) < len(classes):
             raise InputError("classes: name each class once")
         if task.settings.target is not None:

@@ -20,7 +20,7 @@ from parties.commands.serving import Page
 from parties.link.identity import Identity, create
 from parties.node.events import Events
 from parties.node.settings import NodeSettings
-from parties.operator.accounts import Accounts, unix_user
+from parties.operator.accounts import Accounts, is_unix_user, unix_user
 from smc.errors import InputError
 from tests.support.ledgers import Pair, paired
 from tests.support.people import desk, password, people, quick
@@ -67,7 +67,9 @@ def test_a_life_of_accounts(smc: Smc, tmp_path: Path) -> None:
     assert "approvals = 2" in hint
     assert "1 may approve" in hint
     assert added(smc, "bert", "--role approve")[::2] == (0, "")
-    assert smc("operator add bert --unix smc --json")[0] == 0  # as he is, with a Unix user
+    code, _, hint = smc("operator add bert --unix smc --json")  # as he is, with a Unix user
+    assert code == 0
+    assert ("this machine has no user 'smc' now: nobody's commands are bert's" in hint) == (not is_unix_user("smc"))
     assert json.loads(smc("operator list --json")[1]) == [
         {"name": "anna", "roles": ["propose", "approve"], "unix": "", "oidc": ""},
         {"name": "bert", "roles": ["approve"], "unix": "smc", "oidc": ""},
@@ -117,7 +119,7 @@ def test_what_is_wrong_is_one_line_and_changes_nothing(
 
 
 def test_where_others_administer_their_role_is_needed(smc: Smc, tmp_path: Path) -> None:
-    added(smc, "anna", "--role approve", "--unix", unix_user())
+    assert "no user" not in added(smc, "anna", "--role approve", "--unix", unix_user())[2]
     added(smc, "dora", "--role administer")  # nobody has it yet: whoever can write the directory may
     before = (tmp_path / "state" / "operators.json").read_text()
     for words in ("remove dora", "password anna --password-file -", "add anna --role administer", "add eve --role see"):

@@ -102,3 +102,19 @@ def test_a_wrong_separator_is_told_from_a_name(tmp_path: Path, text: str, separa
     with pytest.raises(InputError) as caught:
         read_header(path, spelling)
     assert f"{mark!r} seems to be the separator" in str(caught.value)
+
+
+@pytest.mark.usefixtures("raw")
+def test_preparing_anew_by_the_peers_schema(capsys: Any) -> None:
+    """Whose columns have other capitals, one of them a blank: what is said can be done, and typed."""
+    text = Path("clinic/schema.toml").read_text().replace("Alter", "ALTER").replace("Kosten", '"costs in all"')
+    Path("theirs.toml").write_text(text)
+    words = ["prepare", "rows.csv", "--schema", "theirs.toml", "--out", "clinic"]
+    assert run([*words, "--force"]) == 0
+    assert 'say which it is, as columns."costs in all".column' in capsys.readouterr().err
+    assert (
+        tomllib.loads(Path("clinic/party.toml").read_text())["tables"]["rows"]["columns"]["ALTER"]["column"] == "Alter"
+    )
+    Path("clinic/party.toml").unlink()
+    assert run(words) == 2
+    assert "completed by hand: give another --out, or --force to replace it" in capsys.readouterr().err

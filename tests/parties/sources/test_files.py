@@ -392,7 +392,16 @@ def test_a_frame_with_mapped_columns() -> None:
     ("name", "content", "complaint"),
     [
         ("x.parquet", b"PAR1" + b"x" * 2000, "this is no Parquet file, or it was cut short"),
-        ("x.csv", b"a,b\r\r\n1,x\r\r\n" * 300, "not valid CSV; each line must end in LF or in CRLF"),
+        (
+            "x.csv",
+            b"a,b\r\r\n1,x\r\r\n" * 300,
+            "not valid CSV, or its line ends are mixed: all must be LF, or all CRLF",
+        ),
+        (
+            "x.csv",
+            b"a,b\r\n" + b"1,x\r\n" * 150 + b"1,x\n" + b"1,x\r\n" * 150,
+            "not valid CSV, or its line ends are mixed: all must be LF, or all CRLF",
+        ),
     ],
 )
 def test_damage_is_told_in_our_words(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:

@@ -72,6 +72,23 @@ def test_what_cannot_be_merged() -> None:
         merge(OURS, Schema({"zip": ("7",)}))
 
 
+def test_names_that_differ_in_capitals_only_are_told_with_what_to_do() -> None:
+    """And the merged schema stays the same at both parties."""
+    ours = Schema({"Length": ("1",), "play": ("no", "yes"), "Sex": ("F", "M"), "own": ("1",)}, "play")
+    theirs = Schema({"LENGTH": ("2",), "play": ("no", "yes"), "sex": ("F", "M")}, "play")
+    one, other = merge(ours, theirs), merge(theirs, ours)
+    assert one.schema.digest() == other.schema.digest()
+    assert [*one.schema.attributes] == ["play"]
+    way = "if they are one, one party prepares anew, by smc prepare RAW --schema FILE --out DIR --force, where FILE is"
+    pairs = "'Length' (ours) and 'LENGTH' (theirs), 'Sex' (ours) and 'sex' (theirs) differ in capitals only"
+    assert [*one.summary()][-1] == f"{pairs}: {way} the other's schema"
+    for target in (None, "Sex", "sex"):
+        with pytest.raises(InputError, match=r"^the target .*: 'Sex' \(ours\) and 'sex' \(theirs\) differ .* --force"):
+            merge(ours if target else Schema(ours.attributes, "Sex"), Schema(theirs.attributes, "sex"), target)
+    with pytest.raises(InputError, match=r"no column in common: ours has 'Sex'; 'Sex' .* --force"):
+        merge(Schema({"Sex": ("F",)}), Schema({"sex": ("F",)}))
+
+
 VALUES = st.lists(st.sampled_from("abcdef"), min_size=1, unique=True).map(tuple)
 SCHEMAS = st.dictionaries(st.sampled_from("xyz"), VALUES, min_size=1).map(lambda found: Schema({"t": ("0",), **found}))
 

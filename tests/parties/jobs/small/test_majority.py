@@ -32,3 +32,8 @@ def test_of_a_table_the_target_names_them() -> None:
 def test_classes_must_be_named_once(classes: tuple[str, ...] | None) -> None:
     with pytest.raises(InputError, match=r"classes: (is missing: )?name"):
         Majority.proposed(MajoritySettings(classes=classes), Inputs())
+
+
+def test_one_class_is_no_question() -> None:
+    with pytest.raises(InputError, match="classes: there must be two at least"):
+        Majority.proposed(MajoritySettings(classes=("yes",)), Inputs())
