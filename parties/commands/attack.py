@@ -11,7 +11,17 @@ import numpy as np
 
 from parties.base import console
 from parties.base.text import quoted
-from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell, write_csv
+from parties.commands.attack_files import (
+    LEAVE_OUT,
+    SEED,
+    cells_beside,
+    cells_of,
+    check_shared,
+    column_of,
+    names_of,
+    tell,
+    write_csv,
+)
 from parties.commands.attack_models import membership_command, shadows_command
 from parties.commands.attack_tables import reconstruct_command
 from parties.commands.options import FILE, Between, json_option
@@ -76,7 +86,7 @@ def link_command(
     """Find people in published rows.
 
     By what is known of them, exactly or with errors (Narayanan, Shmatikov 2008). A link is made if the best
-    published row stands out from all others. --config says how --known is spelled.
+    published row stands out from all others. --config: --known as its table is mapped to its schema.
     """
     from parties.alone.attacks import linking
     from parties.alone.publish.settings import read
@@ -84,7 +94,8 @@ def link_command(
     check_new({"--out": out}, [published, known, plan_file], config_file, force)
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        release = cells_of(published, None)
+        mine = cells_beside(release, known, config_file, plan)
         pairs = _agreements(release, mine, columns, plan, tolerance, [row_column], linking.MOST)
         links = linking.link(pairs.columns, lambda done, total: status.share("looking for rows", done, total))
     right = None
@@ -132,14 +143,17 @@ def infer_command(
     """Guess a sensitive value from published rows.
 
     How much better than without them? By the rows that could be theirs, and by naive Bayes learnt from all of them.
+    --config: --known as its table is mapped to its schema.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.publish.settings import read
 
     with console.progress("reading") as status:
         plan = None if plan_file is None else read(plan_file)
-        release, mine = cells_of(published, None), cells_of(known, config_file, plan)
+        release = cells_of(published, None)
+        mine = cells_beside(release, known, config_file, plan)
         pairs = _agreements(release, mine, columns, plan, tolerance, [sensitive], linking.MOST)
+        check_shared(sensitive, column_of(mine, sensitive), column_of(release, sensitive), published, "")
         status.doing("guessing")
         values, codes = np.unique(
             np.array(column_of(release, sensitive) + [column_of(mine, sensitive)[row] for row in pairs.rows]),
@@ -203,7 +217,7 @@ def _agreements(
     most: int,
 ) -> _Pairs:
     """Return how all columns agree; of more than `most` known rows some are drawn."""
-    from parties.alone.attacks.agreement import agreement
+    from parties.alone.attacks.agreement import agreement, measured
     from parties.alone.publish.reading import hierarchies
 
     if listed is None and plan is None:
@@ -223,7 +237,11 @@ def _agreements(
         cells, labels = column_of(mine, name), column_of(release, name)
         rule = None if plan is None or name not in plan.columns else plan.columns[name]
         hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(set(cells))])[0]
-        columns.append(agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name)))
+        pair = agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name))
+        if not pair.similar.any() and not measured(cells, labels, name in errors):
+            ways = f", say --plan if they are groups, --tolerance if numbers{LEAVE_OUT}"
+            check_shared(name, cells, labels, release.path, ways)
+        columns.append(pair)
     return _Pairs(names, columns, places)
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.base import console, files
-from parties.base.text import printable
+from parties.base.text import printable, quoted
 from parties.commands.rows import chosen
-from parties.sources.settings import PlaceSettings
+from parties.sources.settings import PlaceSettings, TableSettings
+from parties.tables import schema
+from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
-    from parties.tables.delimited import Columns
+    from parties.models.load import AnyModel
 
+LEAVE_OUT = ", or leave the column out of --columns"
 SEED = 1  # of what is drawn: the same report for the same files
 MOST_ROWS = 1_000_000
 NAMES = 34  # columns for the names of figures
@@ -34,23 +38,92 @@ def names_of(text: str) -> list[str]:
 def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = None) -> Columns:
     """Read a file as its table in party.toml is spelled, or else as a plan says, its cells as publications have them:
     numbers with a point, `?` for words that mean no value."""
-    from parties.sources.cells import cells, cells_at
+    from parties.sources.cells import cells
 
     if config_file is None and plan is None:
         return cells(path, MOST_ROWS)
-    from parties.alone.publish.reading import rows_of
-
     if config_file is None and plan is not None:
-        place = PlaceSettings(source=str(path), format=plan.format)
-    else:
-        place = chosen(str(path), None, config_file)
+        return _cells_at(PlaceSettings(source=str(path), format=plan.format))
+    return _cells_at(chosen(str(path), None, config_file))
+
+
+def _cells_at(place: PlaceSettings) -> Columns:
+    from parties.alone.publish.reading import rows_of
+    from parties.sources.cells import cells_at
+
     return cells_at(place, MOST_ROWS, rows_of)
+
+
+def cells_beside(
+    release: Columns | AnyModel, path: Path, config_file: Path | None, plan: PublishPlan | None = None
+) -> Columns:
+    """Read a file as `cells_of` does, to be held against published rows, or a model.
+
+    By the table in party.toml, or its only one if it has none there, cells become the categories of its schema, in
+    columns where those are what is published, or what the model asks for. `InputError` for a value outside the schema.
+    """
+    from parties.models.load import columns_of, schema_for
+    from parties.sources.labels import labelled
+
+    if config_file is None:
+        return cells_of(path, None, plan)
+    place = chosen(str(path), None, config_file)
+    table = place.party_table or _only_table(place, path, config_file)
+    rows = _cells_at(place)
+    if table is None:
+        return rows
+    if isinstance(release, Columns):
+        agreed = schema.load(table.schema_file)
+        names = [name for name, values in agreed.attributes.items() if _are(release.values.get(name, []), values)]
+    else:
+        agreed = schema_for(release, table.schema_file)
+        names = [name for name in (*columns_of(release), release.target) if name in agreed.attributes]
+    called = {name: column.column for name, column in table.columns.items() if column.column is not None}
+    there = [name for name in names if called.get(name, name) in rows.values]
+    raw = [name for name in there if not _are(rows.values.get(name, []), agreed.attributes[name])]
+    if not raw:
+        return rows
+    bounds = {"max_rows": MOST_ROWS, "least_rows": 0}
+    return replace(rows, values=rows.values | labelled(table.model_copy(update=bounds), agreed, raw).values)
+
+
+def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:
+    """Return the only table of party.toml with its rows at another place, which is read so; None if it leaves rows out,
+    for these may be spelled otherwise, or if there are several."""
+    from parties.party_file import load
+
+    tables = list(load(config_file).tables.values())
+    if len(tables) != 1 or tables[0].is_chosen:
+        return None
+    table = tables[0].model_copy(update={"source": str(path), "table": None})
+    place.read_as(table)
+    return table
+
+
+def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
+    """Return whether there are values, and all are categories."""
+    values = set(cells) - {MISSING}
+    return bool(values) and values <= set(categories)
 
 
 def column_of(table: Columns, name: str) -> list[str]:
     """Return a column. `InputError` if there is none of this name."""
     table.require([name])
     return table.values[name]
+
+
+def check_shared(name: str, known: Iterable[str], published: Iterable[str], where: Path, others: str) -> None:
+    """Raise `InputError` if no known value occurs among the published ones: nothing would be found, whatever they tell.
+
+    Where either has no value at all nothing is compared, which is no mistake. `others` are other ways to mend it.
+    """
+    mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
+    if mine and theirs and mine.isdisjoint(theirs):
+        raise InputError(
+            f"column {quoted(name)}: no value of the known rows occurs in {where}: {quoted(min(mine))} and "
+            f"{quoted(min(theirs))} for example; map the rows to the published categories, as by the --config that smc "
+            f"prepare wrote for them{others}"
+        )
 
 
 def write_csv(path: Path, header: Sequence[str], lines: Sequence[Sequence[Any]]) -> None:

@@ -10,13 +10,23 @@ import click
 import numpy as np
 
 from parties.base import console
-from parties.commands.attack_files import SEED, cells_of, column_of, names_of, tell
+from parties.commands.attack_files import (
+    LEAVE_OUT,
+    SEED,
+    cells_beside,
+    cells_of,
+    check_shared,
+    column_of,
+    names_of,
+    tell,
+)
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.rows import CONFIG, chosen
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.attacks.membership import Learn
+    from parties.models.load import AnyModel
     from parties.tables.delimited import Columns
 
 OF = {  # the models that an option is for
@@ -129,23 +139,28 @@ def membership_command(
 ) -> None:
     """Tell who something was learnt from.
 
-    Is a model surer of these rows, are synthetic rows nearer to them, than to others? --config says how --members
-    and --others are spelled.
+    Is a model surer of these rows, are synthetic rows nearer to them, than to others? --config: --members and
+    --others as its table is mapped to its schema.
     """
     from parties.alone.attacks import membership
+    from parties.models.load import load_any
 
     if (model_file is None) == (synthetic is None):
         raise InputError("give either --model or --synthetic")
     if columns is not None and synthetic is None:
         raise InputError("--columns is for --synthetic: a model knows its columns")
     with console.progress("reading") as status:
-        tables = [cells_of(members, config_file), cells_of(others, config_file)]
-        status.doing("comparing")
         if model_file is not None:
-            sure = [_rightness(model_file, table) for table in tables]
+            model = load_any(model_file)
+            tables = [cells_beside(model, path, config_file) for path in (members, others)]
+            status.doing("comparing")
+            sure = [_rightness(model, model_file, table) for table in tables]
         else:
             assert synthetic is not None
-            sure = _nearness(cells_of(synthetic, None), tables, columns)
+            release = cells_of(synthetic, None)
+            tables = [cells_beside(release, path, config_file) for path in (members, others)]
+            status.doing("comparing")
+            sure = _nearness(release, tables, columns)
         try:
             report = membership.by_threshold(sure[0], sure[1], np.random.default_rng(SEED))
         except ValueError as error:
@@ -155,15 +170,18 @@ def membership_command(
     tell(as_json, {"members": many[0], "others": many[1], **report}, text)
 
 
-def _rightness(model_file: Path, table: Columns) -> Any:
+def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
     """Return how sure a model is of each row's true class, float64[rows]: right or wrong."""
-    from parties.models.load import load_any, predicted
+    from parties.models.load import predicted
+    from parties.models.trees.tree import NoBranchError
 
-    model = load_any(model_file)
     target = getattr(model, "target", None)
     if not isinstance(target, str):
         raise InputError(f"{model_file}: this model does not say what it predicts")
-    classes = predicted(model, table)
+    try:
+        classes = predicted(model, table)
+    except NoBranchError as error:
+        raise InputError(f"{error}; if the rows are raw, give the --config that smc prepare wrote for them") from None
     return np.array([guess == true for guess, true in zip(classes, column_of(table, target), strict=True)], dtype=float)
 
 
@@ -176,6 +194,9 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
     ends = np.cumsum([len(table.lines) for table in every])[:-1]
     codes = []
     for name in names:
+        if len(release.lines) and any(len(table.lines) for table in tables):
+            known = [cell for table in tables for cell in column_of(table, name)]
+            check_shared(name, known, column_of(release, name), release.path, LEAVE_OUT)
         cells = [cell for table in every for cell in column_of(table, name)]
         codes.append(np.unique(np.array(cells, dtype=str), return_inverse=True)[1])
     synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)

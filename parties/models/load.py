@@ -33,6 +33,8 @@ def load_model(path: Path) -> Classifier:
         what, model = "model of boosted trees", boosted.BoostedModel.parse
     elif "tree" in known:
         raise InputError(f"{path}: this is a tree: give it by --tree")
+    elif "classes" not in known:
+        raise InputError(f"{path}: this is no model that is known here")
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:

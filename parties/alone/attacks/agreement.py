@@ -83,6 +83,13 @@ def agreement(
     return Agreement(similar, known_places.astype(np.int64), published_places.astype(np.int64))
 
 
+def measured(known: Sequence[str], published: Sequence[str], tolerant: bool) -> bool:
+    """Return whether numbers are held against ranges, or against numbers with a tolerance: they may all be far off."""
+    labels = set(published)
+    near = any(_range(label) is not None or (tolerant and number(label) is not None) for label in labels)
+    return near and any(number(value) is not None for value in set(known))
+
+
 def _numbers(texts: NDArray[np.str_]) -> Floats:
     """Return texts as numbers, NaN where they are none."""
     parsed = (number(str(text)) for text in texts)

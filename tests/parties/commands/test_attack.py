@@ -175,8 +175,111 @@ def test_models_that_know_their_rows_and_one_that_does_not(capsys: pytest.Captur
     sums = [said("membership", "--model", f"{name}.json", *words, capsys=capsys)["sum"] for name in ("tree", "bayes")]
     assert min(sums) > 1.35
     assert said("membership", "--model", "even.json", *words, capsys=capsys)["sum"] < 1.2
-    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(60, 120))])
+    write("made.csv", [["a", "c"], *([f"p{i}", rng.choice("ny")] for i in range(59, 119))])
     assert said("membership", "--synthetic", "made.csv", *words, capsys=capsys)["sum"] < 1.2
+
+
+PREPARED = """
+[tables.patients]
+source = "patients.csv"
+schema = "sizes.toml"
+max_rows = 1000
+[tables.patients.columns.cm]
+edges = [10, 20]
+"""
+SIZES = """
+target = "ill"
+[attributes]
+cm = ["below 10", "10 to under 20", "20 and more"]
+ill = ["n", "y"]
+"""
+
+
+@pytest.fixture
+def prepared() -> None:
+    """Raw rows of numbers, and rows published as the categories of their schema: the same people's."""
+    numbers = [5 + i % 20 + i / 100 for i in range(60)]
+    names = ["below 10" if x < 10 else "10 to under 20" if x < 20 else "20 and more" for x in numbers]
+    ill = ["y" if x < 10 else "n" for x in numbers]
+    write(
+        "patients.csv", [["id", "cm", "ill"], *([i, x, c] for i, (x, c) in enumerate(zip(numbers, ill, strict=True)))]
+    )
+    write("syn.csv", [["cm", "ill"], *zip(names, ill, strict=True)])
+    Path("sizes.toml").write_text(SIZES)
+    Path("party.toml").write_text(PREPARED)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "link --published syn.csv --known patients.csv --columns ill,cm",
+        "infer --published syn.csv --known patients.csv --columns cm --sensitive ill",
+        "infer --published syn.csv --known patients.csv --columns ill --sensitive cm",
+        "membership --synthetic syn.csv --members patients.csv --others patients.csv",
+    ],
+)
+def test_raw_rows_are_not_held_against_categories(
+    words: str, prepared: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would find nothing, and reassure, whatever the categories tell."""
+    assert run(["attack", *words.split()]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert "column 'cm': no value of the known rows occurs in syn.csv" in shown
+    assert all(word in shown for word in ("'10.05'", "'10 to under 20'", "--config"))
+
+
+@pytest.mark.parametrize("config", ["party.toml", "renamed.toml"])
+def test_raw_rows_are_mapped_by_the_config_of_their_table(
+    config: str, prepared: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found is what rows in categories find, of the table and of other rows as raw, by old names or new."""
+    categories = [line.split(",") for line in Path("syn.csv").read_text().splitlines()]
+    write("same.csv", categories)
+    raw = Path("patients.csv").read_text()
+    if config == "renamed.toml":
+        Path("patients.csv").write_text(raw := raw.replace("cm", "breadth", 1))
+        Path(config).write_text(PREPARED.replace("edges", 'column = "breadth"\nedges'))
+    Path("new.csv").write_text(raw)
+    infer = ("infer", "--published", "syn.csv", "--columns", "cm", "--sensitive", "ill", "--known")
+    found = said(*infer, "same.csv", capsys=capsys)
+    assert found["class"] == 1
+    assert found["prior"] < 0.8
+    link = ("link", "--published", "syn.csv", "--columns", "cm,ill", "--known")
+    for rows in ("patients.csv", "new.csv"):
+        assert said(*infer, rows, "--config", config, capsys=capsys) == found
+        linked = said(*link, rows, "--config", config, capsys=capsys)
+        assert linked == said(*link, "same.csv", capsys=capsys)
+    assert said(*infer, "same.csv", "--config", config, capsys=capsys) == found  # categories stay as they are
+    synthetic = ("membership", "--synthetic", "syn.csv")
+    by_config = said(*synthetic, "--members", "patients.csv", "--others", "new.csv", "--config", config, capsys=capsys)
+    assert by_config == said(*synthetic, "--members", "same.csv", "--others", "same.csv", capsys=capsys)
+
+
+def test_a_tree_is_asked_of_raw_rows_by_config(prepared: None, capsys: pytest.CaptureFixture[str]) -> None:
+    branches = {"below 10": {"class": "y"}, "10 to under 20": {"class": "n"}, "20 and more": {"class": "y"}}
+    tree = {"schema_digest": "0" * 64, "target": "ill", "tolerance": 0.001}
+    Path("tree.json").write_text(json.dumps({**tree, "tree": {"attribute": "cm", "branches": branches}}))
+    Path("new.csv").write_text(Path("patients.csv").read_text())
+    words = ["membership", "--model", "tree.json", "--members", "patients.csv", "--others", "new.csv"]
+    same = ["membership", "--model", "tree.json", "--members", "syn.csv", "--others", "syn.csv"]
+    assert said(*words, "--config", "party.toml", capsys=capsys) == said(*same, capsys=capsys)
+    assert run(["attack", *words]) == 2
+    shown = capsys.readouterr().err
+    assert "the tree has no branch for '5.0'" in shown
+    assert "if the rows are raw, give the --config" in shown
+    assert shown.count("\n") == 1
+
+
+def test_numbers_that_are_all_far_off_are_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of numbers with a tolerance, in ranges, and of a column without values: nobody is found there, and that is so."""
+    write("far.csv", [["age", "zip", "no"], *([9000 + i, "[1, 2]", ""] for i in range(9))])
+    write("known.csv", [["age", "zip", "no"], *([i, 30000 + i, i] for i in range(9))])
+    words = ("link", "--published", "far.csv", "--known", "known.csv", "--columns")
+    assert said(*words, "age", "--tolerance", "age=1", capsys=capsys)["linked"] == 0
+    assert said(*words, "zip,no", capsys=capsys)["linked"] == 0
+    assert run(["attack", *words, "age"]) == 2
+    assert "--tolerance if numbers" in capsys.readouterr().err
 
 
 def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:
