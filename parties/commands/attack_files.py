@@ -40,11 +40,11 @@ def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = No
     numbers with a point, `?` for words that mean no value."""
     from parties.sources.cells import cells
 
-    if config_file is None and plan is None:
-        return cells(path, MOST_ROWS)
-    if config_file is None and plan is not None:
+    if config_file is not None:
+        return _cells_at(chosen(str(path), None, config_file))
+    if plan is not None:
         return _cells_at(PlaceSettings(source=str(path), format=plan.format))
-    return _cells_at(chosen(str(path), None, config_file))
+    return cells(path, MOST_ROWS)
 
 
 def _cells_at(place: PlaceSettings) -> Columns:
