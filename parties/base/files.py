@@ -67,6 +67,12 @@ def read_private(path: Path) -> bytes:
     return data
 
 
+def stamp(path: Path) -> tuple[int, int, int]:
+    """Return what differs after a file was written to or replaced. `OSError` if there is none."""
+    state = path.stat()
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
 def ensure_private(path: Path) -> None:
     """Raise `InputError` if a file is not there, or if others than its owner may read it."""
     try:

@@ -83,8 +83,7 @@ def cells_beside(
     raw = [name for name in there if not _are(rows.values.get(name, []), agreed.attributes[name])]
     if not raw:
         return rows
-    bounds = {"max_rows": MOST_ROWS, "least_rows": 0}
-    return replace(rows, values=rows.values | labelled(table.model_copy(update=bounds), agreed, raw).values)
+    return replace(rows, values=rows.values | labelled(table.bounded_by(MOST_ROWS), agreed, raw).values)
 
 
 def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from parties.base import console
+from parties.base import console, files
 from parties.base.text import printable
 from parties.commands.options import find_party_file
 from parties.commands.publish_log import log_of
@@ -80,8 +80,7 @@ class _Logged(Beside):
         stamps = []
         for name in (self.database.name, f"{self.database.name}-wal"):
             with suppress(FileNotFoundError):
-                file = self.database.with_name(name).stat()
-                stamps.append((file.st_ino, file.st_mtime_ns, file.st_size))
+                stamps.append(files.stamp(self.database.with_name(name)))
         return stamps
 
     def _entries(self) -> list[AuditEntry]:

@@ -27,7 +27,6 @@ from parties.sources.settings import TableSettings
 from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.tables.types import type_of
 from protocols.counts import RowCounts
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
@@ -182,7 +181,7 @@ def _source(data: Path, schema: Schema, target: str) -> RowCounts:
     try:
         encoded = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
     except InputError:
-        if all(type_of(values) is None for values in schema.attributes.values()):
+        if not schema.has_types:
             raise
         columns = mapped(TableSettings.model_construct(source=str(data)), schema, [*features, target])
         return RowCounts(domains, sizes[target], np.column_stack([columns[name] for name in features]), columns[target])

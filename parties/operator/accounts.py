@@ -102,8 +102,7 @@ class Accounts:
             return {}
         assert self._path is not None
         try:
-            state = self._path.stat()
-            stamp = state.st_ino, state.st_mtime_ns, state.st_size
+            stamp = files.stamp(self._path)
             if self._seen[0] != stamp:
                 self._seen = stamp, _FILE.validate_json(self._keeping.read(self._path))
         except (OSError, ValidationError):

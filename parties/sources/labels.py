@@ -42,9 +42,8 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
 
     Of a table without lines it says in which row, from 1, is the `first` value that the schema does not know.
     """
-    wider = table.model_copy(update={"max_rows": rows, "least_rows": 0})
     try:
-        with open_table(wider, schema, rule.attribute, ()) as source:
+        with open_table(table.bounded_by(rows), schema, rule.attribute, ()) as source:
             source.check()
     except UnfitError as error:
         row = "" if str(error).startswith(f"{table.label}, line ") else f" (first in row {first})"

@@ -14,7 +14,6 @@ from parties.sources.formats import format_of
 from parties.sources.mapping import ColumnRule, rules
 from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
-from parties.tables.types import type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
         return False
     if table.format != FormatSettings():
         return False
-    if any(type_of(values) is not None for values in schema.attributes.values()):
+    if schema.has_types:
         return False
     path = Path(table.source)
     return not path.is_dir() and "*" not in path.name and (not path.exists() or path.stat().st_size < LARGE)

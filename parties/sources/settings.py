@@ -407,6 +407,10 @@ class TableSettings(PlaceSettings):
     def chosen_as(self) -> TableSettings | None:
         return self if self.is_chosen else None
 
+    def bounded_by(self, rows: int) -> TableSettings:
+        """Return the table for a use of this party alone: up to so many rows may be there, and none as well."""
+        return self.model_copy(update={"max_rows": rows, "least_rows": 0})
+
     @property
     def is_chosen(self) -> bool:
         """True if the rows are chosen among those of a place, and not all of them."""

@@ -53,6 +53,11 @@ class Schema:
     target: str | None = None
     keys: tuple[str, ...] = ()
 
+    @property
+    def has_types(self) -> bool:
+        """True if a column is of raw values that it maps to categories, not of categories as they stand."""
+        return any(type_of(values) is not None for values in self.attributes.values())
+
     def choose_target(self, flag: str | None = None) -> str:
         """Return the class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
         target = flag if flag is not None else self.target

@@ -16,7 +16,6 @@ from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import rows, schema
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
-from parties.tables.types import type_of
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000
@@ -83,8 +82,7 @@ def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedT
 def mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedRows:
     """Return these columns of a party's table, the last one counted by, by its mapping to the schema."""
     *features, last = names
-    table = table.model_copy(update={"max_rows": MOST_ROWS, "least_rows": 0})
-    with open_table(table, agreed, last, names) as source:
+    with open_table(table.bounded_by(MOST_ROWS), agreed, last, names) as source:
         lines = np.concatenate([np.zeros((0, len(names) + 1), dtype=np.int64), *source.batches()])
     lines = lines[np.lexsort(lines.T)]  # a database gives them in any order, and the report is the same each time
     coded = np.repeat(lines[:, :-1], lines[:, -1], axis=0).T
@@ -96,7 +94,7 @@ def _as_it_stands(place: PlaceSettings, known: Schema) -> CodedRows:
     try:
         return _coded(cells_at(place, MOST_ROWS), known)
     except InputError as error:
-        if all(type_of(values) is None for values in known.attributes.values()):
+        if not known.has_types:
             raise
         raise InputError(f"{error}; a raw table is read by the --config that smc prepare wrote for it") from None
 
