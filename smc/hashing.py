@@ -11,11 +11,17 @@ identifier and the purpose, and a number serves once, so no (key, tweak) pair oc
 them under a key cost log2 u bits of 128: Guo, Katz, Wang, Weng, Yu, "Better Concrete Security for Half-Gates Garbling
 (in the Multi-Instance Setting)" (CRYPTO 2020), who give attack and bound. Here u is `GATES_PER_KEY` = 64, whatever the
 size of the circuit and the number of instances and sessions: 122 bits. The kernels expand the keys, four at once.
+
+Long messages are hashed by BLAKE3 (O'Connor, Aumasson, Neves, Wilcox-O'Hearn, 2020): ten times as fast as SHA-256 on
+processors that have no instructions for the latter.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from blake3 import blake3
 from numpy.typing import NDArray
 
 from smc import kernels
@@ -80,3 +86,18 @@ class LabelHash:
         for source, target in zip(sources, outputs, strict=True):
             kernels.hash_blocks(keys, first, source, target)
         return outputs
+
+
+def transcript_digest(session: Session, data: NDArray[Any], *context: str | int, size: int = 16) -> bytes:
+    """Hash a message of a protocol, as a random oracle: BLAKE3 keyed by the session's identifier and the context.
+
+    Args:
+        session: Its identifier binds the digest to this session.
+        data: The message; any C-ordered array.
+        context: Protocol step and counters, as for `Session.derive`.
+        size: Bytes of the digest: 16 for a challenge, 32 where collisions must be hard to find.
+
+    Returns:
+        The digest.
+    """
+    return blake3(data.reshape(-1).view(np.uint8).data, key=session.derive(*context, size=32)).digest(length=size)

@@ -22,6 +22,7 @@ COT_SECONDS: Final = {
 BASE_OT_SECONDS: Final = 85e-6
 TRAPDOOR_SECONDS: Final = {"sender": 3.0e-3, "receiver": 0.09e-3}  # a value: an RSA decryption, or an encryption
 TREE_SECONDS: Final = 1 / 400e6  # a leaf of Ferret's trees, at the beginning of an iteration
+CHECK_SECONDS: Final = 1 / 300e6  # and of their check
 SECONDS_PER_MESSAGE: Final = 115e-6  # a message over gRPC costs each party so much
 HAND_OVER_SECONDS: Final = 140e-6  # from thread to thread on its way, besides
 SECONDS_PER_BYTE: Final = 1 / 840e6  # and each byte: copies and encryption

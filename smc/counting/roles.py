@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
+from smc.counting.rates import BASE_OT_SECONDS, CHECK_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
 from smc.counting.session import CountingSession, no_values
 from smc.hashing import Blocks
 from smc.ot import (
@@ -29,6 +29,7 @@ from smc.ot import (
     TrapdoorReceiver,
     TrapdoorSender,
 )
+from smc.ot.columns import ColumnReceiver, ColumnSender, Layout
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.ferret import FerretReceiver, FerretSender
 from smc.ot.interface import Choices, Packed, Role
@@ -117,40 +118,47 @@ class _CorrelatedReceiver(_Correlated, CorrelatedReceiver):
         return _zeros(len(choice), 2)
 
 
-class _IknpSender(_CorrelatedSender, IknpSender):
+class _ColumnSender(_CorrelatedSender, ColumnSender):
     base_ot = _EllipticReceiver
+    rate: OTKind
 
     def _seed(self, *_: Any) -> None: ...
 
-    def _extend(self, received: Octets, out: Blocks) -> None:
-        self.work(len(out) * COT_SECONDS["iknp"])
+    def _extend(self, layout: Layout, message: Octets, out: Blocks) -> None:
+        self.work(64 * layout.words * COT_SECONDS[self.rate])
 
 
-class _IknpReceiver(_CorrelatedReceiver, IknpReceiver):
+class _ColumnReceiver(_CorrelatedReceiver, ColumnReceiver):
     base_ot = _EllipticSender
+    rate: OTKind
+
+    def _take_message(self, size: int) -> Octets:
+        return self._bytes(size)
 
     def _seed(self, *_: Any) -> None: ...
 
-    def _extend(self, choice: Choices, matrix: Blocks, out: Blocks) -> None:
-        self.work(len(out) * COT_SECONDS["iknp"])
+    def _extend(self, layout: Layout, choice: Choices, message: Octets, out: Blocks) -> None:
+        self.work(64 * layout.words * COT_SECONDS[self.rate])
 
 
-class _SoftSpokenSender(_CorrelatedSender, SoftSpokenSender):
-    base_ot = _EllipticReceiver
-
-    def _seed(self, *_: Any) -> None: ...
-
-    def _extend(self, received: Octets, out: Blocks) -> None:
-        self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
+class _IknpSender(_ColumnSender, IknpSender):
+    rate = "iknp"
 
 
-class _SoftSpokenReceiver(_CorrelatedReceiver, SoftSpokenReceiver):
-    base_ot = _EllipticSender
+class _IknpReceiver(_ColumnReceiver, IknpReceiver):
+    rate = "iknp"
 
-    def _seed(self, *_: Any) -> None: ...
 
-    def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
-        self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
+class _SoftSpokenSender(_ColumnSender, SoftSpokenSender):
+    @property
+    def rate(self) -> OTKind:  # type: ignore[override]
+        return f"softspoken{self._k}"  # type: ignore[return-value]
+
+
+class _SoftSpokenReceiver(_ColumnReceiver, SoftSpokenReceiver):
+    @property
+    def rate(self) -> OTKind:  # type: ignore[override]
+        return f"softspoken{self._k}"  # type: ignore[return-value]
 
 
 class _ExtensionSender(_SoftSpokenSender, ExtensionSender):
@@ -164,8 +172,10 @@ class _ExtensionReceiver(_SoftSpokenReceiver, ExtensionReceiver):
 class _FerretSender(_CorrelatedSender, FerretSender):
     extension = _SoftSpokenSender
 
-    def _start(self, number: int, here: Parameters, *_: Any) -> None:
-        self.work(here.outputs * TREE_SECONDS)
+    def _start(self, number: int, here: Parameters, *_: Any) -> None:  # type: ignore[override]
+        self.work(here.outputs * (TREE_SECONDS + CHECK_SECONDS))
+
+    def _prove(self, *_: Any) -> None: ...
 
     def _take(self, blocks: Blocks) -> None:
         self.work(len(blocks) * COT_SECONDS["ferret"])
@@ -176,8 +186,13 @@ class _FerretSender(_CorrelatedSender, FerretSender):
 class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
     extension = _SoftSpokenReceiver
 
-    def _start(self, number: int, here: Parameters, *_: Any) -> None:
-        self.work(here.outputs * TREE_SECONDS)
+    def _start(self, number: int, here: Parameters, *_: Any) -> None:  # type: ignore[override]
+        self.work(here.outputs * (TREE_SECONDS + CHECK_SECONDS))
+
+    def _challenge(self, *_: Any) -> Octets:
+        return self._bytes(0)
+
+    def _compare(self, *_: Any) -> None: ...
 
     def _take(self, choice: Choices, blocks: Blocks) -> None:
         self.work(len(blocks) * COT_SECONDS["ferret"])
@@ -189,14 +204,14 @@ class _TrapdoorSender(_Counted, TrapdoorSender):
     def _publish(self, *_: Any) -> None: ...
 
     def _invert(self, values: Octets, keys: Blocks) -> None:
-        self.work(values.shape[0] * values.shape[1] * TRAPDOOR_SECONDS["sender"])
+        self.work(len(values) * TRAPDOOR_SECONDS["sender"])
 
 
 class _TrapdoorReceiver(_Counted, TrapdoorReceiver):
     def _accept(self, *_: Any) -> None: ...
 
-    def _choose(self, choice: Choices, values: Octets) -> list[Any]:
-        self.work(values.shape[0] * values.shape[1] * TRAPDOOR_SECONDS["receiver"])
+    def _choose(self, choice: Choices, choices: int, values: Octets) -> list[Any]:
+        self.work(len(values) * TRAPDOOR_SECONDS["receiver"])
         return []
 
     def _derive(self, *_: Any) -> None: ...

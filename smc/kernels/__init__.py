@@ -25,16 +25,16 @@ gmw_step = Kernel(
 
 ot_double = Kernel("ot", "double", "u64[,,]", "u64[,,,]", "u64[,]", "u64[]")
 ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
-ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
-ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,,]")
+ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,,]")
+ot_hash_rows = Kernel("ot", "hash_rows", "u64[,]", "u64[,]", "u64[,]")
+ot_hash_tiles = Kernel("ot", "hash_tiles", "u64[,,]", "u64[,]", "i64", "u64", "u64[,]", "u64[,]")
 ot_hash_both = Kernel("ot", "hash_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_strings_of_both = Kernel("ot", "strings_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u8[,]", "u8[,]", "u64[,]")
 ot_strings_of_one = Kernel("ot", "strings_of_one", "u64[,]", "u64", "u64[,]", "u8[,]", "u64[,]")
 
-iknp_receiver = Kernel(
-    "iknp", "receiver", "u64[,]", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[]", "u64[,]", "u64[,]"
-)
-iknp_sender = Kernel("iknp", "sender", "u64[,]", "u64[,]", "i64", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
+iknp_receiver = Kernel("iknp", "receiver", "u64[,]", "u64[,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,,]")
+iknp_sender = Kernel("iknp", "sender", "u64[,]", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,,]")
 
 lpn_grow = Kernel(
     "lpn", "grow",
@@ -44,6 +44,7 @@ lpn_grow_punctured = Kernel(
     "lpn", "grow_punctured",
     "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[]", "u64[,]", "u64[,]", "u64[,]",
 )  # fmt: skip
+lpn_hash_leaves = Kernel("lpn", "hash_leaves", "u64[,]", "u64[]", "u64[]", "u64[]", "u64[]")
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")
 

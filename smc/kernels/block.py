@@ -12,6 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 from smc.errors import InputError
@@ -20,6 +21,7 @@ _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _FEATURES = llvm.get_host_cpu_features()
 ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
 WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
+WIDE_PRODUCTS = bool(_FEATURES.get("vpclmulqdq") and _FEATURES.get("avx512f"))
 if not (_FEATURES.get("aes") or ARM):
     raise InputError("this processor has no AES instructions, which the kernels need")
 
@@ -171,18 +173,6 @@ def big_endian4(typing: Any, low: Any, high: Any, first: Any) -> Any:
         return builder.bitcast(flipped, total.type)
 
     return Blocks4(types.uint64, types.uint64, types.uint64), code
-
-
-@intrinsic
-def load4_at(typing: Any, array: Any, place: Any) -> Any:
-    """Load four blocks from a byte of an array on: (array of u64, byte)."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        at = builder.gep(builder.bitcast(data, _I8.as_pointer()), [arguments[1]])
-        return builder.load(builder.bitcast(at, ir.VectorType(_I64, 8).as_pointer()), align=1)
-
-    return Blocks4(array, types.intp), code
 
 
 @intrinsic
@@ -363,6 +353,35 @@ def _and_blocks(left, right):  # type: ignore[no-untyped-def]
     if isinstance(left, BlockType) and left == right:
         return lambda left, right: _and(left, right)
     return None
+
+
+def _product(left_word: int, right_word: int) -> Any:
+    """Return the intrinsic that multiplies one word of each block by one word of another, without carries."""
+
+    @intrinsic
+    def multiply(typing: Any, left: Any, right: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes = signature.args[0].lanes
+            name = "llvm.aarch64.neon.pmull64" if ARM else f"llvm.x86.pclmulqdq{'.512' * (lanes == 4)}"
+            if ARM:
+                pair = zip(arguments, (left_word, right_word), strict=True)
+                operands = [builder.extract_element(value, ir.Constant(_I32, word)) for value, word in pair]
+                returned = ir.VectorType(_I8, 16)
+            else:
+                operands = [*arguments, ir.Constant(_I8, left_word | right_word << 4)]
+                returned = arguments[0].type
+            kinds = [operand.type for operand in operands]
+            function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(returned, kinds), name)
+            return builder.bitcast(builder.call(function, operands), arguments[0].type)
+
+        return left(left, left), code
+
+    return multiply
+
+
+# Products in Z_2[x] of 64-bit words, 128 bits each; of four blocks at once only where `WIDE_PRODUCTS`.
+multiply_low_low, multiply_high_high = _product(0, 0), _product(1, 1)
+multiply_high_low = _product(1, 0)
 
 
 @njit

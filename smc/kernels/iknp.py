@@ -1,4 +1,4 @@
-"""Kernels of IKNP: streams of AES in counter mode, the receiver's message, and the transposition, a tile at a time.
+"""Kernels of IKNP: streams of AES in counter mode, and the receiver's message, a tile at a time.
 
 A tile is that of `smc.kernels.transposition`. Nothing branches or indexes on a secret.
 """
@@ -9,16 +9,17 @@ import numpy as np
 from numba import njit
 
 from smc.kernels.aes import encrypt
-from smc.kernels.block import big_endian4, load4, load4_at, make4, store
-from smc.kernels.transposition import ROWS, WORDS, transpose_tile
+from smc.kernels.block import big_endian4, load4, make4, store
+from smc.kernels.transposition import ROWS, WORDS
 
+STREAM_BLOCKS = np.uint64(16)  # of a stream in a row of a tile
 ZERO, FOUR = np.uint64(0), np.uint64(4)
 
 
 @njit
-def _counters(starts, i, place):  # type: ignore[no-untyped-def]
-    """Return the sixteen counters of column i from byte `place`, a multiple of 16, on."""
-    low = starts[i, 0] + np.uint64(place >> 4)
+def _counters(starts, i, block):  # type: ignore[no-untyped-def]
+    """Return the sixteen counters of column i from block `block` on."""
+    low = starts[i, 0] + block
     high = starts[i, 1] + np.uint64(low < starts[i, 0])
     return (
         big_endian4(low, high, ZERO),
@@ -28,59 +29,34 @@ def _counters(starts, i, place):  # type: ignore[no-untyped-def]
     )
 
 
-@njit
-def _after(keys, streamed, starts, i, place, spill):  # type: ignore[no-untyped-def]
-    """Return the 256 bytes of a stream from byte `place` on, given those from the multiple of 16 before it on."""
-    for j in range(4):
-        store(spill, 8 * j, streamed[j])
-    (last,) = encrypt(keys, _counters(starts, i, place + 256)[:1])
-    store(spill, 32, last)
-    skip = place & 15
-    return load4_at(spill, skip), load4_at(spill, skip + 64), load4_at(spill, skip + 128), load4_at(spill, skip + 192)
-
-
-@njit
-def _store_row(tile, row, parts):  # type: ignore[no-untyped-def]
-    for j in range(4):
-        store(tile, row * WORDS + 8 * j, parts[j])
-
-
-def receiver(starts, zero_keys, one_keys, place, choices, tile, spill, matrix, out):  # type: ignore[no-untyped-def]
-    """Write the receiver's part for choices u64[words]: its message u64[128, words], its blocks u64[64 words, 2].
+def receiver(starts, zero_keys, one_keys, block, choices, matrix, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles u64[tiles, 128, 32] with the receiver's rows, and write its message u64[128, 32 tiles].
 
     `starts` u64[128, 2]: where the counter of each column begins, low word first; `zero_keys`, `one_keys`
-    u64[128, 22]: round keys of both its seeds. Streams are read from byte `place` on; `spill` u64[48] is scratch.
+    u64[128, 22]: round keys of both its seeds. Streams are read from block `block` on; `choices` u64[32 tiles].
     """
     words = choices.shape[0]
-    for start in range(0, words, WORDS):
+    for number in range(tiles.shape[0]):
+        tile = tiles[number]
         for i in range(ROWS):
-            counters = _counters(starts, i, place)
+            counters = _counters(starts, i, block)
             t, u = encrypt(zero_keys[i], counters), encrypt(one_keys[i], counters)
-            if place & 15:
-                t = _after(zero_keys[i], t, starts, i, place, spill)
-                u = _after(one_keys[i], u, starts, i, place, spill)
-            _store_row(tile, i, t)
-            at = i * words + start
-            store(matrix, at, t[0] ^ u[0] ^ load4(choices, start))
-            store(matrix, at + 8, t[1] ^ u[1] ^ load4(choices, start + 8))
-            store(matrix, at + 16, t[2] ^ u[2] ^ load4(choices, start + 16))
-            store(matrix, at + 24, t[3] ^ u[3] ^ load4(choices, start + 24))
-        transpose_tile(tile, out, 64 * start)
-        place += 8 * WORDS
+            for j in range(4):
+                at = number * WORDS + 8 * j
+                store(tile, i * WORDS + 8 * j, t[j])
+                store(matrix, i * words + at, t[j] ^ u[j] ^ load4(choices, at))
+        block += STREAM_BLOCKS
 
 
-def sender(starts, seeds, place, delta, matrix, tile, spill, out):  # type: ignore[no-untyped-def]
-    """Write the sender's part, its zero messages, from the receiver's message; `delta` u64[128], all ones
-    where its bit is 1."""
+def sender(starts, seeds, block, delta, matrix, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles with the sender's rows, from the receiver's message; `delta` u64[128], all ones where its bit is 1."""
     words = matrix.shape[1]
-    for start in range(0, words, WORDS):
+    for number in range(tiles.shape[0]):
+        tile = tiles[number]
         for i in range(ROWS):
-            q = encrypt(seeds[i], _counters(starts, i, place))
-            if place & 15:
-                q = _after(seeds[i], q, starts, i, place, spill)
-            mask, at = make4(delta[i], delta[i]), i * words + start
-            q0, q1 = q[0] ^ (mask & load4(matrix, at)), q[1] ^ (mask & load4(matrix, at + 8))
-            q2, q3 = q[2] ^ (mask & load4(matrix, at + 16)), q[3] ^ (mask & load4(matrix, at + 24))
-            _store_row(tile, i, (q0, q1, q2, q3))
-        transpose_tile(tile, out, 64 * start)
-        place += 8 * WORDS
+            q = encrypt(seeds[i], _counters(starts, i, block))
+            mask = make4(delta[i], delta[i])
+            for j in range(4):
+                at = i * words + number * WORDS + 8 * j
+                store(tile, i * WORDS + 8 * j, q[j] ^ (mask & load4(matrix, at)))
+        block += STREAM_BLOCKS

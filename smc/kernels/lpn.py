@@ -12,7 +12,23 @@ import numpy as np
 from numba import njit
 
 from smc.kernels.aes import encrypt, expand_key
-from smc.kernels.block import counters4, high, load, load4, low, make, make4, same, shift_right, spread, store, swap
+from smc.kernels.block import (
+    counters4,
+    high,
+    load,
+    load4,
+    low,
+    make,
+    make4,
+    multiply_high_low,
+    multiply_low_low,
+    same,
+    shift_right,
+    spread,
+    store,
+    swap,
+)
+from smc.kernels.linear_hash import field_product, reduced
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
@@ -206,6 +222,27 @@ def grow_punctured(  # type: ignore[no-untyped-def]
             sibling = (place & (bit + bit - ONE)) ^ bit
         _finish(target, base, 1 << depth, sibling, fix, place, total ^ fix)
         _add_code(code_keys, first + tree, depth, table, entries, target, tree << depth)
+
+
+def hash_leaves(leaves, weights, tree_weights, places, sums):  # type: ignore[no-untyped-def]
+    """Add to sums u64[3] the leaves u64[trees << depth, 2] times weights over GF(2^64): low words, high words, and ones
+    at the secret places u64[trees].
+
+    Leaf i of tree j weighs tree_weights[j], u64[trees], times weights[i], u64[1 << depth].
+    """
+    size = weights.shape[0]
+    for tree in range(tree_weights.shape[0]):
+        lows, highs, chosen = make(ZERO, ZERO), make(ZERO, ZERO), make(ZERO, ZERO)
+        place = make(places[tree], ZERO)
+        for i in range(size):
+            leaf, weight = load(leaves, 2 * (tree * size + i)), make(weights[i], ZERO)
+            lows = lows ^ multiply_low_low(leaf, weight)
+            highs = highs ^ multiply_high_low(leaf, weight)
+            chosen = chosen ^ (same(make(np.uint64(i), ZERO), place) & weight)
+        factor = tree_weights[tree]
+        sums[0] ^= field_product(reduced(lows), factor)
+        sums[1] ^= field_product(reduced(highs), factor)
+        sums[2] ^= field_product(low(chosen), factor)
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # else loaded where something is compiled, or is in another f
 
 PACKAGE = __name__.rpartition(".")[0]
 # What modules of kernels are made with.
-SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native", "transposition")
+SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "transposition")
 DIGEST_BYTES = 32
 CPUINFO = Path("/proc/cpuinfo")
 DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")  # of a processor, by Linux

@@ -1,7 +1,7 @@
-"""Kernels of OT extension: puncturable trees, small-field VOLE, hashing to keys and bits.
+"""Kernels of OT extension: puncturable trees, small-field VOLE, checks, hashing to keys and bits.
 
-A *tile* is u64[128, 32], scratch memory in the caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in
-little-endian order everywhere. Nothing branches or indexes on a secret.
+A *tile* is u64[128, 32]: 128 rows of 2048 bits, one column an OT. Bits are in little-endian order everywhere. Nothing
+branches or indexes on a secret.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from smc.kernels.block import (
 )
 from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
 from smc.kernels.limits import OCTETS_AT_ONCE
+from smc.kernels.linear_hash import HASHES, reduced, unreduced
 from smc.kernels.transposition import ROWS, WORDS, transpose_tile
 
 STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
@@ -86,15 +87,16 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
     return s0, s1, s2, s3
 
 
-def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
-    """Write the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
+def extend_receiver(schedules, salts, counter, choices, corrections, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles u64[tiles, 128, 32] with the receiver's rows for choices u64[32 tiles], and write its message.
 
     `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
-    u64[blocks, words] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
+    u64[blocks, 32 tiles] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
     """
     blocks, words = schedules.shape[0], choices.shape[0]
     depth = ROWS // blocks
-    for start in range(0, words, WORDS):
+    for number in range(tiles.shape[0]):
+        tile, start = tiles[number], number * WORDS
         for i in range(blocks):
             salt = make4(salts[i, 0], salts[i, 1])
             u0, u1, u2, u3 = _small_field(schedules[i], 0, counter, salt, depth, tile, i * depth)
@@ -103,18 +105,18 @@ def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):
             store(corrections, at + 8, u1 ^ load4(choices, start + 8))
             store(corrections, at + 16, u2 ^ load4(choices, start + 16))
             store(corrections, at + 24, u3 ^ load4(choices, start + 24))
-        transpose_tile(tile, out, 64 * start)
         counter += STREAM_BLOCKS
 
 
-def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
-    """Write the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
+def extend_sender(schedules, salts, counter, delta, corrections, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles with the sender's rows, from the receiver's message.
 
     Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
     """
     blocks, words = schedules.shape[0], corrections.shape[1]
     depth = ROWS // blocks
-    for start in range(0, words, WORDS):
+    for number in range(tiles.shape[0]):
+        tile, start = tiles[number], number * WORDS
         for i in range(blocks):
             _small_field(schedules[i], 1, counter, make4(salts[i, 0], salts[i, 1]), depth, tile, i * depth)
             for row in range(i * depth, (i + 1) * depth):
@@ -122,8 +124,36 @@ def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # 
                 for j in range(0, WORDS, 8):
                     at = row * WORDS + j
                     store(tile, at, load4(tile, at) ^ (mask & load4(corrections, i * words + start + j)))
-        transpose_tile(tile, out, 64 * start)
         counter += STREAM_BLOCKS
+
+
+# The check of a batch; see `smc.ot.columns`.
+
+
+def hash_rows(rows, weights, sums):  # type: ignore[no-untyped-def]
+    """Write both hashes of rows u64[n, words] under weights u64[2, words] to sums u64[n, 2]; words: eights."""
+    words = rows.shape[1]
+    for row in range(rows.shape[0]):
+        for number in range(HASHES):
+            sums[row, number] = reduced(unreduced(rows, row * words, weights, number * words, words))
+
+
+def hash_tiles(tiles, weights, cut, mask, sums, out):  # type: ignore[no-untyped-def]
+    """Write both hashes of the 128 rows of all tiles to sums u64[128, 2], and the transposed tiles to out u64[n, 2].
+
+    Of word `cut` of every row only the bits in `mask` are hashed. Spoils the tiles.
+    """
+    sums[:] = ZERO
+    words = weights.shape[1]
+    for number in range(tiles.shape[0]):
+        tile = tiles[number]
+        if cut // WORDS == number:
+            for row in range(ROWS):
+                tile[row, cut % WORDS] &= mask
+        for row in range(ROWS):
+            for j in range(HASHES):
+                sums[row, j] ^= reduced(unreduced(tile, row * WORDS, weights, j * words + number * WORDS, WORDS))
+        transpose_tile(tile, out, 2048 * number)
 
 
 # Hashing: see `hash_two`; `first` is a multiple of 8.

@@ -22,7 +22,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.arrays import Octets
 from smc.session import Session
 
-BATCH = 1 << 16  # OTs made and hashed at a time
+BATCH = (1 << 16) - 128  # OTs made and hashed at a time: as many as a message of `smc.ot.columns` has
 
 
 class _ManyHashes:

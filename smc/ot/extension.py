@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing_extensions import override
 
 from smc.hashing import Blocks
+from smc.ot.columns import KAPPA
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.interface import Choices, Role
 from smc.ot.softspoken import DEFAULT, SoftSpokenReceiver, SoftSpokenSender
-from smc.ot.tiles import KAPPA
 from smc.session import Session
 
 

@@ -1,22 +1,35 @@
 """Silent correlated OT: millions of random correlated OTs from one short message.
 
 Protocol: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for Correlated OT with Small Communication" (CCS 2020),
-semi-honest, with the trees of "Half-Tree" (EUROCRYPT 2023). Ideal functionality: random correlated OT; the sender gets
+with the trees of "Half-Tree" (EUROCRYPT 2023). Ideal functionality: random correlated OT; the sender gets
 blocks q_j, uniform but for the lowest bit, which is 0, the receiver uniform bits b_j and q_j xor b_j delta.
 
-An iteration with parameters (t trees of depth d, secret of k) turns k + t d correlated OTs into n = t 2^d:
+An iteration with parameters (t trees of depth d, secret of k) turns k + t d + 64 correlated OTs into n = t 2^d:
 
     t d of them   puncture t trees: n leaves that differ by delta at one random place a tree (smc.ot.half_tree)
     k of them     go through the public linear code, and the leaves are added (smc.ot.lpn)
+    64 of them    hide what the receiver reveals in the check
 
 so the receiver's bits are A r + e, pseudo-random by LPN. What an iteration makes first is kept for the next one. The
 first iteration starts from correlated OTs by extension and has the small parameters, all others have the large ones:
 what both parties do depends only on how many OTs were ever asked for. `iterations` says how many it takes.
 
-Communication: 16 t d bytes an iteration, from the sender, one flight: 230,400 for the first 675,840 OTs, 192,000 for
-every 1,085,440 more; before the first, 79,936 OTs by extension. `correlated` with chosen bits adds one bit an OT, from
-the receiver. Leakage: none. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an ideal cipher, those of
-the extension.
+**Check.** A sender that offers wrong sums gives the receiver other leaves, which ones depends on its noise: what the
+receiver does next would reveal the noise, and with it the choices. So before an iteration is used, as in the paper's
+Figure 7 (with products over GF(2^64) of each half of a block, and weights that are products of a tree's and a leaf's):
+
+    receiver sends a seed of the weights, and x' = sum of the weights of its noisy leaves xor its 64 choices
+    sender   sends SHA-256 of (sum of weights times leaves) xor its 64 blocks' sum xor x' delta
+    receiver compares it with that of its own leaves and 64 blocks: both are equal if all leaves differ as they should
+
+A sender passes with wrong leaves only with a guess of noisy places, or with probability 2^-63. The receiver sends
+nothing else in an iteration, so it can break no rule; the extension that it starts from has its own check.
+
+Communication: 16 t d bytes an iteration from the sender and 8 from the receiver, once a reservation 16 from the
+receiver and 32 from the sender: three flights for any number of iterations. 230,400 bytes serve the first 675,840 OTs,
+192,000 every 1,085,440 more; before the first come 80,000 OTs by extension. `correlated` with chosen bits adds one bit
+an OT, from the receiver. Leakage: guesses, as above. Assumptions: LPN (parameters and estimates in smc.ot.lpn), AES an
+ideal cipher, those of the extension.
 
 Blocks are made when they are asked for, in place, tree by tree. A role holds 16 (k + t d) bytes that an iteration
 starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a million OTs that are reserved.
@@ -24,6 +37,7 @@ starts from and 16 t d for its trees until its blocks are used: 2.4 MB for a mil
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -34,13 +48,18 @@ from smc import kernels
 from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.half_tree import ReceiverTrees, SenderTrees, Trees
-from smc.ot.interface import Choices, Role
-from smc.ot.lpn import LARGE, SMALL, LinearCode, Parameters
+from smc.ot.interface import Choices, Packed, Role, failed_check
+from smc.ot.lpn import CHECK_BITS, LARGE, SMALL, LinearCode, Parameters
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.primitives import bits
+from smc.primitives.arrays import Octets
+from smc.primitives.prg import Prg
 from smc.session import Session
 
 SETS = (SMALL, LARGE)
+DIGEST = 32  # bytes of a proof
+CHECKED_TREES = 16  # grown at a time for a check: they stay in the second-level cache
+NOWHERE = np.full(1, (1 << 64) - 1, dtype=np.uint64)  # the place of a noisy leaf, of a tree that has none
 BATCH = 1 << 16  # chosen OTs a message; blocks of so many stay in the second-level cache for what follows
 
 
@@ -146,9 +165,51 @@ class _Supply:
                 self._running.pop(0)
 
 
+def _times(block: Blocks, factor: np.uint64) -> Packed:
+    """Return both words of a block times a factor, over GF(2^64)."""
+    sums = np.zeros(3, dtype=np.uint64)
+    kernels.lpn_hash_leaves(block[None], np.array([factor]), np.ones(1, dtype=np.uint64), NOWHERE, sums)
+    return sums[:2]
+
+
+def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
+    """Return the proof that iterations have these sums, uint8[32]."""
+    return np.frombuffer(session.derive(name, "proof", np.concatenate(sums).tobytes(), size=DIGEST), dtype=np.uint8)
+
+
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
     """Return what an iteration has of its own: the key of its trees, and its code, applied to a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
+
+
+class _Check:
+    """One party's side of the check of an iteration: its trees, and 64 blocks `base` that hide what is revealed."""
+
+    chosen = np.uint64(0)  # sum of the weights of the noisy leaves, once hashed
+
+    def __init__(self, session: Session, name: str, number: int, trees: Trees, here: Parameters, base: Blocks) -> None:
+        self._context = session, name, number
+        self._trees = trees
+        self._here = here
+        self.base = base.copy()
+
+    def hashed(self, seed: Packed) -> Packed:
+        """Return the sum of weights times leaves, and of powers of x times the blocks `base`, uint64[2]."""
+        session, name, number = self._context
+        weights = Prg(session.derive(name, "weights", number, seed.tobytes()))
+        here = self._here
+        of_trees, of_leaves = weights.words(here.trees), weights.words(here.leaves)
+        sums = np.zeros(3, dtype=np.uint64)
+        leaves = np.empty((CHECKED_TREES * here.leaves, 2), dtype=np.uint64)
+        for first in range(0, here.trees, CHECKED_TREES):
+            part = slice(first, min(first + CHECKED_TREES, here.trees))
+            some = leaves[: (part.stop - part.start) * here.leaves]
+            self._trees.grow(first, some)
+            kernels.lpn_hash_leaves(some, of_leaves, of_trees[part], self._trees.places[part], sums)
+        powers = np.uint64(1) << np.arange(CHECK_BITS, dtype=np.uint64)
+        kernels.lpn_hash_leaves(self.base, powers, np.ones(1, dtype=np.uint64), NOWHERE, sums)
+        self.chosen = sums[2]
+        return sums[:2]
 
 
 class FerretSender(CorrelatedSender):
@@ -177,24 +238,39 @@ class FerretSender(CorrelatedSender):
 
     @override
     def reserve(self, count: int) -> None:
+        checks = []
         for number, here, reserved in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = np.empty((here.trees, here.depth, 2), dtype=np.uint64)
-            self._start(number, here, reserved, first, masked)
+            checks.append(self._start(number, here, reserved, first, masked))
             self.session.send(f"{self.name}.trees", masked)
+        if checks:
+            challenge = self.session.receive(f"{self.name}.challenge", np.uint64, (2 + len(checks),))
+            proof = np.empty(DIGEST, dtype=np.uint8)
+            self._prove(checks, challenge, proof)
+            self.session.send(f"{self.name}.proof", proof)
 
-    def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> None:
+    def _prove(self, checks: list[_Check], challenge: Packed, proof: Octets) -> None:
+        """Write the sender's digest of the leaves of iterations."""
+        sums = [
+            check.hashed(challenge[:2]) ^ _times(self.delta, masked)
+            for check, masked in zip(checks, challenge[2:], strict=True)
+        ]
+        proof[:] = _digest(self.session, self.name, sums)
+
+    def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> _Check:
         """Start an iteration from the blocks `first`, or what the last one kept; fill in the message."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
             base = first
             base[:, 0] &= ~np.uint64(1)
-        pairs = base[here.secret :].reshape(masked.shape)
+        pairs = base[here.secret : -CHECK_BITS].reshape(masked.shape)
         key, code = _public(self.session, self.name, number, base[: here.secret])
         trees = SenderTrees(key, self.delta, self.session.prg.words(here.trees, 2), here.depth)
         np.bitwise_xor(pairs, trees.sums, out=masked)
         self._supply.add(_Iteration(trees, code, here, reserved))
+        return _Check(self.session, self.name, number, trees, here, base[-CHECK_BITS:])
 
     @override
     def random_correlated(self, count: int) -> Blocks:
@@ -251,24 +327,47 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def reserve(self, count: int) -> None:
+        checks = []
         for number, here, reserved in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = self.session.receive(f"{self.name}.trees", np.uint64, (here.trees, here.depth, 2))
-            self._start(number, here, reserved, first, masked)
+            checks.append(self._start(number, here, reserved, first, masked))
+        if checks:
+            challenge = self.session.prg.words(2 + len(checks))
+            expected = self._challenge(checks, challenge)
+            self.session.send(f"{self.name}.challenge", challenge)
+            proof = self.session.receive(f"{self.name}.proof", np.uint8, (DIGEST,))
+            self._compare(expected, proof)
+
+    def _challenge(self, checks: list[_Check], challenge: Packed) -> Octets:
+        """Put behind the seed of a challenge what each check reveals, and return the proof that it expects."""
+        sums = []
+        for place, check in enumerate(checks, 2):
+            hashed = check.hashed(challenge[:2])
+            sums.append(hashed)
+            challenge[place] = check.chosen ^ np.bitwise_or.reduce(
+                (check.base[:, 0] & np.uint64(1)) << np.arange(CHECK_BITS, dtype=np.uint64)
+            )
+        return _digest(self.session, self.name, sums)
+
+    def _compare(self, expected: Octets, proof: Octets) -> None:
+        if not hmac.compare_digest(expected.tobytes(), proof.tobytes()):
+            raise failed_check(f"{self.name}.trees")
 
     def _start(
         self, number: int, here: Parameters, reserved: int, first: tuple[Choices, Blocks] | None, masked: Blocks
-    ) -> None:
+    ) -> _Check:
         """Start an iteration from `first`, choices and blocks, or what the last one kept, and from the message."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
             choice, base = first
             base[:, 0] = (base[:, 0] & ~np.uint64(1)) | choice
-        pairs = base[here.secret :].reshape(masked.shape)
+        pairs = base[here.secret : -CHECK_BITS].reshape(masked.shape)
         key, code = _public(self.session, self.name, number, base[: here.secret])
         trees = ReceiverTrees(key, pairs ^ masked, (pairs[..., 0] & np.uint64(1)).astype(np.uint8))
         self._supply.add(_Iteration(trees, code, here, reserved))
+        return _Check(self.session, self.name, number, trees, here, base[-CHECK_BITS:])
 
     @override
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:

@@ -11,8 +11,15 @@ bits. The puncturer lacks one node of a tree and level; so no two keys that it w
 it ever collects, have encrypted the same block, and one AES tests a guess against one of them: q of them find one with
 probability q / 2^128.
 
-Ideal functionality: random 1-out-of-N OT turned around, all-but-one, N = 2^depth. Cost a tree: `depth` OTs and one
-message of 32 (depth - 1) bytes from the holder; N - 2 AES keys and 2 N - 4 blocks for either party.
+**Check.** A holder that offers wrong sums gives the puncturer other leaves than its own, which ones depends on the
+point. So each leaf also makes 256 bits: AES of two salts of their own under the leaf. The holder sends their sum, and
+a digest of all (Roy, section 4; Boyle et al., "Efficient Two-Round OT Extension", CCS 2019). The puncturer computes all
+but one of a tree, gets that one from the sum, and compares digests. A holder passes only with a guess of points: one
+that risks s bits of them passes with probability 2^-s.
+
+Ideal functionality: random 1-out-of-N OT turned around, all-but-one, N = 2^depth, against a holder or puncturer that
+leaves the protocol, but for that guess. Cost of t trees: `depth` OTs each and one message of 32 t depth + 32 bytes from
+the holder; 2 N - 2 AES keys and 4 N - 4 blocks a tree for either party.
 
 Many trees of one depth at a time. A leaf's value is public to its holder; the puncturer's leaves are numbered by
 value xor the punctured value, so number 0 is the one it lacks, and no index or branch depends on the secret.
@@ -20,21 +27,30 @@ value xor the punctured value, so number 0 is the one it lacks, and no index or 
 
 from __future__ import annotations
 
+import hmac
+
 import numpy as np
 
 from smc import kernels
-from smc.hashing import Blocks
-from smc.ot.interface import Choices, masks
+from smc.hashing import Blocks, transcript_digest
+from smc.ot.interface import Choices, Packed, failed_check, masks
 from smc.session import Session
+
+DIGEST = 32  # bytes
 
 
 def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
-    """Return the blocks uint64[depth, trees, 2] that the session's trees encrypt, one a level and tree.
+    """Return the blocks uint64[depth + 1, trees, 2] that the session's trees encrypt, one a level and tree.
 
-    Level 0 has no parents: its salts are for what is made of the leaves.
+    Level 0 has no parents: its salts are for what is made of the leaves. The last ones are for the check.
     """
-    digests = (session.derive(name, "salt", level, tree) for level in range(depth) for tree in range(trees))
-    return np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(depth, trees, 2)
+    digests = (session.derive(name, "salt", level, tree) for level in range(depth + 1) for tree in range(trees))
+    return np.frombuffer(b"".join(digests), dtype=np.uint64).reshape(depth + 1, trees, 2)
+
+
+def message_words(trees: int, depth: int) -> int:
+    """Return the words of the holder's message: two blocks a tree and level but the first, two a tree, a digest."""
+    return 4 * trees * depth + DIGEST // 8
 
 
 def _double(parents: Blocks, salts: Blocks) -> Blocks:
@@ -44,30 +60,68 @@ def _double(parents: Blocks, salts: Blocks) -> Blocks:
     return children
 
 
-def full_trees(keys: Blocks, salts: Blocks) -> tuple[Blocks, Blocks]:
-    """Return the holder's leaves uint64[trees, 2^depth, 2] by value, and what it sends: uint64[trees, depth - 1, 2, 2].
+def full_trees(session: Session, name: str, keys: Blocks, message: Packed, salts: Blocks) -> Blocks:
+    """Grow the holder's trees, and write its message.
 
-    `keys` uint64[2, trees, depth, 2] are both keys of the OTs, the first level first; that level's side is the highest
-    bit of a value. `salts` uint64[depth, trees, 2], see `tree_salts`.
+    Args:
+        session: Its identifier goes into the digest.
+        name: Name of the trees in the session.
+        keys: Both keys of the OTs, uint64[2, trees, depth, 2]; the first level's side is the highest bit of a value.
+        message: Filled in, uint64[`message_words`].
+        salts: See `tree_salts`.
+
+    Returns:
+        The leaves by value, uint64[trees, 2^depth, 2].
     """
     sides = np.moveaxis(keys, 0, 2)  # [trees, depth, 2 sides, 2]
     trees, depth = sides.shape[:2]
     nodes = np.ascontiguousarray(sides[:, 0])
-    offers = np.empty((trees, depth - 1, 2, 2), dtype=np.uint64)
+    offers, sums, digest = _parts(message, trees, depth)
     for level in range(1, depth):
         children = _double(nodes, salts[level])
         offers[:, level - 1] = np.bitwise_xor.reduce(children, axis=1) ^ sides[:, level]
         nodes = children.reshape(trees, -1, 2)
-    return nodes, offers
+    tags = _double(nodes, salts[depth])
+    np.bitwise_xor.reduce(tags, axis=1, out=sums)
+    digest[:] = _digest(session, name, tags)
+    return nodes
 
 
-def punctured_trees(keys: Blocks, points: Choices, offers: Blocks, salts: Blocks) -> Blocks:
-    """Return the puncturer's leaves uint64[trees, 2^depth, 2] by value xor punctured value; leaf 0 is zero.
+def _parts(message: Packed, trees: int, depth: int) -> tuple[Blocks, Blocks, Packed]:
+    """Return the parts of a message: offers [trees, depth - 1, 2, 2], sums of tags [trees, 2, 2], their digest."""
+    offers, sums = 4 * trees * (depth - 1), 4 * trees * depth
+    return (
+        message[:offers].reshape(trees, depth - 1, 2, 2),
+        message[offers:sums].reshape(trees, 2, 2),
+        message[sums:],
+    )
 
-    `points` uint8[trees, depth] are the bits of the punctured values, highest first, and `keys` uint64[trees, depth, 2]
-    the keys chosen with their complements.
+
+def _digest(session: Session, name: str, tags: Blocks) -> Packed:
+    return np.frombuffer(transcript_digest(session, tags, name, "trees", size=DIGEST), dtype=np.uint64)
+
+
+def punctured_trees(
+    session: Session, name: str, keys: Blocks, points: Choices, message: Packed, salts: Blocks
+) -> Blocks:
+    """Grow the puncturer's trees from the holder's message, and check them.
+
+    Args:
+        session: Its identifier goes into the digest.
+        name: Name of the trees in the session.
+        keys: The keys chosen with the complements of `points`, uint64[trees, depth, 2].
+        points: The bits of the punctured values, highest first, uint8[trees, depth].
+        message: The holder's, uint64[`message_words`].
+        salts: See `tree_salts`.
+
+    Returns:
+        The leaves by value xor punctured value, uint64[trees, 2^depth, 2]; leaf 0 is zero.
+
+    Raises:
+        ProtocolError: The message is not that of trees grown from the keys.
     """
     trees, depth = points.shape
+    offers, sums, digest = _parts(message, trees, depth)
     swapped = masks(points)[..., None]  # [trees, depth, 1]: all ones where sides change their places
     nodes = np.zeros((trees, 1, 2), dtype=np.uint64)
     for level in range(depth):
@@ -84,4 +138,21 @@ def punctured_trees(keys: Blocks, points: Choices, offers: Blocks, salts: Blocks
             sibling = sibling ^ offered ^ np.bitwise_xor.reduce(children[:, :, 1], axis=1)
         children[:, 0, 1] = sibling
         nodes = children.reshape(trees, -1, 2)
+    tags = _double(nodes, salts[depth])
+    tags[:, 0] = sums ^ np.bitwise_xor.reduce(tags[:, 1:], axis=1)
+    if not hmac.compare_digest(_digest(session, name, _by_value(tags, swapped)).tobytes(), digest.tobytes()):
+        raise failed_check(f"{name}.trees")
     return nodes
+
+
+def _by_value(tags: Blocks, swapped: Blocks) -> Blocks:
+    """Order tags [trees, leaves, 2, 2] by value; they come by value xor punctured value.
+
+    `swapped` [trees, depth, 1]: the punctured values' bits as masks, under which halves change their places.
+    """
+    trees, depth = swapped.shape[:2]
+    for level in range(depth):
+        halves = tags.reshape(trees, 1 << level, 2, -1)
+        difference = (halves[:, :, 0] ^ halves[:, :, 1]) & swapped[:, level, None]
+        halves ^= difference[:, :, None]
+    return tags

@@ -35,7 +35,9 @@ from smc.ot.lpn import LinearCode, arrays
 
 
 class Trees(Protocol):
-    """One party's trees."""
+    """One party's trees. `places`: the punctured leaf of every tree, uint64[trees]; at the sender none."""
+
+    places: NDArray[np.uint64]
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
         """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2], plus their rows of a code.
@@ -63,6 +65,7 @@ class SenderTrees:
         self._roots = roots
         self._depth = depth
         self.sums = np.empty((len(roots), depth, 2), dtype=np.uint64)
+        self.places: NDArray[np.uint64] = np.full(len(roots), (1 << 64) - 1, dtype=np.uint64)
         # Grown once for the sums, over each other, and again when the leaves are wanted: cheaper than keeping them.
         self._grow(0, roots, 0, None, np.empty((1 << depth, 2), dtype=np.uint64), self.sums)
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from smc.errors import ProtocolError
 from smc.hashing import Blocks
 from smc.primitives import bits as bitpack
 from smc.primitives.arrays import Octets
@@ -212,6 +213,14 @@ class Receiver(Role, ABC):
     def _share(self, keys: Blocks, *more: NDArray[Any]) -> Packed:
         correction, choice = more
         return added(keys, correction, choice)
+
+
+def failed_check(step: str) -> ProtocolError:
+    """Return the error for a peer whose message at a step is not what the protocol allows."""
+    return ProtocolError(
+        f"oblivious transfer: the peer's message at step {step} fails its check; the session ends before it is used; "
+        "the peer runs another version, or cheats"
+    )
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:

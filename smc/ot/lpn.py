@@ -74,6 +74,7 @@ import numpy as np
 from smc.hashing import Blocks, RoundKeys, round_keys
 
 LOCALITY = 11
+CHECK_BITS = 64  # of the check of an iteration's trees; see `smc.ot.ferret`
 MOST_SECRET = 20  # log2 k: an index is a field of 21 bits, whose lowest is not used
 
 
@@ -108,8 +109,8 @@ class Parameters:
 
     @property
     def base(self) -> int:
-        """Correlated OTs consumed: k for the secret and one for each level of each tree."""
-        return self.secret + self.trees * self.depth
+        """Correlated OTs consumed: k for the secret, one for each level of each tree, and those of the check."""
+        return self.secret + self.trees * self.depth + CHECK_BITS
 
     @property
     def message_bytes(self) -> int:

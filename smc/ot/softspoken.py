@@ -1,7 +1,7 @@
 """SoftSpoken: OT extension that trades cheap computation for communication, k = 2, 4 or 8 times less than IKNP's.
 
-Protocol: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model" (CRYPTO 2022),
-semi-honest: subspace VOLE over F_{2^k} with the repetition code, without consistency checks.
+Protocol: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model" (CRYPTO 2022,
+eprint 2022/192), subspace VOLE over F_{2^k} with the repetition code, and the checks of trees and of every batch.
 
     base     delta is cut into 128 / k values d_i of k bits; for each, by k base OTs and a GGM tree (`ggm_tree`), the
              receiver holds 2^k PRG streams r_x and the extension *sender* all of them but r_{d_i}; block n of a
@@ -11,28 +11,26 @@ semi-honest: subspace VOLE over F_{2^k} with the repetition code, without consis
              (q_i)_j = (w_i)_j xor (d_i)_j c_i = (v_i)_j xor (d_i)_j choices
 
 Transposed, row by row: q_j = v_j xor choice_j delta. Ideal functionality: correlated OT with one delta a session
-(`smc.ot.interface`); q and v are its outputs. The sender sees c_i, masked by a stream that it lacks. Assumptions: AES
-is a PRF, the base OT is secure. The lowest bit of delta is 1, which leaves 127 secret bits.
+(`smc.ot.interface`); q and v are its outputs. It holds against a sender or receiver that leaves the protocol; a
+receiver may guess values d_i, by a tree (`ggm_tree`) or a batch (`columns`), and a wrong guess ends the session. The
+sender sees c_i, masked by a stream that it lacks. Assumptions: AES is a PRF, BLAKE3 a random oracle, the base OT is
+secure. The lowest bit of delta is 1, which leaves 127 secret bits.
 
-Cost of n OTs: (128 / k) ceil(n / 8) bytes from the receiver, in one message for every 2^16 OTs, one flight; nothing
-from the sender. An OT costs either party 2^k / k AES blocks. Once a session: 128 base OTs (32 bytes from the receiver,
-4096 from the sender, one flight) and (128 / k) (k - 1) 32 bytes from the receiver, together with its first message.
+Cost of n OTs: (128 / k) (ceil(n / 8) + 16) + 48 bytes from the receiver, in one message for every 65,408 OTs, one
+flight; nothing from the sender. An OT costs either party 2^k / k AES blocks. Once a session: 128 base OTs (32 bytes
+from the receiver, 4096 from the sender, one flight) and 4096 + 32 bytes from the receiver, with its first message.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
-from smc.ot.base_ots import Extension
-from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
-from smc.ot.elliptic import EllipticReceiver, EllipticSender
-from smc.ot.ggm_tree import full_trees, punctured_trees, tree_salts
-from smc.ot.interface import Choices, Receiver, Sender
-from smc.ot.tiles import AHEAD, BATCH, KAPPA, MessageRoom, batches, packed_choices, padded, scratch, whole_rows
+from smc.ot.columns import KAPPA, TILE_WORDS, ColumnReceiver, ColumnSender, Matrix
+from smc.ot.ggm_tree import full_trees, message_words, punctured_trees, tree_salts
+from smc.ot.interface import Choices, Packed
 from smc.session import Session
 
 DEFAULT = 4
@@ -52,32 +50,24 @@ class _Streams:
         kernels.ot_expand(keys.reshape(-1, 2), schedules)
         self.schedules = schedules.reshape(blocks, count, 22)
         self.salts = salts
-        self.tile = scratch()
         self._counter = 0
 
-    def advance(self, count: int) -> int:
-        """Return the first stream block for the next `count` OTs, whole tiles."""
+    def advance(self, words: int) -> int:
+        """Return the first of the next blocks of every stream, for so many words."""
         first = self._counter
-        self._counter += count // 128
+        self._counter += words // 2
         return first
 
 
-def _offers_shape(k: int) -> tuple[int, ...]:
-    """Return the shape of the holder's one message for all trees; see `full_trees`."""
-    return KAPPA // k, k - 1, 2, 2
-
-
-class SoftSpokenSender(Extension[Receiver], CorrelatedSender):
+class SoftSpokenSender(ColumnSender):
     """Sender of SoftSpoken over F_{2^k}; runs the base OTs, as their receiver, on first use."""
 
-    base_ot = EllipticReceiver
+    _streams: _Streams
 
     def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
         super().__init__(session, name)
         self._k = k
-        self._streams: _Streams | None = None
-        self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
-        self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
+        self.rows = KAPPA // k
 
     @override
     def begin(self) -> None:
@@ -85,84 +75,48 @@ class SoftSpokenSender(Extension[Receiver], CorrelatedSender):
             return
         points = np.ascontiguousarray(self._delta_bits.reshape(-1, self._k)[:, ::-1])
         keys = self.base().random((points ^ np.uint8(1)).reshape(-1)).reshape(*points.shape, 2)
-        self._seed(points, keys, self.session.receive(f"{self.name}.trees", np.uint64, _offers_shape(self._k)))
+        message = self.session.receive(f"{self.name}.trees", np.uint64, (message_words(*points.shape),))
+        self._seed(points, keys, message)
         self.ready = True
 
-    def _seed(self, points: Choices, keys: Blocks, offers: Blocks) -> None:
+    def _seed(self, points: Choices, keys: Blocks, message: Packed) -> None:
         salts = tree_salts(self.session, self.name, *points.shape)
-        self._streams = _Streams(punctured_trees(keys, points, offers, salts), salts[0])
+        leaves = punctured_trees(self.session, self.name, keys, points, message, salts)
+        self._streams = _Streams(leaves, salts[0])
 
     @override
-    def correlated(self, count: int) -> Blocks:
-        out = self._room(padded(count), 2)
-        for start, here in batches(count):
-            self.setup()
-            received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA // self._k, (here + 7) // 8))
-            self._extend(received, out[start : start + padded(here)])
-        return out[:count]
-
-    def _extend(self, received: NDArray[np.uint8], out: Blocks) -> None:
-        """Extend whole tiles of OTs, the last of them perhaps beyond those asked for."""
-        assert self._streams is not None
+    def _fill(self, corrections: Matrix, tiles: Matrix) -> None:
         streams = self._streams
-        kernels.ot_extend_sender(
-            streams.schedules,
-            streams.salts,
-            streams.advance(len(out)),
-            self._delta_masks,
-            whole_rows(received, len(out)),
-            streams.tile,
-            out,
-        )
+        first = streams.advance(len(tiles) * TILE_WORDS)
+        kernels.ot_extend_sender(streams.schedules, streams.salts, first, self._delta_masks, corrections, tiles)
 
 
-class SoftSpokenReceiver(Extension[Sender], CorrelatedReceiver):
+class SoftSpokenReceiver(ColumnReceiver):
     """Receiver of SoftSpoken over F_{2^k}; runs the base OTs, as their sender, on first use."""
 
-    batch = AHEAD * BATCH
-    base_ot = EllipticSender
+    _streams: _Streams
 
     def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
         super().__init__(session, name)
         self._k = k
-        self._streams: _Streams | None = None
-        self._message = MessageRoom(KAPPA // k)
+        self.rows = KAPPA // k
 
     @override
     def begin(self) -> None:
         if self.ready:
             return
-        offers = np.empty(_offers_shape(self._k), dtype=np.uint64)
-        self._seed(self.base().random(KAPPA), offers)
-        self.session.send(f"{self.name}.trees", offers)
+        message = np.empty(message_words(self.rows, self._k), dtype=np.uint64)
+        self._seed(self.base().random(KAPPA), message)
+        self.session.send(f"{self.name}.trees", message)
         self.ready = True
 
-    def _seed(self, keys: Blocks, offers: Blocks) -> None:
-        salts = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
-        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), salts)
+    def _seed(self, keys: Blocks, message: Packed) -> None:
+        salts = tree_salts(self.session, self.name, self.rows, self._k)
+        leaves = full_trees(self.session, self.name, keys.reshape(2, -1, self._k, 2), message, salts)
         self._streams = _Streams(leaves, salts[0])
 
     @override
-    def correlated(self, choice: Choices) -> Blocks:
-        count = len(choice)
-        out = self._room(padded(count), 2)
-        for start, here in batches(count):
-            self.setup()
-            corrections = self._message.take(padded(here))
-            self._extend(choice[start : start + here], corrections, out[start : start + padded(here)])
-            self.session.send(f"{self.name}.matrix", corrections.view(np.uint8)[:, : (here + 7) // 8])
-        return out[:count]
-
-    def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
-        """Extend whole tiles of OTs, with choice 0 beyond those asked for."""
-        assert self._streams is not None
+    def _fill(self, choices: Packed, corrections: Matrix, tiles: Matrix) -> None:
         streams = self._streams
-        kernels.ot_extend_receiver(
-            streams.schedules,
-            streams.salts,
-            streams.advance(len(out)),
-            packed_choices(choice, len(out)),
-            streams.tile,
-            corrections,
-            out,
-        )
+        first = streams.advance(len(choices))
+        kernels.ot_extend_receiver(streams.schedules, streams.salts, first, choices, corrections, tiles)

@@ -1,22 +1,31 @@
 """1-out-of-n OT from a trapdoor permutation: RSA with a 3072-bit modulus (gmpy2).
 
-Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts" (CACM 1985), semi-honest.
+Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts" (CACM 1985), in which the receiver
+sends one value instead of n: the others follow from it, so it can know the preimage of one alone (the idea of Bellare
+and Micali, CRYPTO 1989).
 
-    sender   publishes f(x) = x^65537 mod N
-    receiver draws a uniform x and n uniform values of Z_N, puts f(x) in place of the chosen one, sends all n
-    sender   inverts all n; key_i = SHA-256(session, role name, OT index, i, f^-1(value_i))
+    both     C_0 = 1, and C_1, ..., C_(n-1) hashed into Z_N from the session and N
+    sender   publishes f(x) = x^65537 mod N, and the preimages of 8 values that are hashed into Z_N
+    receiver checks them; draws a uniform x, sends y = f(x) / C_choice
+    sender   inverts all y C_i; key_i = SHA-256(session, role name, OT index, i, f^-1(y C_i))
 
-The receiver knows only the preimage of its choice; the sender sees n uniform values. Assumption: RSA is a
-one-way permutation, SHA-256 a random oracle, and the receiver is honest: a cheating one could apply f to all.
-A modulus of 3072 bits is what NIST SP 800-57 equates with 128 bits of security (2048: 112).
-Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`).
+Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`), against a sender or receiver that leaves the protocol.
 
-Cost: 384 bytes from the sender once a session; then 384 n bytes an OT from the receiver, in one message for every 128
-OTs, one flight; n private-key operations an OT.
+* The sender sees y, uniform whatever the choice is, if f is a permutation of Z_N's units. If it is not, 65537 divides
+  the order of the group, and a value has a preimage with a probability of at most 1 / 65537: all 8 with 2^-128
+  (Goldberg, Reyzin, Sagga, Baldimtsi, "Efficient Noninteractive Certification of RSA Moduli", SCN 2018).
+* A receiver that knows two of the preimages has one of C_i / C_j, a random value.
+
+Assumptions: RSA is a one-way permutation, SHA-256 a random oracle. A modulus of 3072 bits is what NIST SP 800-57
+equates with 128 bits of security (2048: 112).
+
+Cost: 384 bytes and the proof's 3,072 from the sender once a session; then 384 bytes an OT from the receiver, in one
+message for every 128 OTs, one flight; a private-key operation an OT, whatever n is: f^-1(y C_i) = f^-1(y) f^-1(C_i).
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +35,9 @@ from typing_extensions import override
 
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
-from smc.ot.interface import Choices, Receiver, Sender
+from smc.ot.interface import Choices, Receiver, Sender, failed_check, select
 from smc.primitives.arrays import Octets
-from smc.session import Session
+from smc.session import Session, derive
 
 if TYPE_CHECKING:  # else loaded by who uses it: few do
     import gmpy2
@@ -36,12 +45,38 @@ if TYPE_CHECKING:  # else loaded by who uses it: few do
 MODULUS_BITS = 3072
 MODULUS_BYTES = MODULUS_BITS // 8
 EXPONENT = 65537
+PROOF_VALUES = 8  # whose preimages show that f is a permutation, with soundness EXPONENT^-8
 BATCH = 128  # OTs a message: keeps every wait of the peer around a second
 
 
 def _key(session: Session, name: str, index: int, option: int, preimage: bytes) -> NDArray[np.uint64]:
     digest = session.derive(name, "trapdoor", index, option, preimage)
     return np.frombuffer(digest, dtype=np.uint64)
+
+
+class _Values:
+    """Public values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
+
+    def __init__(self, session: Session, name: str, modulus: gmpy2.mpz) -> None:
+        self._seed = session.derive(name, "trapdoor values", _bytes(modulus), size=32)
+        self._modulus = modulus
+
+    def _hashed(self, *context: str | int) -> gmpy2.mpz:
+        import gmpy2
+
+        parts = (derive(self._seed, *context, part, size=32) for part in range((MODULUS_BYTES + 16) // 32 + 1))
+        return gmpy2.mpz(int.from_bytes(b"".join(parts)[: MODULUS_BYTES + 16], "little")) % self._modulus
+
+    @cached_property
+    def proof(self) -> list[gmpy2.mpz]:
+        """The values whose preimages the sender shows."""
+        return [self._hashed("proof", i) for i in range(PROOF_VALUES)]
+
+    def option(self, i: int) -> gmpy2.mpz:
+        """C_i."""
+        import gmpy2
+
+        return self._hashed("option", i) if i else gmpy2.mpz(1)
 
 
 class _Permutation:
@@ -57,14 +92,13 @@ class _Permutation:
         self._q_inverse = gmpy2.mpz(numbers.iqmp)
         self.modulus = self._p * self._q
 
-    def invert(self, value: bytes) -> bytes:
+    def invert(self, y: gmpy2.mpz) -> gmpy2.mpz:
+        """Return f^-1(y)."""
         import gmpy2
 
-        y = gmpy2.mpz(int.from_bytes(value, "little"))
         at_p = gmpy2.powmod_sec(y % self._p, self._dp, self._p)
         at_q = gmpy2.powmod_sec(y % self._q, self._dq, self._q)
-        x = at_q + self._q * ((at_p - at_q) * self._q_inverse % self._p)
-        return int(x).to_bytes(MODULUS_BYTES, "little")
+        return at_q + self._q * ((at_p - at_q) * self._q_inverse % self._p)
 
 
 class TrapdoorSender(Sender):
@@ -73,20 +107,23 @@ class TrapdoorSender(Sender):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._permutation: _Permutation | None = None
+        self._roots: list[gmpy2.mpz] = []  # f^-1(C_0), f^-1(C_1), ...
         self._index = 0
 
     @override
     def begin(self) -> None:
-        """Publish the permutation."""
+        """Publish the permutation, and show that it is one."""
         if not self.ready:
-            modulus = np.empty(MODULUS_BYTES, dtype=np.uint8)
-            self._publish(modulus)
-            self.session.send(f"{self.name}.trapdoor.modulus", modulus)
+            published = np.empty((1 + PROOF_VALUES, MODULUS_BYTES), dtype=np.uint8)
+            self._publish(published)
+            self.session.send(f"{self.name}.trapdoor.modulus", published)
             self.ready = True
 
-    def _publish(self, modulus: Octets) -> None:
+    def _publish(self, published: Octets) -> None:
         self._permutation = _Permutation()
-        modulus[:] = _as_bytes([self._permutation.modulus])[0]
+        modulus = self._permutation.modulus
+        self._values = _Values(self.session, self.name, modulus)
+        published[:] = _as_bytes([modulus, *map(self._permutation.invert, self._values.proof)])
 
     @override
     def random(self, count: int, choices: int = 2) -> Blocks:
@@ -95,17 +132,22 @@ class TrapdoorSender(Sender):
             self.begin()
         for start in range(0, count, BATCH):
             here = min(BATCH, count - start)
-            values = self.session.receive(f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES))
+            values = self.session.receive(f"{self.name}.trapdoor.values", np.uint8, (here, MODULUS_BYTES))
             self._invert(values, keys[:, start : start + here])
         return keys
 
     def _invert(self, values: Octets, keys: Blocks) -> None:
         assert self._permutation is not None
-        choices, count, _ = values.shape
-        for j in range(count):
-            for i in range(choices):
-                preimage = self._permutation.invert(values[i, j].tobytes())
-                keys[i, j] = _key(self.session, self.name, self._index, i, preimage)
+        modulus = self._permutation.modulus
+        for i in range(len(self._roots), len(keys)):
+            self._roots.append(self._permutation.invert(self._values.option(i)))
+        for j, value in enumerate(values):
+            y = _number(value.tobytes())
+            if not 0 < y < modulus:  # the root of 0 is known
+                raise failed_check(f"{self.name}.trapdoor.values")
+            root = self._permutation.invert(y)
+            for i in range(len(keys)):
+                keys[i, j] = _key(self.session, self.name, self._index, i, _bytes(root * self._roots[i] % modulus))
             self._index += 1
 
 
@@ -117,30 +159,28 @@ class TrapdoorReceiver(Receiver):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._modulus: gmpy2.mpz | None = None
+        self._inverses: list[gmpy2.mpz] = []  # 1 / C_0, 1 / C_1, ...
         self._index = 0
-
-    def _uniform(self, count: int) -> list[gmpy2.mpz]:
-        """Draw values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
-        import gmpy2
-
-        size = MODULUS_BYTES + 16
-        raw = self.session.prg.bytes(size * count).tobytes()
-        chunks = (raw[i : i + size] for i in range(0, len(raw), size))
-        return [gmpy2.mpz(int.from_bytes(chunk, "little")) % self._modulus for chunk in chunks]
 
     @override
     def begin(self) -> None:
         """Receive the permutation."""
         if not self.ready:
-            self._accept(self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, (MODULUS_BYTES,)))
+            shape = (1 + PROOF_VALUES, MODULUS_BYTES)
+            self._accept(self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, shape))
             self.ready = True
 
-    def _accept(self, modulus: Octets) -> None:
+    def _accept(self, published: Octets) -> None:
         import gmpy2
 
-        self._modulus = gmpy2.mpz(int.from_bytes(modulus.tobytes(), "little"))
-        if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
+        modulus, *preimages = (_number(row.tobytes()) for row in published)
+        if modulus.bit_length() != MODULUS_BITS or modulus % 2 == 0:
             raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
+        self._values = _Values(self.session, self.name, modulus)
+        for value, preimage in zip(self._values.proof, preimages, strict=True):
+            if gmpy2.powmod(preimage, EXPONENT, modulus) != value or gmpy2.gcd(value, modulus) != 1:
+                raise failed_check(f"{self.name}.trapdoor.modulus")
+        self._modulus = modulus
 
     @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
@@ -150,32 +190,44 @@ class TrapdoorReceiver(Receiver):
             self.begin()
         for start in range(0, count, BATCH):
             part = choice[start : start + BATCH]
-            values = np.empty((choices, len(part), MODULUS_BYTES), dtype=np.uint8)
-            preimages = self._choose(part, values)
+            values = np.empty((len(part), MODULUS_BYTES), dtype=np.uint8)
+            preimages = self._choose(part, choices, values)
             self.session.send(f"{self.name}.trapdoor.values", values)
             self._derive(part, preimages, keys[start : start + BATCH])
         return keys
 
-    def _choose(self, choice: Choices, values: Octets) -> list[gmpy2.mpz]:
-        """Fill in the values to offer, the image at the choice and decoys elsewhere; the preimages."""
+    def _choose(self, choice: Choices, choices: int, values: Octets) -> list[gmpy2.mpz]:
+        """Fill in the values y; return the preimages x."""
         import gmpy2
 
-        choices, count, _ = values.shape
-        preimages = self._uniform(count)
-        images = _as_bytes([gmpy2.powmod(x, EXPONENT, self._modulus) for x in preimages])
-        decoys = _as_bytes(self._uniform(choices * count)).reshape(values.shape)
-        is_choice = np.arange(choices, dtype=np.uint8)[:, None] == choice[None, :]
-        mask = (np.uint8(0) - is_choice.astype(np.uint8))[..., None]
-        values[:] = (images & mask) | (decoys & ~mask)
+        modulus = self._modulus
+        for i in range(len(self._inverses), choices):
+            self._inverses.append(gmpy2.invert(self._values.option(i), modulus))
+        size = MODULUS_BYTES + 16
+        raw = self.session.prg.bytes(size * len(choice)).tobytes()
+        preimages = [_number(raw[i : i + size]) % modulus for i in range(0, len(raw), size)]
+        images = [gmpy2.powmod(x, EXPONENT, modulus) for x in preimages]
+        candidates = [
+            _as_bytes([image * inverse % modulus for image in images]) for inverse in self._inverses[:choices]
+        ]
+        values[:] = select(choice, np.stack(candidates))
         return preimages
 
     def _derive(self, choice: Choices, preimages: list[gmpy2.mpz], keys: Blocks) -> None:
         for j, x in enumerate(preimages):
-            preimage = int(x).to_bytes(MODULUS_BYTES, "little")
-            keys[j] = _key(self.session, self.name, self._index, int(choice[j]), preimage)
+            keys[j] = _key(self.session, self.name, self._index, int(choice[j]), _bytes(x))
             self._index += 1
 
 
-def _as_bytes(values: list[gmpy2.mpz]) -> NDArray[np.uint8]:
-    raw = b"".join(int(v).to_bytes(MODULUS_BYTES, "little") for v in values)
-    return np.frombuffer(raw, dtype=np.uint8).reshape(len(values), MODULUS_BYTES)
+def _number(raw: bytes) -> gmpy2.mpz:
+    import gmpy2
+
+    return gmpy2.mpz(int.from_bytes(raw, "little"))
+
+
+def _bytes(value: gmpy2.mpz) -> bytes:
+    return int(value).to_bytes(MODULUS_BYTES, "little")
+
+
+def _as_bytes(values: list[gmpy2.mpz]) -> Octets:
+    return np.frombuffer(b"".join(map(_bytes, values)), dtype=np.uint8).reshape(len(values), MODULUS_BYTES)

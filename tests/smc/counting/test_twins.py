@@ -22,7 +22,13 @@ from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
 
 OTHERS = {elliptic.EllipticSender: roles._EllipticSender, elliptic.EllipticReceiver: roles._EllipticReceiver}
-MADE_OF_TWINS = {"base_ot", "extension", "few_ot", "work"}  # which classes a role is made of, and how time is counted
+MADE_OF_TWINS = {
+    "base_ot",
+    "extension",
+    "few_ot",
+    "rate",
+    "work",
+}  # which classes a role is made of, and how time is counted
 
 
 def replaced(twin: type, module: Any) -> set[str]:

@@ -20,7 +20,7 @@ from smc.ot.lpn import LARGE, SMALL, Parameters
 from smc.session import Session
 
 # 13 and 14 trees of each iteration are used: 208 outputs of the first, 448 of the others.
-TINY = (Parameters(trees=24, depth=4, log_secret=5), Parameters(trees=20, depth=5, log_secret=6))
+TINY = (Parameters(trees=28, depth=4, log_secret=5), Parameters(trees=22, depth=5, log_secret=6))
 KEY = bytes(range(16))
 
 
@@ -233,9 +233,10 @@ def test_bytes_are_the_formula(count: int) -> None:
 
     sender, receiver = run(work)
     from_base = run_local(base)
-    silent = sum(parameters(number, TINY).message_bytes for number in range(iterations(count, TINY)))
-    assert sender == (from_base[0] + silent, 0)
-    assert receiver == (from_base[1], (count + 7) // 8)
+    made = iterations(count, TINY)
+    silent = sum(parameters(number, TINY).message_bytes for number in range(made))
+    assert sender == (from_base[0] + silent + 32, 0)
+    assert receiver == (from_base[1] + 16 + 8 * made, (count + 7) // 8)
 
 
 def test_ten_million_below_two_bits_each() -> None:

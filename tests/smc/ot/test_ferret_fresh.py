@@ -9,12 +9,12 @@ import pytest
 
 from smc.local import run_local
 from smc.ot import ferret
-from smc.ot.ferret import FerretReceiver, FerretSender
+from smc.ot.ferret import FerretReceiver, FerretSender, _Check
 from smc.ot.half_tree import ReceiverTrees, SenderTrees
 from smc.ot.lpn import LinearCode, Parameters
 from smc.session import Session
 
-TINY = (Parameters(trees=24, depth=4, log_secret=5), Parameters(trees=20, depth=5, log_secret=6))
+TINY = (Parameters(trees=28, depth=4, log_secret=5), Parameters(trees=22, depth=5, log_secret=6))
 COUNT = 1500  # four iterations
 
 
@@ -29,9 +29,11 @@ class Seen:
         self.choices: list[np.ndarray] = []
         self.tables: list[np.ndarray] = []  # of both parties
         self.messages: list[np.ndarray] = []
+        self.hidden: list[np.ndarray] = []  # what hides the answers to checks, of both parties
         monkeypatch.setattr(ferret, "SenderTrees", self._sender_trees)
         monkeypatch.setattr(ferret, "ReceiverTrees", self._receiver_trees)
         monkeypatch.setattr(ferret, "LinearCode", self._code)
+        monkeypatch.setattr(ferret, "_Check", self._check)
 
     def _sender_trees(self, key: bytes, delta: np.ndarray, roots: np.ndarray, depth: int) -> SenderTrees:
         trees = SenderTrees(key, delta, roots, depth)
@@ -48,6 +50,10 @@ class Seen:
         self.code_keys.append(key)
         self.tables.append(table.copy())
         return LinearCode(key, table)
+
+    def _check(self, *arguments: Any) -> Any:
+        self.hidden.append(arguments[-1].copy())
+        return _Check(*arguments)
 
     def program(self, session: Session) -> Any:
         if session.party == 1:
@@ -78,7 +84,10 @@ def test_base_blocks_serve_once(monkeypatch: pytest.MonkeyPatch) -> None:
     masks = [(message ^ sums).reshape(-1, 2) for message, sums in zip(seen.messages, seen.sums, strict=True)]
     tables = np.unique(np.concatenate([modulo(table, delta) for table in seen.tables]), axis=0)
     assert len(tables) == sum(ferret.parameters(i, TINY).secret for i in range(iterations))  # each at both parties
-    blocks = np.concatenate([*masks, tables, q])
+    assert [len(hidden) for hidden in seen.hidden] == [64] * 2 * iterations
+    hidden = np.unique(np.concatenate([modulo(blocks, delta) for blocks in seen.hidden]), axis=0)
+    assert len(hidden) == 64 * iterations
+    blocks = np.concatenate([*masks, tables, hidden, q])
     assert len(np.unique(blocks, axis=0)) == len(blocks)
 
 

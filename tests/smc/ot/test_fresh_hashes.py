@@ -14,7 +14,7 @@ from smc.hashing import KeySchedule
 from smc.local import run_local
 from smc.ot import EllipticReceiver, EllipticSender, OTKind, Transfers, correlated
 from smc.ot.elliptic import _Keys
-from smc.ot.ggm_tree import full_trees
+from smc.ot.ggm_tree import full_trees, message_words
 from smc.primitives.prg import Prg
 from smc.session import Session
 
@@ -90,11 +90,17 @@ def test_offers_of_a_tree_are_masked_by_both_keys_of_the_level() -> None:
     keys = Prg(bytes(16)).words(2, 3, 4, 2)
     masks = Prg(bytes([1]) * 16).words(2, 3, 4, 2)
     masks[:, :, 0] = 0  # the first level's keys are nodes
-    salts = Prg(bytes([2]) * 16).words(4, 3, 2)
-    leaves, offers = full_trees(keys, salts)
-    leaves2, offers2 = full_trees(keys ^ masks, salts)
+    salts = Prg(bytes([2]) * 16).words(5, 3, 2)
+    session = Session(0, None, bytes(32))  # type: ignore[arg-type]
+    messages = np.empty((2, message_words(3, 4)), dtype=np.uint64)
+    leaves, leaves2 = (
+        full_trees(session, "ot", some, message, salts)
+        for some, message in zip((keys, keys ^ masks), messages, strict=True)
+    )
     assert np.array_equal(leaves, leaves2)
-    assert np.array_equal(offers ^ offers2, np.moveaxis(masks, 0, 2)[:, 1:])
+    offers = messages[0] ^ messages[1]
+    assert np.array_equal(offers[: 3 * 3 * 4].reshape(3, 3, 2, 2), np.moveaxis(masks, 0, 2)[:, 1:])
+    assert not offers[3 * 3 * 4 :].any()  # what the check sends depends on the leaves alone
 
 
 @pytest.mark.parametrize("kind", ["iknp", "softspoken2", "softspoken4", "softspoken8"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from functools import partial
 
+import gmpy2
 import numpy as np
 import pytest
 from nacl import bindings as sodium
@@ -144,18 +146,58 @@ def test_trapdoor_inversion_is_rsa() -> None:
     modulus = int(permutation.modulus)
     assert modulus.bit_length() == trapdoor_module.MODULUS_BITS == 3072
     for x in (0, 1, 2, modulus - 1, int.from_bytes(hashlib.sha512(b"x").digest() * 5, "little")):
-        image = pow(x, 65537, modulus)
-        assert permutation.invert(image.to_bytes(384, "little")) == x.to_bytes(384, "little")
+        assert permutation.invert(gmpy2.mpz(pow(x, 65537, modulus))) == x
 
 
-def test_a_bad_modulus_is_refused() -> None:
+def primes(session: Session) -> Iterator[int]:
+    while True:
+        raw = session.prg.bytes(trapdoor_module.MODULUS_BYTES // 2).tobytes()
+        yield int(gmpy2.next_prime(int.from_bytes(raw, "little") | 3 << (trapdoor_module.MODULUS_BITS // 2 - 2)))
+
+
+@pytest.mark.parametrize("fault", ["short", "even", "no preimages", "no permutation", "one is wrong"])
+def test_a_modulus_that_would_show_choices_is_refused(fault: str) -> None:
+    """Where 65537 divides p - 1 only one value in 65537 is an image: the sender would see which y C_i is one."""
+
     def program(session: Session) -> None:
-        if session.party == 0:
-            session.send("ot.trapdoor.modulus", np.full(trapdoor_module.MODULUS_BYTES, 2, dtype=np.uint8))
-        else:
+        if session.party == 1:
             TrapdoorReceiver(session, "ot").setup()
+            return
+        found = primes(session)
+        p, q = next(found), next(found)
+        if fault == "no permutation":
+            p = next(p for p in (65537 * k + 1 for k in itertools.count(p // 65537 & ~1, 2)) if gmpy2.is_prime(p))
+        exponent = 0 if fault == "no permutation" else int(gmpy2.invert(65537, (p - 1) * (q - 1)))
+        modulus = {"short": 2, "even": p * q + 1}.get(fault, p * q)
+        preimages = [
+            pow(int(value), exponent, p * q)
+            for value in trapdoor_module._Values(session, "ot", gmpy2.mpz(modulus)).proof
+        ]
+        if fault == "no preimages":
+            preimages = [1] * len(preimages)
+        if fault == "one is wrong":
+            preimages[-1] += 1
+        session.send("ot.trapdoor.modulus", trapdoor_module._as_bytes([gmpy2.mpz(x) for x in (modulus, *preimages)]))
 
     with pytest.raises(ProtocolError, match="modulus"):
+        run_local(program)
+
+
+@pytest.mark.parametrize("value", ["zero", "modulus", "beyond"])
+def test_a_value_whose_preimages_are_all_known_is_refused(value: str) -> None:
+    """The preimage of 0 is 0, so a receiver that sent it would have every key."""
+
+    def program(session: Session) -> None:
+        if session.party == 0:
+            TrapdoorSender(session, "ot").random(1)
+            return
+        receiver = TrapdoorReceiver(session, "ot")
+        receiver.setup()
+        assert receiver._modulus is not None
+        sent = {"zero": 0, "modulus": receiver._modulus, "beyond": (1 << 3072) - 1}[value]
+        session.send("ot.trapdoor.values", trapdoor_module._as_bytes([gmpy2.mpz(sent)]))
+
+    with pytest.raises(ProtocolError, match=r"step ot.trapdoor.values fails its check"):
         run_local(program)
 
 
@@ -277,7 +319,7 @@ def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int)
         if name == "trapdoor":
             sender.setup()
             for _ in range(512 // trapdoor_module.BATCH):
-                shape = (2, trapdoor_module.BATCH, trapdoor_module.MODULUS_BYTES)
+                shape = (trapdoor_module.BATCH, trapdoor_module.MODULUS_BYTES)
                 sender.session.receive("ot.trapdoor.values", np.uint8, shape)
         else:
             sender.random(512)
