@@ -111,7 +111,7 @@ def test_the_bits_go_into_circuits(play, name: str) -> None:
 def test_on_shares_nothing_is_sent_and_garbled_one_ot_a_bit(play) -> None:
     assert all(not recorder.sent for recorder in play(lambda e: e.random(8, 1000), "gmw").recorders)
     garbled = play(lambda e: e.random(8, 1000), "yao", "softspoken4").recorders
-    assert sum(len(data) for step, data in garbled[1].sent if step.endswith("matrix")) == 8 * 1000 * 4
+    assert sum(len(data) for step, data in garbled[1].sent if step.endswith("matrix")) == 32 * (1000 + 16) + 48
 
 
 def test_a_source_serves_the_enclosed_work_only() -> None:

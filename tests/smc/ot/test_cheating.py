@@ -19,6 +19,7 @@ from smc.ot import OTKind, columns, make_roles
 from smc.ot.columns import ANSWER, DIGEST, ColumnReceiver, Layout
 from smc.ot.ferret import FerretReceiver, FerretSender
 from smc.ot.lpn import Parameters
+from smc.primitives.prg import Prg
 from smc.session import Session
 
 ROWS: dict[OTKind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}
@@ -179,20 +180,54 @@ def test_a_message_serves_one_batch(kind: OTKind) -> None:
     assert caught.value.args == (1,)
 
 
-@pytest.mark.parametrize("kind", ["iknp", "softspoken4"])
-def test_the_answer_hides_the_choices(kind: OTKind) -> None:
-    """Sums of all-zero choices: uniform words, and other ones each time. False alarms: 7 standard deviations."""
-    answers: list[np.ndarray] = []
+def test_the_answer_hides_the_choices() -> None:
+    """Without the hash of the choices, which the sender might guess, uniform words of the receiver's are left.
 
-    def change(message: np.ndarray) -> np.ndarray:
-        answers.append(message[-ANSWER - DIGEST : -DIGEST].copy())
-        return message
+    False alarms: 7 standard deviations, in 128 places and in all of them together.
+    """
+    masks: list[np.ndarray] = []
 
-    against(kind, wire(change), b"answers", calls=100)
-    bits = np.unpackbits(np.array(answers), axis=1)
+    def cheat(receiver: ColumnReceiver) -> None:
+        challenge, send = receiver._challenge, receiver.session.send
+        weights: list[np.ndarray] = []
+        choices = np.zeros((1, Layout(COUNT).words), dtype=np.uint64)
+        choices[0, 0], choices[0, 1] = (1 << 64) - 1, (1 << COUNT - 64) - 1
+
+        def sending(step: str, message: np.ndarray) -> None:
+            hashes = np.empty((1, 2), dtype=np.uint64)
+            columns.kernels.ot_hash_rows(choices, weights.pop(), hashes)
+            masks.append(hashes.view(np.uint8)[0] ^ message[-ANSWER - DIGEST : -DIGEST])
+            send(step, message)
+
+        receiver._challenge = lambda *parts: (weights.append(challenge(*parts)), weights[-1])[1]  # type: ignore
+        receiver.session.send = sending  # type: ignore[method-assign]
+
+    against("softspoken4", cheat, b"answers", calls=100)
+    bits = np.unpackbits(np.array(masks), axis=1)
     assert len(np.unique(bits, axis=0)) == 100
     assert np.abs(bits.mean(axis=0) - 0.5).max() < 7 * 0.5 / 10
     assert abs(bits.mean() - 0.5) < 7 * 0.5 / np.sqrt(bits.size)
+
+
+def test_all_weights_follow_from_session_batch_and_every_correction() -> None:
+    """Whatever differs, no weight is the same: else a receiver could choose corrections after their weights."""
+    layout = Layout(COUNT)
+    corrections = np.zeros(32 * (layout.octets + 16), dtype=np.uint8)
+    seen = []
+    for identifier, name in ((bytes(32), "ot"), (bytes([1]) * 32, "ot"), (bytes(32), "other")):
+        receiver: Any = make_roles("softspoken4", Session(1, None, identifier, Prg(bytes(16))), name, name)[1]  # type: ignore
+        for receiver._number in (0, 1):
+            seen.append(receiver._challenge(layout, corrections))
+    for place in range(0, len(corrections), 97):
+        corrections[place] ^= 1
+        receiver._number = 0
+        seen.append(receiver._challenge(layout, corrections))
+    weights = np.array(seen)
+    drawn = weights[:, :, : layout.mask_word].reshape(-1)
+    assert len(np.unique(drawn)) == len(drawn)
+    hiding = weights[:, :, layout.mask_word : layout.mask_word + 2]
+    assert (hiding == np.eye(2, dtype=np.uint64)).all()
+    assert not weights[:, :, layout.mask_word + 2 :].any()
 
 
 # Silent OT: the receiver checks the sender.
