@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -129,27 +129,27 @@ def occurrences() -> dict[str, list[Case]]:
 
 
 def markdown(found: dict[str, list[Case]]) -> Iterator[str]:
-    """Yield the lines between the markers: messages, steps of the cheater's own work, and what each side still can do."""
+    """Yield the lines between the markers: a table of messages, one of steps, and what each side still can do."""
     for title in ("message", "step of its own work"):
         yield f"| {title} | engines | kinds of OT | cheater | outcome | by which check; or what it learns |"
         yield "|---|---|---|---|---|---|"
         for row in ROWS:
             if (row.what in DEVIATIONS) == (title != "message"):
                 cases = [case for case in found.get(row.what, []) if case.engine in row.engines]
-                where = f"{_listed(ENGINES, (case.engine for case in cases))} | {_listed(KINDS, (case.ot for case in cases))}"
+                engines, kinds = {case.engine for case in cases}, {case.ot for case in cases}
+                where = f"{_listed(ENGINES, engines)} | {_listed(KINDS, kinds)}"
                 yield f"| {row.what} | {where} | {row.cheater} | {row.verdict} | {row.words} |"
         yield ""
     for line in STILL:
         yield from textwrap.wrap(f"- {line}", 120, subsequent_indent="  ")
 
 
-def _listed(names: Sequence[str], found: Iterable[str]) -> str:
+def _listed(names: Sequence[str], found: Collection[str]) -> str:
     """Return which of the names were found, in few words."""
-    here = set(found)
-    missing = [name for name in names if name not in here]
-    if len(missing) < 3:
+    missing = [name for name in names if name not in found]
+    if 2 * len(missing) < len(names):
         return f"all but {', '.join(missing)}" if missing else "all"
-    return ", ".join(name for name in names if name in here)
+    return ", ".join(name for name in names if name in found)
 
 
 def section() -> str:

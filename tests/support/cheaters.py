@@ -53,14 +53,14 @@ class Case:
 
     engine: EngineName
     ot: OTKind
-    variant: Literal["", "table", "few", "announced"] = ""  # four-row tables, few OTs, openings as nodes have them
+    variant: Literal["", "table", "few", "plain"] = ""  # four-row tables; few OTs; openings that nobody announces
 
     def __str__(self) -> str:
         return f"{self.engine} {self.ot} {self.variant}".strip()
 
     def make(self, session: Session) -> Engine:
         """Return the engine of one party."""
-        if self.variant == "announced":
+        if self.variant != "plain":
             session.openings = AnnouncedOpenings()
         engine = make_engine(session, self.engine, self.ot, True if self.variant == "table" else None)
         if self.variant == "few":
@@ -72,7 +72,8 @@ CASES = (
     *(Case(engine, ot) for engine in ("yao", "gmw", "mixed", "lean") for ot in get_args(OTKind)),
     *(Case("gmw", ot, "table") for ot in get_args(OTKind) if ot != "trapdoor"),
     Case("yao", "extension", "few"),
-    Case("yao", "extension", "announced"),
+    Case("mixed", "extension", "few"),
+    Case("yao", "extension", "plain"),
 )
 
 
@@ -88,23 +89,18 @@ def own_numbers(party: int) -> NDArray[np.int64]:
     return np.random.default_rng(party).integers(8, 1 << WIDTH, BATCH)
 
 
-def program(engine: Engine) -> tuple[NDArray[Any], ...]:
-    """Open products x y, random bits and FACTOR y where x is odd."""
+def program(case: Case, session: Session, change: Callable[[Any], None] = lambda _: None) -> tuple[NDArray[Any], ...]:
+    """Open products x y, random bits and, but for few OTs, FACTOR y where x is odd. `change` may change the engine."""
+    engine = case.make(session)
+    change(engine)
     x, y = engine.both(bitpack.from_integers(own_numbers(engine.party), WIDTH))
     drawn = engine.random(RANDOM_BITS, BATCH)
     (product,) = engine.run(_product(), x, y)
-    products, joint = engine.reveal(product, drawn)
-    if engine.session.openings.__class__ is AnnouncedOpenings or _is_few(engine):
-        return bitpack.to_words(products), bitpack.to_words(joint)
-    word = engine.words.select([Choice(x[:1], [[FACTOR]])], FACTOR.bit_length() + 1)[0][0]
-    (selected,) = engine.reveal(engine.words.bits(engine.words.multiply(y, 0, word, WIDTH + 4)))
-    return bitpack.to_words(products), bitpack.to_words(joint), bitpack.to_words(selected)
-
-
-def _is_few(engine: Engine) -> bool:
-    """Whether the program ends with the first opening, for there are no more OTs than were said."""
-    transfers = engine._transfers if hasattr(engine, "_transfers") else None
-    return any(getattr(role, "_expected", 0) for role in (transfers.sender, transfers.receiver)) if transfers else False
+    opened = engine.reveal(product, drawn)
+    if case.variant != "few":
+        word = engine.words.select([Choice(x[:1], [[FACTOR]])], FACTOR.bit_length() + 1)[0][0]
+        opened += engine.reveal(engine.words.bits(engine.words.multiply(y, 0, word, WIDTH + 4)))
+    return tuple(bitpack.to_words(bits) for bits in opened)
 
 
 def _explained(result: tuple[NDArray[Any], ...], honest: int) -> bool:
@@ -163,15 +159,6 @@ def arena() -> Iterator[None]:
         yield
 
 
-def _cheat(session: Session, case: Case, apply: Callable[[Any], None] | None = None) -> tuple[NDArray[Any], ...]:
-    """Run the program as a cheater, its engine changed by `apply`."""
-    _cheating.now = True
-    engine = case.make(session)
-    if apply is not None:
-        apply(engine)
-    return program(engine)
-
-
 class _Tape(Channel):
     """Keeps what is sent."""
 
@@ -193,7 +180,7 @@ class _Tape(Channel):
 def honest_run(case: Case, seed: bytes) -> tuple[tuple[NDArray[Any], ...], dict[Message, bytes]]:
     """Return the result of a run without a cheater, and its messages in order."""
     tapes: tuple[list[tuple[str, bytes]], ...] = ([], [])
-    result, _ = run_local(lambda session: program(case.make(session)), seed=seed, wrap=lambda p, c: _Tape(c, tapes[p]))
+    result, _ = run_local(lambda session: program(case, session), seed=seed, wrap=lambda p, c: _Tape(c, tapes[p]))
     messages: dict[Message, bytes] = {}
     for party, tape in enumerate(tapes):
         counts: dict[str, int] = {}
@@ -295,13 +282,16 @@ def sent_instead(case: Case, message: Message, change: str, seed: bytes, place: 
 
 
 def _judged(
-    case: Case, message: Message, seed: bytes, apply: Callable[[Any], None] | None = None, wrap: Wrap | None = None
+    case: Case, message: Message, seed: bytes, apply: Callable[[Any], None] = lambda _: None, wrap: Wrap | None = None
 ) -> Seen:
     """Run a session with a cheater, whose message this is, and return how the honest party fares."""
     honest = 1 - message.sender
 
     def party(session: Session) -> tuple[NDArray[Any], ...]:
-        return program(case.make(session)) if session.party == honest else _cheat(session, case, apply)
+        if session.party == honest:
+            return program(case, session)
+        _cheating.now = True
+        return program(case, session, apply)
 
     end = duel((party, party), seed, wrap)[honest]
     gave_away = end.gave_away(message.label, message.number)
