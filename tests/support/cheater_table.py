@@ -48,9 +48,12 @@ class Row:
     verdict: Verdict
     words: str  # by which check; or what is learnt
     engines: tuple[EngineName, ...] = ENGINES
+    check: str = ""  # in the error, wherever the cheater is caught by more than a message's label and size
 
 
 SHARED_OR_MIXED: tuple[EngineName, ...] = ("gmw", "mixed", "lean")
+AT_BATCH, AT_TREES = r"\.matrix fails its check", r"\.trees fails its check"
+AT_GROUP = "invalid curve point"
 BATCH_CHECK = "check of the batch, before a block of it is used"
 TREE_CHECK = "check of the trees, before a seed of them is used"
 SEED_CHECK = f"{TREE_CHECK}; with iknp check of the batch"
@@ -61,13 +64,13 @@ INPUT_BIT = "a bit of our input: the result is wrong if it is 1"
 SHARED_BIT = "a bit that is shared: it adds a number of its choice if the bit is 1"
 
 ROWS = (
-    Row("ot.base.public", "OT receiver", "caught", SEED_CHECK),
+    Row("ot.base.public", "OT receiver", "caught", SEED_CHECK, check=f"{AT_TREES}|{AT_BATCH}|{AT_GROUP}"),
     Row("ot.base.points", "OT sender", "possible", NOTHING),
-    Row("ot.trees", "OT receiver", "caught unless guessed", f"{TREE_CHECK}; {GUESS}"),
-    Row("ot.matrix", "OT receiver", "caught", BATCH_CHECK),
-    Row("ferret.trees", "OT sender", "caught", FERRET_CHECK),
+    Row("ot.trees", "OT receiver", "caught unless guessed", f"{TREE_CHECK}; {GUESS}", check=AT_TREES),
+    Row("ot.matrix", "OT receiver", "caught", BATCH_CHECK, check=AT_BATCH),
+    Row("ferret.trees", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
     Row("ferret.challenge", "OT receiver", "harmless", "the answer is a digest of all bits of our delta"),
-    Row("ferret.proof", "OT sender", "caught", FERRET_CHECK),
+    Row("ferret.proof", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
     Row("ferret.flips", "OT receiver", "harmless", "it takes another input", ("yao",)),
     Row("ferret.flips", "OT receiver", "possible", "as ot.bits, ot.additive", SHARED_OR_MIXED),
     Row("ot.few.base.public", "OT sender", "possible", NOTHING),
@@ -85,10 +88,12 @@ ROWS = (
     Row("gmw.open", "either", "possible", "opened bits XOR wires of its choice"),
     Row("reveal", "either", "possible", "the result before us; it shows us any other"),
     Row("ready", "either", "harmless", "the byte has no meaning"),
-    Row("inconsistent choices", "OT receiver", "caught", BATCH_CHECK),
-    Row("another choice in one tree", "OT receiver", "caught unless guessed", f"{BATCH_CHECK}; {GUESS}"),
-    Row("other seed", "OT receiver", "caught", SEED_CHECK),
-    Row("other delta in silent trees", "OT sender", "caught", FERRET_CHECK),
+    Row("inconsistent choices", "OT receiver", "caught", BATCH_CHECK, check=AT_BATCH),
+    Row(
+        "another choice in one tree", "OT receiver", "caught unless guessed", f"{BATCH_CHECK}; {GUESS}", check=AT_BATCH
+    ),
+    Row("other seed", "OT receiver", "caught", SEED_CHECK, check=f"{AT_TREES}|{AT_BATCH}"),
+    Row("other delta in silent trees", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
     Row("other delta in tables", "garbler", "possible", "as yao.tables"),
     Row("other delta in few OTs", "OT sender", "possible", "as ot.few.correlation"),
 )

@@ -2,7 +2,7 @@
 
 A small program opens products of both parties' numbers and joint random bits, on every engine and kind of OT. The
 cheater runs it as it is, but for one of its messages, or for one step of its own work. What it sends instead is a
-`Change`, what it does instead a `Deviation`. `seen` says how the honest party fares.
+`Change`, what it does instead a `Deviation`. an `Outcome` says how the honest party fares.
 """
 
 from __future__ import annotations
@@ -45,6 +45,14 @@ SMALL_SETS = (Parameters(trees=28, depth=6, log_secret=7), Parameters(trees=24, 
 # caught: an error before it sends what follows from its secrets; late: an error after that; right: the result of the
 # inputs; other: that of other inputs of the cheater; wrong: another result; left: the cheater ended it
 Seen = Literal["caught", "late", "right", "other", "wrong", "left"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the honest party saw, and its error."""
+
+    seen: Seen
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -271,7 +279,7 @@ class _Rewriter(Channel):
         return self._inner.receive(step, size)
 
 
-def sent_instead(case: Case, message: Message, change: str, seed: bytes, place: int = 0) -> Seen | None:
+def sent_instead(case: Case, message: Message, change: str, seed: bytes, place: int = 0) -> Outcome | None:
     """Return what the honest party sees of a message that is changed; None if there is nothing to change."""
     payload = honest_run(case, seed)[1][message]
     instead = CHANGES[change](case, message, payload, seed, np.random.default_rng([place, *seed]))
@@ -283,7 +291,7 @@ def sent_instead(case: Case, message: Message, change: str, seed: bytes, place: 
 
 def _judged(
     case: Case, message: Message, seed: bytes, apply: Callable[[Any], None] = lambda _: None, wrap: Wrap | None = None
-) -> Seen:
+) -> Outcome:
     """Run a session with a cheater, whose message this is, and return how the honest party fares."""
     honest = 1 - message.sender
 
@@ -296,12 +304,12 @@ def _judged(
     end = duel((party, party), seed, wrap)[honest]
     gave_away = end.gave_away(message.label, message.number)
     if isinstance(end.error, ProtocolError):
-        return "late" if gave_away else "caught"
+        return Outcome("late" if gave_away else "caught", str(end.error))
     if end.error is not None:
-        return "left"
+        return Outcome("left", str(end.error))
     if all(np.array_equal(*pair) for pair in zip(end.result, honest_run(case, seed)[0], strict=True)):
-        return "right"
-    return "other" if _explained(end.result, honest) else "wrong"
+        return Outcome("right")
+    return Outcome("other" if _explained(end.result, honest) else "wrong")
 
 
 # What is done instead, in its own work.
@@ -405,7 +413,7 @@ DEVIATIONS = {
 }
 
 
-def deviated(case: Case, party: int, name: str, seed: bytes) -> Seen:
+def deviated(case: Case, party: int, name: str, seed: bytes) -> Outcome:
     """Return what the honest party sees of a deviation."""
     message = DEVIATIONS[name].message(case, party)
     assert message is not None

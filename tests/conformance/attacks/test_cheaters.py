@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from tests.support.cheaters import (
     CHANGES,
     DEVIATIONS,
     Case,
+    Outcome,
     Seen,
     arena,
     deviated,
@@ -32,14 +34,14 @@ def groups() -> Iterator[None]:
         yield
 
 
-def trials(case: Case) -> Iterator[tuple[Row, str, Seen]]:
+def trials(case: Case) -> Iterator[tuple[Row, str, Outcome]]:
     """Yield what is seen of every change of the first and last message of each label, and of every deviation."""
     for message in messages_of(case, SEED):
         row = row_of(case, kind_of(case, message.label))
         for change in CHANGES:
             for place in range(FLIPS if change == "flip" else 1):
-                if seen := sent_instead(case, message, change, SEED, place):
-                    yield row, f"{change} of {message}", seen
+                if outcome := sent_instead(case, message, change, SEED, place):
+                    yield row, f"{change} of {message}", outcome
     for name, deviation in DEVIATIONS.items():
         for party in (0, 1):
             if deviation.is_in(case, party):
@@ -50,11 +52,14 @@ def outcomes(case: Case) -> dict[Row, set[Seen]]:
     """Return what is seen of each row; AssertionError if anything is not what is declared."""
     undeclared: list[str] = []
     found: dict[Row, set[Seen]] = {}
-    for row, what, seen in trials(case):
-        if seen not in (ALLOWED["caught"] if what.startswith(SHAPES) else ALLOWED[row.verdict]):
-            undeclared.append(f"{what}: {seen}, declared {row.verdict}")
-        if not what.startswith(SHAPES):
-            found.setdefault(row, set()).add(seen)
+    for row, what, outcome in trials(case):
+        is_shape = what.startswith(SHAPES)
+        if outcome.seen not in (ALLOWED["caught"] if is_shape else ALLOWED[row.verdict]):
+            undeclared.append(f"{what}: {outcome.seen}, declared {row.verdict}")
+        if not is_shape:
+            found.setdefault(row, set()).add(outcome.seen)
+            if outcome.seen == "caught" and not re.search(row.check, outcome.error):
+                undeclared.append(f"{what}: caught by another check: {outcome.error}")
     assert not undeclared, f"{case}: {undeclared}"
     return found
 
