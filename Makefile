@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign foretold bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines
+	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines cheaters
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -53,6 +53,10 @@ traces: $(STAMP)
 # Every kind of job with every fault of some frames, into docs/faults.md: ten minutes; MOST=3 takes more of them.
 faults: $(STAMP)
 	$(BIN)/python -m tests.support.fault_table $(if $(MOST),--most $(MOST))
+
+# What a party that leaves the protocol reaches, message by message, into docs/security.md: ten seconds.
+cheaters: $(STAMP)
+	$(BIN)/python -m tests.support.cheater_table
 
 # Two nodes over slow, lossy, forgetful and dead lines, into docs/lines.md: three minutes.
 lines: $(STAMP)
