@@ -28,14 +28,14 @@ from smc.circuit import Netlist
 from smc.engines import make_engine
 from smc.engines.yao import YaoEngine
 from smc.hashing import Blocks
-from smc.ot.softspoken import KAPPA, SoftSpokenReceiver
+from smc.ot.columns import KAPPA
 from smc.primitives import bits as bitpack
 from smc.recipes import OTKind
 from smc.session import AnnouncedOpenings, Openings, Session
 from smc.yao.evaluator import Evaluator
 from tests.support.duels import End, duel
 
-FILL = "_fill" if hasattr(SoftSpokenReceiver, "_fill") else "_extend"  # writes corrections, before any check is made
+FILL = "_fill"  # writes corrections, before any check is made
 TREE_BITS: dict[OTKind, int] = {"extension": 4, "softspoken2": 2, "softspoken4": 4, "softspoken8": 8, "iknp": 1}
 
 
