@@ -449,8 +449,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "protocols/release/descent.py",
         (RELEASE + "test_descent.py", "tests/parties/jobs/regress/test_joint.py"),
         [
-            ("exact = 2 * norm if self.replaced else", "exact = norm if self.replaced else"),
+            ("max(2 * norm if self.replaced", "max(norm if self.replaced"),
             ("_root(norm**2 + COUNTED**2)", "norm"),
+            (
+                "max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))",
+                "2 * norm if self.replaced else _root(norm**2 + COUNTED**2)",
+            ),
             ("(self.rows * exact + _root(Fraction(self.numbers))) ** 2", "(self.rows * exact) ** 2"),
             ("security_for(self.epsilon, self.steps * (self.numbers + 1) + 1)", "security_for(self.epsilon)"),
             ("< -CERTAIN * math.sqrt(square)", "< CERTAIN * math.sqrt(square)"),
@@ -1307,9 +1311,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, self.first,"),
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, 1 + replaced,"),
-            ("laplace(half, self.first + rows,", "laplace(half, rows,"),
-            ("rows = 0 if replaced and not people else 1", "rows = 0"),
-            ("rows = 0 if replaced and not people else 1", "rows = 0 if replaced else 1"),
+            ("laplace(half, self.first + 1,", "laplace(half, 1,"),
+            ("laplace(half, self.first + 1,", "laplace(half, self.first,"),
+            ("laplace(half, self.first + 1,", "laplace(half, self.first + (not replaced),"),
             ('"rules.epsilon")) / 2, settings', '"rules.epsilon")), settings'),
         ],
     ),
