@@ -162,11 +162,15 @@ def spread(law: Any) -> float:
 
 
 def variance(law: Any) -> float:
-    """Return the variance of Gaussian noise, from the law itself: a table, or a sum of two laws."""
+    """Return sigma^2 of Gaussian noise, from the law itself: of a table from how its weights fall, or of a sum of two.
+
+    The weight of k and -k together is 2 e^(-k^2 / (2 sigma^2)) times that of 0; k is near sigma.
+    """
     if hasattr(law, "fine"):
         return variance(law.fine) + 4.0**law.shift * variance(law.coarse)
     weights = np.array([float(weight) for weight in law.weights])
-    return float(weights @ np.arange(len(weights)) ** 2.0 / weights.sum())
+    k = max(1, round(math.sqrt(weights @ np.arange(len(weights)) ** 2.0 / weights.sum())))
+    return k**2 / (2 * math.log(2 * weights[0] / weights[k]))
 
 
 # What stands in the place of each way to open something with noise.
