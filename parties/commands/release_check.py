@@ -76,8 +76,8 @@ def check_command(
             results.append(check(mechanism, samples, on_progress=on_progress))
         for case in CASES if CONTRACT in names else ():
             status.doing(f"contract: {case.kind}")
-            asked = {"epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
-            contracts += [check_case(case, asked, at_most) for at_most in PEOPLE]
+            settings = {"epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
+            contracts += [check_case(case, settings, at_most) for at_most in PEOPLE]
     if as_json:
         documents = [_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)]
         console.print_json([*documents, *map(_contract_document, contracts)])
