@@ -210,7 +210,7 @@ def _context() -> Any:
     if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    protocols = [name for name in sys.modules if name.startswith("protocols.")]
+    protocols = [name for name in list(sys.modules) if name.startswith("protocols.")]
     context.set_forkserver_preload([__name__, *COMMAND, *protocols])
     return context
 

@@ -14,7 +14,9 @@ import os
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, get_args
 
 import structlog
@@ -40,6 +42,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "statement refused": "warning",
     "table not available": "warning",
     "job failed": "error",
+    "session failed": "error",
     "statement failed": "error",
     "records cannot be written": "error",
     "unexpected error": "error",
@@ -47,7 +50,14 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
 # What a peer can cause at will.
 FOLDED = ("connected", "disconnected", "not connected", "statement refused", "statement failed")
 FREE, WINDOW_SECONDS = 10, 60.0  # lines of one of these about a peer before repeats are folded
+MOST_FRAMES = 30  # of a stack
 QUIET_SECONDS = 10.0  # before the same unexpected error is told again
+
+
+def stack_of(error: BaseException) -> str:
+    """Return where an error was raised, the innermost function first: never its message, which may quote anything."""
+    frames = traceback.extract_tb(error.__traceback__)[::-1][:MOST_FRAMES]
+    return " < ".join(f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in frames)
 
 
 class Events:

@@ -257,6 +257,34 @@ class Runs(Register):
             record = self._end(record, "failed", public, error)
         self._tell(record)
 
+    def crashed(
+        self, identifier: str, error: BaseException, public: str, begun: bool, total: Cost, by_rows: bool
+    ) -> None:
+        """Record that a session ended by an error that may be anybody's: the job goes on while it has tries left.
+
+        Args:
+            identifier: the job.
+            error: what was raised; for our operator.
+            public: what the peer is told if the job fails by it.
+            begun: whether the session has begun, and counts as a try already.
+            total: the session's cost.
+            by_rows: whether our own rows may be why. That tells the peer something of them, so it is charged.
+        """
+        with self._writing():
+            record = self._get(identifier).model_copy(update={"current": outcome.traffic(total)} if begun else {})
+            if self.state(record) in ENDED:
+                return
+            if by_rows:
+                record = self._charge(record)
+            tries = record.tries + (not begun)
+            is_over = tries >= self._offers.tries(record.table) and record.ours.end != "computed"
+            record = record.model_copy(update={"note": without_cells(error), "tries": tries})
+            if not is_over and begun:
+                self._journal.interrupted(record, f"internal error: {type(error).__name__}")
+            record = self._end(record, "failed", public, error) if is_over else self._put(record)
+        if is_over:
+            self._tell(record)
+
     def unpaid(self, identifier: str, why: str) -> None:
         """End a job that the session has found is to be computed, while our budget does not allow it."""
         with self._writing():

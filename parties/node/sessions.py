@@ -1,8 +1,8 @@
 """When a session begins and how it ends: the connecting node dials for each ready job, the listening one admits.
 
 So only one side decides on the order, and two nodes with room for one session each cannot wait for each other. A
-session that breaks is tried again, from its last level, as soon as the peer is there; an error that will not pass ends
-the job.
+session that breaks is tried again, from its last level, as soon as the peer is there. So is one that ends by an error
+that is not proven to be the peer's fault or the job's own, as often as `tries` allows. Any other error ends the job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parties.link.transport import Stream, Wire
 from parties.node import executor, outcome
 from parties.node.budget.account import BudgetError
 from parties.node.counting import PastBitsError
-from parties.node.events import Events
+from parties.node.events import Events, stack_of
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.gate import AskFirstError
 from parties.node.ledger import Ledger
@@ -318,17 +318,22 @@ class Sessions:
             case BudgetError():
                 self._events.log("job refused", job=identifier, by="budget")
                 self._ledger.unpaid(identifier, str(error))
-            case ProtocolError() | JobMismatchError() | InputError():
+            case ProtocolError() | JobMismatchError() | InputError() if not isinstance(error, MachineError):
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
-                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError | MachineError)
+                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
-            case _:
-                self._events.log("job failed", job=identifier, error=type(error).__name__)
-                self._ledger.failed(identifier, error, "internal error", session.linked)
+            case _:  # neither the peer's fault nor the job's own, as far as is known
+                self._events.log("session failed", job=identifier, error=type(error).__name__, stack=stack_of(error))
+                self._pauses.put(identifier, longer=not session.got_further)
+                self._table_pauses.put(identifier)
+                is_ours = isinstance(error, MachineError)
+                public = "an error in its own input" if is_ours else "internal error"
+                by_rows = session.linked and not is_ours
+                self._ledger.crashed(identifier, error, public, session.begun, session.cost, by_rows)
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 

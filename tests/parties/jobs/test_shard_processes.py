@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -284,3 +285,26 @@ def test_a_shard_whose_process_cannot_start_is_dead(
     ((line, where),) = shards._listening([0])
     assert (where, shards.pids, closed) == (NOWHERE, {0: 7} if starts else {}, ["there"])
     assert str(line.recv().error) == "its process has not begun"
+
+
+def test_processes_begin_while_another_thread_loads_modules() -> None:
+    """A session that began shards beside another one's first import ended its job."""
+    stop, interval = threading.Event(), sys.getswitchinterval()
+
+    def load() -> None:
+        while not stop.is_set():
+            for number in range(50):
+                sys.modules[f"_none_{number}"] = sys
+            for number in range(50):
+                del sys.modules[f"_none_{number}"]
+
+    loading = threading.Thread(target=load, daemon=True)
+    sys.setswitchinterval(1e-6)
+    try:
+        loading.start()
+        for _ in range(300):
+            shard_processes._context()
+    finally:
+        stop.set()
+        loading.join()
+        sys.setswitchinterval(interval)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -151,8 +152,10 @@ SECRET = "row 17 says 4711"
     ("error", "told", "expected"),
     [
         (InputError(SECRET), "an error in its own input", "failed"),
-        (ValueError(SECRET), "internal error", "failed"),
-        (KeyError(SECRET), "internal error", "failed"),
+        (ValueError(SECRET), "", "interrupted"),
+        (KeyError(SECRET), "", "interrupted"),
+        (MemoryError(SECRET), "", "interrupted"),
+        (RuntimeError("dictionary changed size during iteration"), "", "interrupted"),
         (ProtocolError("the peer sent nonsense"), "the peer sent nonsense", "failed"),
         (JobMismatchError("another job"), "another job", "failed"),
         (LinkError("lost the peer"), "", "interrupted"),
@@ -185,6 +188,39 @@ def test_what_becomes_of_an_error(
         assert SECRET not in nodes.logs[0].getvalue() + nodes.logs[1].getvalue()
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    """As often as `tries` allows, whether a session has begun or not; the job goes on if the error has gone by then."""
+    left, works = [2], finds(TREE)
+
+    def run(link: Any, order: Any, tell: Any) -> executor.Finished:
+        if order.identity is identities["bob"] and left[0]:
+            left[0] -= 1
+            if begun:
+                tell(executor.Met(0, "mixed"))
+            raise RuntimeError(SECRET)
+        return works(link, order, tell)
+
+    monkeypatch.setattr(executor, "run", run)
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        eventually(lambda: pair.parties[1].ledger.find(job).ours.end == "computed")
+        lines = [json.loads(line) for line in nodes.logs[1].getvalue().splitlines()]
+        stacks = [line["stack"] for line in lines if line["event"] == "session failed"]
+        assert len(stacks) == 2
+        assert all(stack.startswith("node/test_sessions.py:") and " run < " in stack for stack in stacks)
+        left[0] = 100
+        failing = agreed(pair)
+        nodes.bob.wake()
+        eventually(lambda: pair.parties[1].state(failing) == "failed")
+        assert pair.parties[1].ledger.find(failing).ours.why == "internal error"
+        assert SECRET not in nodes.logs[1].getvalue()
+
+
 @pytest.mark.parametrize(("error", "charged"), [(InputError(SECRET), True), (MachineError("no room"), False)])
 def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     tmp_path: Path,
@@ -195,13 +231,15 @@ def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     charged: bool,
 ) -> None:
     monkeypatch.setattr(executor, "run", finds(error))
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
     with running(tmp_path, parties, identities) as (pair, nodes):
         job, by_rows, ledger = agreed(pair), list[bool](), pair.parties[1].ledger
-        failed = ledger.failed
+        failed, crashed = ledger.failed, ledger.crashed
         monkeypatch.setattr(ledger, "failed", lambda *told: (by_rows.append(told[-1]), failed(*told)))
+        monkeypatch.setattr(ledger, "crashed", lambda *told: (by_rows.append(told[-1]), crashed(*told)))
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == "failed")
-        assert by_rows == [charged]
+        assert set(by_rows) == {charged}
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
