@@ -57,7 +57,7 @@ CASES: tuple[Case, ...] = (
     _case("evaluate report", classifier=MODEL, target_value="bad", by="age"),
     _case("survive curve", time="visits", event="outcome", event_value="bad", arm="sex"),
     _case("quantile", column="visits", at=0.75, where="sex = male"),
-    _case("quantile", column="visits", at=1.0),
+    _case("quantile", column="visits", at=0.9),
     _case("rules", first=1),
     _case("rules", first=4),
     _case("rules", 4, ITEMS, None, transaction="receipt", first=1),

@@ -128,11 +128,11 @@ def _estimate_of(name: str) -> click.Command:
 
 def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str, Any]) -> Profile | None:
     """Return the profile that flags name; None if they leave it to the engine auto."""
-    given = {name: value for name, value in flags.items() if name in _names(options) and value is not None}
-    if not given:
+    chosen = {name: value for name, value in flags.items() if name in _names(options) and value is not None}
+    if not chosen:
         return None
-    said = merge(settings, read_flags(options, {option.variable: None for option in options} | given))
-    profile = profiles.named({name: getattr(said, name) for name in ENGINE})
+    merged = merge(settings, read_flags(options, {option.variable: None for option in options} | chosen))
+    profile = profiles.named({name: getattr(merged, name) for name in ENGINE})
     if profile is not None and profile.recipe.security is None:
         raise InputError(f"--engine: {profile.engine} protects nothing and costs nothing that could be counted")
     return profile

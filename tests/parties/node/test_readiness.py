@@ -106,8 +106,8 @@ class Tables:
         yield Opened(None), ""
 
 
-class BothReadyError(Exception):
-    """A stop for the session: both tables are there."""
+class BothReadyError(ProtocolError):
+    """A stop for the session, and no further one: both tables are there."""
 
 
 @pytest.fixture
