@@ -40,7 +40,7 @@ def together(first: Mapping[int, Fraction], second: Mapping[int, Fraction], span
 
 
 def chosen(scores: Sequence[int], law: Mapping[int, Fraction]) -> ExactLaw:
-    """The first candidate with the greatest score after independent noise from 0 up."""
+    """A candidate with the greatest score after independent noise from 0 up, equals in a uniform order."""
     top = max(law)
     masses = [law.get(noise, Fraction(0)) for noise in range(top + 1)]
     below = [Fraction(0), *accumulate(masses)]  # P[noise < g]
@@ -52,10 +52,13 @@ def chosen(scores: Sequence[int], law: Mapping[int, Fraction]) -> ExactLaw:
     for place, score in enumerate(scores):
         whole = Fraction(0)
         for noise, mass in enumerate(masses):
+            ties = [mass]  # by the number of rivals that are equal
             for other, rival in enumerate(scores):
                 if other != place:
-                    mass *= less_than(score + noise - rival + (other > place))
-            whole += mass
+                    less = less_than(score + noise - rival)
+                    equal = less_than(score + noise - rival + 1) - less
+                    ties = [a * less + b * equal for a, b in zip([*ties, 0], [0, *ties], strict=True)]
+            whole += sum((part / (count + 1) for count, part in enumerate(ties)), Fraction(0))
         result[place] = whole
     return result
 
