@@ -39,8 +39,8 @@ def together(first: Mapping[int, Fraction], second: Mapping[int, Fraction], span
     return {one * span + two: p * q for one, p in first.items() for two, q in second.items()}
 
 
-def chosen(scores: Sequence[int], law: Mapping[int, Fraction]) -> ExactLaw:
-    """A candidate with the greatest score after independent noise from 0 up, equals in a uniform order."""
+def chosen(scores: Sequence[int], law: Mapping[int, Fraction], first: bool = False) -> ExactLaw:
+    """A candidate with the greatest score after independent noise from 0 up, equals in a uniform order, or the `first`."""
     top = max(law)
     masses = [law.get(noise, Fraction(0)) for noise in range(top + 1)]
     below = [Fraction(0), *accumulate(masses)]  # P[noise < g]
@@ -57,6 +57,8 @@ def chosen(scores: Sequence[int], law: Mapping[int, Fraction]) -> ExactLaw:
                 if other != place:
                     less = less_than(score + noise - rival)
                     equal = less_than(score + noise - rival + 1) - less
+                    if first:
+                        less, equal = less + equal * (other > place), Fraction(0)
                     ties = [a * less + b * equal for a, b in zip([*ties, 0], [0, *ties], strict=True)]
             whole += sum((part / (count + 1) for count, part in enumerate(ties)), Fraction(0))
         result[place] = whole
