@@ -40,7 +40,7 @@ def together(first: Mapping[int, Fraction], second: Mapping[int, Fraction], span
 
 
 def chosen(scores: Sequence[int], law: Mapping[int, Fraction], first: bool = False) -> ExactLaw:
-    """A candidate with the greatest score after independent noise from 0 up, equals in a uniform order, or the `first`."""
+    """The greatest score wins after independent noise from 0 up; of equals one at random, or the `first`."""
     top = max(law)
     masses = [law.get(noise, Fraction(0)) for noise in range(top + 1)]
     below = [Fraction(0), *accumulate(masses)]  # P[noise < g]
