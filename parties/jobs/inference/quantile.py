@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-OUTER = 0.1  # nearer to 0 or 1 few rows lie beyond a quantile
+OUTER = Fraction(1, 10)  # nearer to 0 or 1 few rows lie beyond a quantile
 
 
 class QuantileSettings(RoundedSettings):

@@ -149,6 +149,11 @@ def test_what_a_refusal_asks_for_is_answered() -> None:
     assert task_of(epsilon=4.0, at=0.99, max_rows=600)
 
 
+@pytest.mark.parametrize("at", [0.1, 0.9])
+def test_deciles_are_no_extremes(at: float) -> None:
+    assert task_of(epsilon=0.1, at=at, max_rows=100)
+
+
 def test_cost_is_counted_ahead() -> None:
     assert forecast(task_of(exact=True).program(None), Profile("yao")).bytes > 0
 
