@@ -114,12 +114,12 @@ class Thief(Openings):
         if self._announced:
             session.send("ready", np.ones(1, dtype=np.uint8))
             session.receive("ready", np.uint8, (1,))
-        honest = session.receive("reveal", np.uint8, share.shape)
+        honest = session.masked(session.receive("reveal", np.uint8, share.shape))
         self._find_delta(honest)
         self._correct(self.delta)
         own = bitpack.pack(self._evaluate().reshape(-1))
         self._read(honest)
-        session.send("reveal", own)
+        session.send("reveal", session.masked(own))
         return own ^ honest
 
     def _evaluate(self) -> NDArray[np.uint8]:
