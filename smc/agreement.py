@@ -1,8 +1,8 @@
 """A running digest of the function that a session computes, compared with the peer's: a guard against mistakes.
 
 Each party notes what it does: steps, their sizes, and public contents such as circuits. The first message each way
-after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share is masked by the whole
-state, so a peer that computes another function cannot read it. A hostile peer may send whatever digest it likes.
+after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share is masked by the
+whole state, so a peer that computes another function cannot read it. A hostile peer may send whatever digest it likes.
 """
 
 from __future__ import annotations
