@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
+ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
 CHAINS = (
     ("their steps differ", 5),
     ("widths, batches or numbers of values differ", 5),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import override
 
-from smc.agreement import DIFFERS, DIGEST_BYTES, Agreement, Size
+from smc.agreement import ASIDE, DIFFERS, DIGEST_BYTES, Agreement, Size
 from smc.channel import Channel
 from smc.errors import JobMismatchError, LinkError, ProtocolError
 from smc.meter import Cost, Meter
@@ -31,9 +31,12 @@ class Openings:
 
         A share leaves masked: a peer that computes another function cannot read it.
         """
-        masked = session.masked(share)
-        session.send("reveal", masked)
-        return share ^ session.masked(session.receive("reveal", np.uint8, share.shape))
+        return _exchanged(session, session.masked(share))  # the masks of one function cancel
+
+
+def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    session.send("reveal", share)
+    return share ^ session.receive("reveal", np.uint8, share.shape)
 
 
 class AnnouncedOpenings(Openings):
@@ -46,7 +49,7 @@ class AnnouncedOpenings(Openings):
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
         self.leaves()
-        return super().open(session, share)
+        return _exchanged(session, share)  # the digest in front of the announcement was the peer's
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the share to be sent, before it is announced."""
@@ -129,7 +132,7 @@ class Session:
     def send(self, step: str, array: NDArray[Any]) -> None:
         """Send the little-endian bytes of an array, after the digest of what was noted since the last message."""
         payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        if not self.agreement.is_told:
+        if not self.agreement.is_told and not step.startswith(ASIDE):
             self.agreement.is_told = True
             payload = memoryview(b"".join((self.agreement.digest(), payload)))
         self.channel.send(step, payload)
@@ -141,7 +144,7 @@ class Session:
         `JobMismatchError` if the digest in front of it is not ours.
         """
         kind = np.dtype(dtype)
-        head = 0 if self.agreement.is_heard else DIGEST_BYTES
+        head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
         size = head + kind.itemsize * math.prod(shape)
         try:
             payload = self.channel.receive(step, size)
