@@ -14,7 +14,7 @@ from smc.circuit import Builder, Form, Netlist
 from smc.circuit.kept import kept
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
-from smc.engines.words import Choice, Groups, Word, Words
+from smc.engines.words import Choice, Groups, Word, Words, whole
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
@@ -41,7 +41,7 @@ class ArithmeticWords(Words):
     @override
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
         """See `Words.input`. Local: own integers are shares."""
-        return Word(summands.astype(np.uint64), width)
+        return Word(whole(summands), width)
 
     @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:

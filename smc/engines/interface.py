@@ -161,5 +161,5 @@ class XorSharedEngine(Engine):
 
 def _check(bits: BitMatrix, shape: tuple[int, int]) -> None:
     """`ValueError` unless these are 0 and 1 in this shape (width, batch)."""
-    if bits.shape != shape or (bits.size and bits.max() > 1):
-        raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got shape {bits.shape}")
+    if bits.shape != shape or bits.dtype.kind not in "biu" or (bits.size and (bits.min() < 0 or bits.max() > 1)):
+        raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got {bits.dtype} in the shape {bits.shape}")
