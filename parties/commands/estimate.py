@@ -14,17 +14,20 @@ from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, json_option, program_arguments
 from parties.commands.own_table import by_table, chosen
+from parties.commands.run import PROFILE, RunSettings
 from parties.jobs import kinds, profiles
 from parties.jobs.choosing import tiny
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted
-from parties.jobs.settings import Parameter, parameters
+from parties.jobs.kind import Counted, KindSettings
+from parties.jobs.settings import ENGINE, Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from parties.jobs.tabular_settings import TabularSettings
 from parties.link.pace import USUAL, own_pace
 from parties.party_file import load
 from smc.counting import Forecast, forecasts
 from smc.counting.rates import LOAD_SECONDS, START_SECONDS
+from smc.engines import Profile
+from smc.errors import InputError
 from smc.link_shape import LinkShape
 
 _LINK = click.option(
@@ -74,16 +77,19 @@ def group() -> None:
 )
 @program_arguments
 @click.option("--integers", is_flag=True, help="It computes with integers: count the engines for them, too.")
+@options_of(PROFILE)
 @_LINK
 @json_option
-def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: str, as_json: bool) -> None:
+def run_command(
+    program: str, arguments: tuple[str, ...], integers: bool, link: str, as_json: bool, **flags: Any
+) -> None:
     """Estimate `smc run` of any program written against the engine. What it opens counts as zeros.
 
     That is exact unless what is opened decides what follows.
     """
     function, values = load_program(program), arguments_of(arguments)
     counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
-    _show(counted, integers, 1, link, as_json, {})
+    _show(counted, integers, 1, link, as_json, {}, _named(RunSettings.model_construct(), PROFILE, flags))
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -91,6 +97,7 @@ def _estimate_of(name: str) -> click.Command:
     kind = kinds.find(name)
     options = [option for option in parameters(kind.Settings) if _matters(option)]
     extra = list(parameters(kind.Extra))
+    engine = [option for option in parameters(kind.Settings) if option.key in ENGINE]
 
     @_LINK
     @json_option
@@ -109,13 +116,26 @@ def _estimate_of(name: str) -> click.Command:
         with missing_by_flag(options):
             task = kind.planned(settings)
         shards = profiles.shards_of(task.specification())
-        _show(task.counted(beside, Inputs()), kind.integers, shards, link, as_json, task.own_seconds())
+        named = _named(kind.Settings.model_construct(), engine, flags)
+        _show(task.counted(beside, Inputs()), kind.integers, shards, link, as_json, task.own_seconds(), named)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
     if issubclass(kind.Settings, TabularSettings):
         estimate = TABLE(_CONFIG(estimate))
-    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra])(estimate))
+    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra, *engine])(estimate))
+
+
+def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str, Any]) -> Profile | None:
+    """Return the profile that flags name; None if they leave it to the engine auto."""
+    given = {name: value for name, value in flags.items() if name in _names(options) and value is not None}
+    if not given:
+        return None
+    said = merge(settings, read_flags(options, {option.variable: None for option in options} | given))
+    profile = profiles.named({name: getattr(said, name) for name in ENGINE})
+    if profile is not None and profile.recipe.security is None:
+        raise InputError(f"--engine: {profile.engine} protects nothing and costs nothing that could be counted")
+    return profile
 
 
 def _matters(option: Parameter) -> bool:
@@ -128,15 +148,22 @@ def _names(options: Sequence[Parameter]) -> set[str]:
 
 
 def _show(
-    counted: Counted, integers: bool, shards: int, link: str, as_json: bool, by_itself: Mapping[str, float]
+    counted: Counted,
+    integers: bool,
+    shards: int,
+    link: str,
+    as_json: bool,
+    by_itself: Mapping[str, float],
+    named: Profile | None,
 ) -> None:
-    """Show every profile, the quickest first; what it takes besides, and of the quickest what its work is.
+    """Show the profile that is named, or every one, the quickest first; and of the quickest what its work is.
 
     Seconds of computing are those of this machine. Counting is what a run does: of what suits, of which all has to be
     counted only where garbled circuits do not settle it, and the bound of one profile.
     """
     shape, chosen, pace = LinkShape.parse(link), profiles.contenders(integers, shards), own_pace() / USUAL
-    every = profiles.in_shards(profiles.profiles(integers), shards)
+    every = profiles.in_shards((named,) if named else profiles.profiles(integers), shards)
+    chosen = every if named else chosen
     rows: list[dict[str, Any]] = []
     garbled: list[Forecast] = []
     counting = {"garbled": 0.0, "others": 0.0, "bound": 0.0}
@@ -154,7 +181,7 @@ def _show(
             rows.append(_fields(counts, shape, pace) | {"at_most": counted.most(counts.profile)})
             began = time.process_time()
             counting["bound"] = max(counting["bound"], began - ended)
-    if tiny(tuple(garbled)) is not None:
+    if garbled and tiny(tuple(garbled)) is not None:
         del counting["others"]
     start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
