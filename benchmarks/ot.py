@@ -8,6 +8,7 @@ the runs the median is given, and set-up (base OTs in both directions) apart.
     random       one direction, two keys an OT by hashing
     bits         both directions, keys of one bit: what AND triples are made of; one in each direction counts as one
 
+With --processor: nanoseconds of a processor a correlated OT, the sender's and the receiver's, whatever the link.
 With --sets: what Ferret takes of a processor with other parameters, drawn, whole iterations after the first.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from smc.local import run_local
-from smc.ot import OTKind, Transfers
+from smc.ot import OTKind, Transfers, make_roles
 from smc.ot.ferret import BATCH, FerretReceiver, FerretSender, kept_trees
 from smc.ot.lpn import LARGE, SMALL, Parameters
 from smc.session import Session
@@ -63,6 +64,24 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
     rates = {name: count / 1e6 / max(left[name], right[name]) for name in WAYS}
     setup = max(left["setup"], right["setup"])
     return {"kind": kind, "setup_seconds": setup, **rates, "bytes": left["correlated bytes"]}
+
+
+def correlated_ns(kind: OTKind, count: int, runs: int) -> tuple[float, float]:
+    """Nanoseconds of a processor that a correlated OT takes the sender and the receiver."""
+
+    def program(session: Session) -> float:
+        sender, receiver = make_roles(kind, session, "ot", "ot")
+        choice, seconds = session.prg.bits(count), []
+        for _ in range(runs + 2):  # two to warm up
+            start = time.thread_time()
+            if session.party == 0:
+                sender.correlated(count)
+            else:
+                receiver.correlated(choice)
+            seconds.append(time.thread_time() - start)
+        return statistics.median(seconds[2:]) / count * 1e9
+
+    return run_local(program)
 
 
 def processor(here: Parameters) -> tuple[float, float]:
@@ -108,6 +127,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1 << 20, help="OTs a run")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--processor", action="store_true", help="time of a processor instead of OTs a second")
     parser.add_argument("--sets", action="store_true", help="compare parameters of Ferret")
     arguments = parser.parse_args()
     if arguments.sets:
@@ -115,6 +135,12 @@ def main() -> None:
         return
     if unknown := set(arguments.kinds) - set(get_args(OTKind)):
         parser.error(f"no such kind of OT: {', '.join(sorted(unknown))}")
+    if arguments.processor:
+        print("kind          sender  receiver, ns an OT")
+        for kind in arguments.kinds:
+            own, other = correlated_ns(kind, arguments.count, arguments.runs)
+            print(f"{kind:14}{own:6.1f}{other:10.1f}")
+        return
     rows = [measure(kind, arguments.count, arguments.runs) for kind in arguments.kinds]
     if arguments.json:
         print(json.dumps({"count": arguments.count, "million_ots_per_second": rows}, indent=2))

@@ -123,9 +123,9 @@ def _with_its_tables(model: type[BaseModel], tables: frozenset[str]) -> type[Bas
         name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields
     }
     if "tables" in tables:
-        from parties.sources.settings import TableSettings
+        from parties.sources import settings
 
-        definitions["tables"] = (dict[str, TableSettings], Field(default_factory=dict))
+        definitions["tables"] = (settings.Tables, Field(default_factory=dict))
     return create_model(model.__name__, __base__=model, **definitions)  # type: ignore[call-overload]
 
 

@@ -2,7 +2,8 @@
 
 Ideal functionality. Inputs: from each party, as a function of the grid's places, how many of its values are at most
 that place's; public: the grid, the share p = a / b. Output to both: the first place j with b F(j) >= a n, where F(j)
-is the number of both parties' values that are at most place j's, n that of all; the last place if nobody has a value.
+is the number of both parties' values that are at most place j's, n that of all. Of p = 0 that is the least value: the
+first place j with F(j) >= 1, the last place if nobody has a value.
 Leakage: nothing else. Every threshold that is opened on the way follows from the output: it is 1 for places from it on,
 0 before (F is monotone). Security is that of the engine.
 
@@ -60,7 +61,7 @@ def quantile(
     while count > 1:
         step = -(-count // PARTS)
         candidates = np.arange(first + step - 1, first + count - 1, step, dtype=np.int64)
-        sides = b * up_to(candidates) - a * rows
+        sides = b * up_to(candidates) - a * rows - (a == 0 and engine.party == 0)
         reached = decided(engine, np.asarray(sides, dtype=np.int64), b * bound)
         below = int((reached == 0).sum())
         first, count = first + below * step, min(step, count - below * step)

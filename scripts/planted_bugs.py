@@ -8,6 +8,8 @@ from typing import TypeAlias
 Lines: TypeAlias = Sequence[tuple[str, str]]
 
 RELEASE = "tests/protocols/release/"
+CONTRACT = "tests/parties/checking/test_contract.py::"
+KINDS, ROUNDED = CONTRACT + "test_a_kind_loses_what_it_charges[", CONTRACT + "test_rounding_is_hidden_too"
 QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
 
 BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
@@ -447,10 +449,18 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/descent.py",
-        (RELEASE + "test_descent.py", "tests/parties/jobs/regress/test_joint.py"),
+        (
+            RELEASE + "test_descent.py",
+            "tests/parties/jobs/regress/test_joint.py",
+            KINDS + "regress joint1-replace-None]",
+        ),
         [
-            ("exact = 2 * norm if self.replaced else", "exact = norm if self.replaced else"),
+            ("max(2 * norm if self.replaced", "max(norm if self.replaced"),
             ("_root(norm**2 + COUNTED**2)", "norm"),
+            (
+                "max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))",
+                "2 * norm if self.replaced else _root(norm**2 + COUNTED**2)",
+            ),
             ("(self.rows * exact + _root(Fraction(self.numbers))) ** 2", "(self.rows * exact) ** 2"),
             ("security_for(self.epsilon, self.steps * (self.numbers + 1) + 1)", "security_for(self.epsilon)"),
             ("< -CERTAIN * math.sqrt(square)", "< CERTAIN * math.sqrt(square)"),
@@ -1303,13 +1313,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/rules/noisy.py",
-        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules"),
+        ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules", KINDS + "rules2-replace-None]"),
         [
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, self.first,"),
             ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, 1 + replaced,"),
-            ("laplace(half, self.first + rows,", "laplace(half, rows,"),
-            ("rows = 0 if replaced and not people else 1", "rows = 0"),
-            ("rows = 0 if replaced and not people else 1", "rows = 0 if replaced else 1"),
+            ("laplace(half, self.first + 1,", "laplace(half, 1,"),
+            ("laplace(half, self.first + 1,", "laplace(half, self.first,"),
+            ("laplace(half, self.first + 1,", "laplace(half, self.first + (not replaced),"),
             ('"rules.epsilon")) / 2, settings', '"rules.epsilon")), settings'),
         ],
     ),
@@ -1476,7 +1486,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
         "parties/jobs/shard_processes.py",
         ("tests/parties/jobs/test_ray_shards.py",),
-        [("(not host.is_global and _is_global(session.host))", "False")],
+        [("if str(host) != session.host and not any(", "if False and not any(")],
     ),
     (
         "parties/operator/client.py",
@@ -1487,5 +1497,125 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/base/address.py",
         ("tests/parties/base/test_address.py",),
         [("local in there and remote in here", "False"), ("local in there | anywhere", "local in there")],
+    ),
+    (  # of kinds that spend: by the one contract of all
+        "parties/jobs/boost/boost.py",
+        (KINDS + "boost0-replace-None]", KINDS + "boost1-add-remove-None]", ROUNDED),
+        [
+            ("exact(settings.delta), self.rounds * change,", "exact(settings.delta), change,"),
+            ("adjacency=settings.adjacency, times=self.rounds)", "adjacency=settings.adjacency)"),
+            (" + 1 + math.isqrt(2 * self.trees * settings.together) + 1", " + 1"),
+            ('(moved * (2 if settings.adjacency == "replace" else 1)) ** 2', "moved**2"),
+        ],
+    ),
+    (
+        "parties/jobs/boost/objectives.py",
+        (KINDS + "boost1-add-remove-None]", KINDS + "boost2-add-remove-None]"),
+        [
+            ("return Fraction(3)", "return Fraction(17, 16)"),
+            ("np.clip(margins - target, -1, 1)", "margins - target"),
+        ],
+    ),
+    *(
+        (file, (KINDS + f"{kind}-replace-None]",), [("self.noise(2 if self.replaced else 1)", "self.noise(1)")])
+        for file, kind in (
+            ("parties/jobs/survive/curve.py", "survive curve"),
+            ("parties/jobs/evaluate/report.py", "evaluate report"),
+            ("parties/jobs/inference/chi2.py", "test chi2"),
+        )
+    ),
+    (
+        "parties/jobs/inference/welch.py",
+        (KINDS + "test welch-add-remove-None]",),
+        [
+            ("self.noise(change, Fraction(1, 3))", "self.noise(change, Fraction(1, 2))"),
+            ("change = (greatest**power) *", "change = greatest ** min(power, 1) *"),
+        ],
+    ),
+    (
+        "parties/jobs/inference/rank.py",
+        ("tests/parties/jobs/inference/test_rank.py",),
+        [("bits=len(columns) * first.bit_length()", "bits=first.bit_length()")],
+    ),
+    (
+        "parties/node/accounts.py",
+        ("tests/parties/node/test_counting.py",),
+        [
+            ("task.bits_at_least, promised)", "task.bits_at_least, [])"),
+            ("task.bits_at_least - sum(charge.bits for charge in record.bits))", "task.bits_at_least)"),
+        ],
+    ),
+    (
+        "parties/node/runs.py",
+        ("tests/parties/node/test_counting.py",),
+        [
+            ("max(reserved, self.accounts.promised(other))", "reserved"),
+            ("max(reserved, self.accounts.promised(other))", "self.accounts.promised(other)"),
+        ],
+    ),
+    (
+        "smc/engines/shards.py",
+        ("tests/protocols/test_shards.py::test_no_two_shards_draw_the_same_noise",),
+        [('derive(seed, "shard", number)', 'derive(seed, "shard", 0)')],
+    ),
+    (
+        "parties/sources/places.py",
+        ("tests/parties/sources/test_places.py",),
+        [
+            ("or not _files_at(left).isdisjoint(_files_at(right))", ""),
+            ('if scheme == "mysql":', "if False:"),
+            ("name.lower() not in lookups", "True"),
+        ],
+    ),
+    (
+        "parties/node/budget/same_rows.py",
+        ("tests/parties/node/budget/test_same_rows.py",),
+        [
+            ("is_bound and _holder", "False and _holder"),
+            ('start.get("same_rows", {}).items()', "{}.items()"),
+            ('start.get("rows", {}).items()', "{}.items()"),
+        ],
+    ),
+    (
+        "parties/node/accounts.py",
+        ("tests/parties/node/test_accounts.py",),
+        [("self._groups.get(table, frozenset({table}))", "frozenset({table})")],
+    ),
+    (
+        "parties/node/rollback.py",
+        ("tests/parties/node/test_rollback.py",),
+        [(" or table.same_rows_as in tables", "")],
+    ),
+    (  # what holds a peer to oblivious transfer
+        "smc/ot/columns.py",
+        ("tests/smc/ot/test_cheating.py",),
+        [
+            ("if not hmac.compare_digest(self._digest(sums), digest.tobytes()):", "if False:"),
+            ('self.name, "challenge", self._number)', 'self.name, "challenge")'),
+            (
+                "transcript_digest(self.session, corrections, self",
+                "transcript_digest(self.session, corrections[:1], self",
+            ),
+            ("[layout.mask_word : layout.mask_word + MASK_WORDS] = self.session.prg.words(MASK_WORDS)", "[-1] = 0"),
+            ("weights[0, self.mask_word] = weights[1, self.mask_word + 1] = 1", "weights[0, self.mask_word] = 1"),
+        ],
+    ),
+    (
+        "smc/ot/ggm_tree.py",
+        ("tests/smc/ot/test_ot_kernels.py",),
+        [("if not hmac.compare_digest(", "if False and not hmac.compare_digest(")],
+    ),
+    (
+        "smc/ot/ferret.py",
+        ("tests/smc/ot/test_cheating.py",),
+        [("if not hmac.compare_digest(", "if False and not hmac.compare_digest(")],
+    ),
+    (
+        "smc/ot/trapdoor.py",
+        ("tests/smc/ot/test_ot.py",),
+        [
+            ("if not 0 < y < modulus:", "if not y < modulus:"),
+            ("if gmpy2.powmod(preimage, EXPONENT, modulus) != value or gmpy2.gcd(value, modulus) != 1:", "if False:"),
+        ],
     ),
 )

@@ -162,7 +162,7 @@ WALKS = (
             Point("parties/tables/rows.py", "_indices", "category numbers"),
             Point("protocols/counts.py", "RowCounts.__init__", "rows of a source of counts"),
             Point("protocols/counts.py", "RowCounts.level", "counts"),
-            Point("smc/ot/softspoken.py", "SoftSpokenReceiver._extend", "choices"),
+            Point("smc/ot/columns.py", "ColumnReceiver._extend", "choices"),
             Point("smc/session.py", "Session.send", "bytes of a message", sends(".matrix")),
         ),
         command("id3", "--plain", "--engine", "yao", "--ot", "softspoken4"),

@@ -34,7 +34,7 @@ SHARED: Final = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares, wit
 
 @dataclass(frozen=True)
 class Security:
-    """Security parameters in bits, against a semi-honest peer."""
+    """Security parameters in bits, against a semi-honest peer; docs/security.md has what any other peer reaches."""
 
     computational: int
     statistical: int

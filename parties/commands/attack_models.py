@@ -26,6 +26,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.attacks.membership import Learn
+    from parties.base.arrays import Floats
     from parties.models.load import AnyModel
     from parties.tables.delimited import Columns
 
@@ -38,6 +39,7 @@ OF = {  # the models that an option is for
 }
 MODELS = ("tree", "forest", "naive-bayes", "weights", "synthetic")
 TREES = 20
+MOST_DISTANCES = 100_000_000  # of rows to synthetic rows: a minute
 
 
 @click.command(
@@ -139,22 +141,29 @@ def membership_command(
 ) -> None:
     """Tell who something was learnt from.
 
-    Is a model surer of these rows, are synthetic rows nearer to them, than to others? --config: --members and
-    --others as its table is mapped to its schema.
+    Is a model surer of these rows, are synthetic rows nearer to them, than to others? Of those that are surest, how
+    many are members? Which members are alone in a count that a model shows? --config: --members and --others as its
+    table is mapped to its schema.
     """
-    from parties.alone.attacks import membership
+    from parties.alone.attacks import membership, published_counts
+    from parties.models.bayes import NaiveBayesModel
     from parties.models.load import load_any
 
     if (model_file is None) == (synthetic is None):
         raise InputError("give either --model or --synthetic")
     if columns is not None and synthetic is None:
         raise InputError("--columns is for --synthetic: a model knows its columns")
+    counted: dict[str, Any] | None = None
+    sure: dict[str, tuple[Floats, Floats]]
     with console.progress("reading") as status:
         if model_file is not None:
             model = load_any(model_file)
             tables = [cells_beside(model, path, config_file) for path in (members, others)]
             status.doing("comparing")
-            sure = [_rightness(model, model_file, table) for table in tables]
+            members_right, others_right = (_rightness(model, model_file, table) for table in tables)
+            sure = {"rightness": (members_right, others_right)}
+            if isinstance(model, NaiveBayesModel):
+                counted = published_counts.alone(model, tables[0])
         else:
             assert synthetic is not None
             release = cells_of(synthetic, None)
@@ -162,12 +171,23 @@ def membership_command(
             status.doing("comparing")
             sure = _nearness(release, tables, columns)
         try:
-            report = membership.by_threshold(sure[0], sure[1], np.random.default_rng(SEED))
+            report = membership.strongest(sure, np.random.default_rng(SEED))
         except ValueError as error:
             raise InputError(str(error)) from None
     many = [len(table.lines) for table in tables]
-    text = [("rows: members, others", f"{many[0]:,}, {many[1]:,}"), ("p + q", _sum(report)), ("by chance", "1")]
-    tell(as_json, {"members": many[0], "others": many[1], **report}, text)
+    worst = report["worst_hit"]
+    verdict = "more than chance" if worst["found"] else "as chance makes them"
+    text = [("rows: members, others", f"{many[0]:,}, {many[1]:,}")]
+    if counted is not None:
+        exact = "exact" if counted["exact"] else "not exact"
+        text += [("members alone in a count", f"{counted['alone']:,} (the counts are {exact})")]
+    text += [
+        (f"surest by {worst['attack']}", f"{worst['members']:,} members, {worst['others']:,} others: {verdict}"),
+        (f"p + q by {report['attack']}", _sum(report)),
+        ("by chance", "1"),
+    ]
+    by_counts = {} if counted is None else {"published_counts": counted}
+    tell(as_json, {"members": many[0], "others": many[1], **report, **by_counts}, text)
 
 
 def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
@@ -185,24 +205,37 @@ def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
     return np.array([guess == true for guess, true in zip(classes, column_of(table, target), strict=True)], dtype=float)
 
 
-def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) -> list[Any]:
-    """Return minus the number of columns in which the nearest synthetic row differs, float64[rows] of each table."""
+def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) -> dict[str, tuple[Floats, Floats]]:
+    """Return minus the distance to the nearest synthetic row, float64[rows] of each table: in columns that differ, and,
+    of tables that are not too large, in standard deviations of numbers."""
+    from parties.alone.attacks.agreement import MOST_PAIRS, agreement, measured
+    from parties.alone.attacks.attackers import Release
     from parties.alone.comparing.fidelity import nearest
 
     names = list(release.values) if columns is None else names_of(columns)
     every = [release, *tables]
     ends = np.cumsum([len(table.lines) for table in every])[:-1]
-    codes = []
+    codes, pairs = [], []
     for name in names:
-        if len(release.lines) and any(len(table.lines) for table in tables):
-            known = [cell for table in tables for cell in column_of(table, name)]
-            check_shared(name, known, column_of(release, name), release.path, LEAVE_OUT)
-        cells = [cell for table in every for cell in column_of(table, name)]
-        codes.append(np.unique(np.array(cells, dtype=str), return_inverse=True)[1])
+        known = [cell for table in tables for cell in column_of(table, name)]
+        labels = column_of(release, name)
+        if labels and known and not measured(known, labels, ranges=False):
+            check_shared(name, known, labels, release.path, LEAVE_OUT)
+        codes.append(np.unique(np.array([*labels, *known], dtype=str), return_inverse=True)[1])
+        pairs.append((name, known, labels))
     synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)
     if not len(synthetic):
         raise InputError(f"{release.path}: there are no rows")
-    return [-nearest(rows, synthetic).astype(np.float64) for rows in others]
+    far = [-nearest(rows, synthetic).astype(np.float64) for rows in others]
+    sure = {"columns that differ": (far[0], far[1])}
+    sizes = [len({*known}) * len({*labels}) for _, known, labels in pairs]
+    is_small = sum(map(len, others)) * len(synthetic) <= MOST_DISTANCES and max(sizes) <= MOST_PAIRS
+    if is_small and any(measured(known, labels) for _, known, labels in pairs):
+        view = Release([agreement(*pair) for pair in pairs])
+        people, person = view.people
+        least = np.array([view.distances(known).min() for known in people.T])[person]
+        sure["distance"] = (-least[: len(others[0])], -least[len(others[0]) :])
+    return sure
 
 
 def _sum(success: dict[str, float]) -> str:

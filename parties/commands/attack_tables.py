@@ -63,6 +63,7 @@ def reconstruct_command(
         problem = reconstruction.programme(counts, slack)
         drawn = reconstruction.solutions(problem, draws, random, status.doing)
         proved = reconstruction.certain(problem, drawn, seconds, status.doing)
+        hidden = reconstruction.bounds_of_hidden(problem, seconds, status.doing)
         ranking = reconstruction.ranked(drawn)
         rows = round(float(drawn.sum(axis=1).mean()))
         report: dict[str, Any] = {
@@ -72,6 +73,11 @@ def reconstruct_command(
             "draws": draws,
             "certain": int(proved.sum()),
             "in_all_draws": sum(share == 1 for _, _, share in ranking),
+            "hidden": len(problem.hidden),
+            "hidden_told": sum(least == most for least, most in hidden.values()),
+            "hidden_bounds": [
+                {"values": dict(values), "least": least, "most": most} for values, (least, most) in hidden.items()
+            ],
         }
         true = None
         if truth is not None:
@@ -87,6 +93,7 @@ def reconstruct_command(
         lines = [(*problem.values(u), n, f"{share:.3g}", int(n <= proved[u])) for u, n, share in ranking]
         write_csv(out, [*problem.axes, "number", "share_of_draws", "certain"], lines)
     text = [("columns", ", ".join(problem.axes)), ("rows", f"{rows:,}")]
+    text += [("hidden counts that are told", f"{report['hidden_told']:,} of {report['hidden']:,}")]
     text += [("combinations that could have rows", f"{report['combinations']:,}")]
     text += [("rows that are certain", f"{report['certain']:,} ({report['certain'] / max(1, rows):.1%})")]
     text += [(f"rows in all of {draws} solutions", f"{report['in_all_draws']:,}")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console, files
+from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import find_party_file, out_option
@@ -99,6 +100,8 @@ def export_command(out: Path | None, force: bool, config_file: Path | None, stat
 def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield a table's budget."""
     yield f"table {job_text.shown(budget.table)}" if budget.table else "what operators typed"
+    if budget.also:
+        yield f"  same rows   {job_text.shown(listed(budget.also))}: what was spent under any of these names counts"
     window = "" if budget.per == "ever" else f" per {budget.per}"
     rows = ", by person" if budget.people else ""
     if budget.budget is None:

@@ -202,21 +202,42 @@ def _state(file: NodeFile) -> Finding:
 
 def _tables(file: NodeFile) -> Iterator[Finding]:
     """Open and count each table, as a session would."""
+    from parties.node.budget import same_rows
     from parties.sources.opening import open_table
     from parties.tables import schema as schemas
 
-    if not file.tables:
+    tables = file.tables
+    if not tables:
         yield Finding(True, "tables", "none: this node can only take part in what needs no rows")
-    for name, table in file.tables.items():
+    wrong = same_rows.unknown_names(tables, _former_names(file)) | same_rows.two_names(tables)
+    key, seen = os.urandom(32), dict[bytes, str]()
+    for name, table in tables.items():
         try:
+            if name in wrong:
+                raise InputError(wrong[name])
             schema = schemas.load(table.schema_file)
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()
+                twin = seen.setdefault(source.fingerprint_of_rows(key), name) if count and len(tables) > 1 else name
+            if same_rows.have_two_budgets(tables, twin, name):
+                how = same_rows.remedy(tables, twin, name)
+                raise InputError(f"its rows are those of tables.{twin}, each of them, and rows have one budget: {how}")
             text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
+
+
+def _former_names(file: NodeFile) -> set[str]:
+    """Return the names that tables had at earlier starts, or were charged under; none if the log cannot be read."""
+    from parties.commands.log_writing import entries_of
+
+    names: set[str] = set()
+    with suppress(InputError):  # told already
+        for entry in entries_of(file, "node started", "spent", "counted"):
+            names.update([entry.fields["table"]] if "table" in entry.fields else entry.fields.get("tables", ()))
+    return names
 
 
 def _people(table: TableSettings) -> str:

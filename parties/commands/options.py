@@ -86,6 +86,13 @@ _LINK = (
     click.option("--classical", is_flag=True, default=None, help="Permit a key exchange that is not post-quantum."),
     click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
     click.option("--ray", metavar="ADDRESS", help="Shards on the machines of our own Ray there: HOST:PORT, or auto."),
+    click.option(
+        "--shards-at",
+        multiple=True,
+        metavar="HOST",
+        callback=lambda _, __, value: value or None,  # none typed: as the file says
+        help="Dial the peer's shards there, too: a host or network; may be repeated.",
+    ),
 )
 
 

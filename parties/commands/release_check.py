@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.checking.cases import CASES
+from parties.checking.contract import Finding as Kept
+from parties.checking.contract import check_case
 from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
@@ -18,11 +21,13 @@ SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
 EXIT_BROKEN = 1
 HEADINGS = ("mechanism", "samples", "promised", "loss at least", "attacker p + q", "at least", "allowed", "", "tables")
+CONTRACT = "contract"  # not a mechanism: what every kind of job keeps
+PEOPLE = (None, 2)  # rows of a person in the tables of a contract; None for rows by themselves
 EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 
 
 @click.command("check", epilog=f"Mechanisms:  {' '.join(MECHANISMS)}\n\n{EXAMPLE}")
-@click.argument("mechanisms", metavar="[MECHANISM]...", nargs=-1, type=click.Choice([*MECHANISMS, *BROKEN]))
+@click.argument("mechanisms", metavar="[MECHANISM]...", nargs=-1, type=click.Choice([*MECHANISMS, *BROKEN, CONTRACT]))
 @click.option("--epsilon", default="1", metavar="NUMBER", help="What it is asked to keep  [1]")
 @click.option("--delta", default="0.00001", metavar="NUMBER", help="For those that need one  [0.00001]")
 @click.option(
@@ -47,6 +52,10 @@ def check_command(
     and may not be right more often than the promise allows. A kept promise is called broken once in 10^9 checks. Where
     an answer takes long, there are fewer.
 
+    "contract" runs every kind of job that spends a budget on neighbours of tiny tables: a row, a basket or a person of
+    two rows more, or replaced. It fails if more is lost than a budget books, if a job charges another epsilon than it
+    was asked for, or if consent says something else.
+
     By name only: fixed-local and local, noise of the local sensitivity, which are known to break it.
 
     That nothing is found is no proof: from epsilon 0.25 on twice of it is found out, of joint-choice, joint-coordinates
@@ -55,8 +64,9 @@ def check_command(
     """
     promise = Promise.read(epsilon, delta, adjacency)
     known = MECHANISMS | BROKEN
-    chosen = [known[name](promise) for name in dict.fromkeys(mechanisms or MECHANISMS)]
-    results = []
+    names = dict.fromkeys(mechanisms or [*MECHANISMS, CONTRACT])
+    chosen = [known[name](promise) for name in names if name != CONTRACT]
+    results, contracts = [], []
     with console.progress("starting") as status:
         for mechanism in chosen:
 
@@ -64,15 +74,23 @@ def check_command(
                 status.doing(f"{mechanism.name}: {done:,} of {2 * (samples // mechanism.cost):,} samples")
 
             results.append(check(mechanism, samples, on_progress=on_progress))
+        for case in CASES if CONTRACT in names else ():
+            status.doing(f"contract: {case.kind}")
+            settings = {"epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
+            contracts += [check_case(case, settings, at_most) for at_most in PEOPLE]
     if as_json:
-        console.print_json([_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)])
+        documents = [_document(mechanism, finding) for mechanism, finding in zip(chosen, results, strict=True)]
+        console.print_json([*documents, *map(_contract_document, contracts)])
     else:
-        _tell(chosen, results)
+        if results:
+            _tell(chosen, results)
+        if contracts:
+            _tell_contracts(contracts)
         if not mechanisms:
             console.out.print(
                 "Not checked so: " + "; ".join(f"{name} ({why})" for name, why in UNCHECKED.items()) + "."
             )
-    return 0 if all(finding.holds for finding in results) else EXIT_BROKEN
+    return EXIT_BROKEN if any(not finding.holds for finding in results) or any(c.problems for c in contracts) else 0
 
 
 def _document(mechanism: Mechanism, finding: Finding) -> dict[str, Any]:
@@ -116,4 +134,35 @@ def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
     console.out.print(
         "So many samples of either table. All limits of a line hold together with probability "
         f"1 - {ERROR:g}: no more than that is the chance that a kept promise is called broken."
+    )
+
+
+def _contract_document(finding: Kept) -> dict[str, Any]:
+    return {
+        "kind": finding.name,
+        "at_most": finding.at_most,
+        "adjacency": finding.adjacency,
+        "measure": finding.measure,
+        "booked": finding.charged,
+        "lost": finding.lost,
+        "problems": finding.problems,
+        "kept": not finding.problems,
+    }
+
+
+def _tell_contracts(findings: Sequence[Kept]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 1))
+    for heading in ("kind of job", "hides", "", "booked", "lost: row more", "booked", "lost: replaced", "", "why"):
+        left = heading in ("kind of job", "hides", "", "why")
+        table.add_column(heading, justify="left" if left else "right")
+    for finding in findings:
+        numbers = [f"{of[adjacency]:.4g}" for adjacency in finding.lost for of in (finding.charged, finding.lost)]
+        unit = "a row" if finding.at_most is None else f"{finding.at_most} rows"
+        verdict = "BROKEN" if finding.problems else "kept"
+        table.add_row(finding.name, unit, finding.measure, *numbers, verdict, "; ".join(finding.problems))
+    console.show(table)
+    console.out.print(
+        "Of all neighbours of tiny tables the most that is lost, and what a budget of that adjacency books."
     )

@@ -48,7 +48,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
     answer to a query.
     """
     from parties.party_file import load
-    from parties.sources.settings import same_place
+    from parties.sources.places import same_place
 
     everybody = {"person": None, "at_most": None}  # how many rows of a person are counted is a matter of noise
     tables = [(name, table.model_copy(update=everybody)) for name, table in load(config_file).tables.items()]

@@ -109,6 +109,7 @@ class Connection:
             classical=self._link.classical,
             shape=self._link.emulate,
             ray=self._link.ray,
+            shards_at=self._link.shards_at,
         )
 
     def decline(self) -> None:

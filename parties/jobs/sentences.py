@@ -17,8 +17,16 @@ def adjacency_of(document: Mapping[str, Any]) -> str:
     return f"{document['adjacency']}{people}"
 
 
-def hidden(at_most: int | None, replaced: bool) -> str:
-    """Return what noise hides, part of a sentence: of one row, or of all rows of a person that take part."""
+def hidden(at_most: int | None, replaced: bool, baskets: bool = False) -> str:
+    """Return what noise hides, part of a sentence: a row, a basket and each row in it, or a person's rows.
+
+    Args:
+        at_most: Rows of a person that take part, None if rows are nobody's.
+        replaced: True if neighbours differ by a replacement, False if by an addition or removal.
+        baskets: True if rows are counted by baskets.
+    """
+    if at_most is None and baskets:
+        return "what one basket, or one row, says" if replaced else "whether one basket, or one row, is there"
     if at_most is None:
         return "what one row says" if replaced else "whether one row is there"
     of_each = f"at most {at_most} {'row' if at_most == 1 else 'rows'} of each"

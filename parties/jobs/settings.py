@@ -84,7 +84,9 @@ def output(help_: str) -> AnyField:
 def engine_field(default: str = "auto") -> AnyField:
     """Return the field `engine`."""
     return public(
-        default, "Engine", "How it is computed; auto counts what suits, measures the link if that pays, and chooses"
+        default,
+        "Engine",
+        "auto chooses by cost. Against a peer that cheats only yao protects, and only the party that listens",
     )
 
 

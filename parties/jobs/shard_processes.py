@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -57,6 +57,8 @@ CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve c
 SAFE_PATH = "PYTHONSAFEPATH"
 os.environ.setdefault(SAFE_PATH, "")  # which says nothing: to add one later, while threads look for others, is not safe
 _beginning = threading.Lock()
+_Host: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
 
 
@@ -115,7 +117,7 @@ class Processes(Shards):
         try:
             if not door[-1]:
                 raise LinkError("the peer's could not be begun")
-            place = met_at(door, parse_address(self._options.connect))
+            place = met_at(door, parse_address(self._options.connect), self._options.shards_at)
         except LinkError as error:
             self._begun[number] += 1
             return _Dead(error)
@@ -222,30 +224,50 @@ def door(address: Address) -> Door:
     return (*(int(group, 16) for group in wide.exploded.split(":")), address.port)
 
 
-def met_at(door: Door, session: Address) -> Address:
-    """Return the inverse, where the session's own is met there. `LinkError` for what is no other machine's address.
+def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Address:
+    """Return the address of a door: of the session's own host, or of one that this party's operator has named.
 
-    The peer says it: it shall not have us dial what only this machine reaches, nor, from outside, what only this
-    network does.
+    The peer names the address. It shall not have this party dial, and so explore, any other machine.
+
+    Args:
+        door: what the peer says of its shard.
+        session: where the peer's session was dialled.
+        shards_at: hosts and networks, see `LinkSettings`.
+
+    Raises:
+        MachineError: the address is neither; nothing is dialled.
     """
     groups, port = door[:-1], door[-1]
     if not any(groups):
         return session._replace(port=port)
     wide = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in groups))
     host = wide.ipv4_mapped or wide
-    is_here = host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast
-    if is_here or (not host.is_global and _is_global(session.host)):
-        raise LinkError(f"the peer's shard is said to be met at {host}")
+    if str(host) != session.host and not any(_holds(network, host) for network in _networks(shards_at)):
+        raise MachineError(
+            f"link.shards_at: the peer's shard is said to be met at {host}, which is not its session's host: "
+            "not dialled; name that host or its network there if it is the peer's"
+        )
     return Address(str(host), port)
 
 
-def _is_global(host: str) -> bool:
-    """Return whether all addresses of a host are of the whole Internet."""
-    try:
-        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host, None)}
-    except OSError:
-        return False
-    return all(ipaddress.ip_address(address.partition("%")[0]).is_global for address in addresses)
+def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
+    """Yield the networks, and each address of the hosts."""
+    for place in shards_at:
+        try:
+            yield ipaddress.ip_network(place)
+        except ValueError:
+            with suppress(OSError):
+                for known in socket.getaddrinfo(place, None):
+                    yield ipaddress.ip_network(str(known[4][0]).partition("%")[0])
+
+
+def _holds(network: _Network, host: _Host) -> bool:
+    """Return whether a host is of a network; what this machine alone reaches is of a network of its kind only."""
+    return host in network and _is_here(host) == _is_here(network)
+
+
+def _is_here(place: _Host | _Network) -> bool:
+    return place.is_loopback or place.is_unspecified or place.is_link_local or place.is_multicast
 
 
 class _Dead:

@@ -27,7 +27,8 @@ class Loss:
     """The privacy loss of a noisy mechanism that is used `times` times in sequence on the same rows.
 
     Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`); `delta` is what it fails by besides.
-    Neighbouring tables differ by one row added or removed, or by one row replaced. All numbers are rounded to those
+    Neighbouring tables differ by one row added or removed. With adjacency "replace" they may also differ by one row
+    replaced, and the loss bounds both: noise is made for the greater change. All numbers are rounded to those
     that a double has, as the ledger writes them: what is read back is equal.
     """
 

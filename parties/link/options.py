@@ -32,7 +32,8 @@ class LinkOptions:
     `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
-    `ray` is where a Ray of this party is to begin shards.
+    `ray` is where a Ray of this party is to begin shards. `shards_at` are hosts and networks where the peer's shards
+    may be met beside the session's own host.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
     open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
     once, while the connection is being made: the place to load what the session will need. `kernels`:
@@ -57,6 +58,7 @@ class LinkOptions:
     measure: bool = False
     label: str = ""
     ray: str | None = None
+    shards_at: Sequence[str] = ()
     on_listening: Callable[[str], None] | None = None
     on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -14,6 +16,7 @@ from pydantic import (
 
 from parties.base.address import parse_address
 from parties.base.settings import LocalPath, Seconds, Settings, required
+from parties.base.text import quoted
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
 
@@ -46,6 +49,23 @@ def _ray(value: str) -> str:
         raise ValueError(f"must be auto or HOST:PORT: {error}") from None
 
 
+def _host_or_network(value: str) -> str:
+    """Return a check that a string is a host's name or address, or a network."""
+    try:
+        network = ip_network(value)
+    except ValueError as error:
+        if "/" in value:
+            raise ValueError(f"{error}; write it as 192.0.2.0/24 or 2001:db8::/32") from None
+    else:
+        if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
+            raise ValueError(f"{quoted(value)} must be written as the IPv4 network that it stands for")
+        return str(network)
+    try:
+        return parse_address(f"{value}:1").host
+    except InputError:
+        raise ValueError(f"must be a host or a network such as 192.0.2.0/24, not {quoted(value)}") from None
+
+
 def link_shape(value: str) -> str:
     """Return a check that a string is a link's shape."""
     try:
@@ -61,6 +81,7 @@ class LinkSettings(Settings):
     rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.
     `classical` permits a key exchange that a quantum computer could break one day, for what was recorded till then.
     `ray`, `auto` or HOST:PORT, is a Ray of this party's machines that begins shards (`parties.jobs.ray_shards`).
+    `shards_at` are hosts and networks where the peer's shards may be met. Its session's own host is always one.
     """
 
     identity: LocalPath | None = None
@@ -74,6 +95,7 @@ class LinkSettings(Settings):
     classical: Annotated[bool, Field(strict=True)] = False
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
     ray: Annotated[str, AfterValidator(_ray)] | None = None
+    shards_at: tuple[Annotated[str, AfterValidator(_host_or_network)], ...] = ()
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
@@ -98,6 +120,7 @@ class Way:
     classical: bool
     emulate: LinkShape | None
     ray: str | None
+    shards_at: Sequence[str]
 
 
 def require_link(settings: LinkSettings) -> Way:
@@ -119,4 +142,5 @@ def require_link(settings: LinkSettings) -> Way:
         classical=settings.classical,
         emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
         ray=settings.ray,
+        shards_at=settings.shards_at,
     )

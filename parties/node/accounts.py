@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parties.base.text import quoted
-from parties.node.budget import shown
+from parties.node.budget import same_rows, shown
 from parties.node.budget.account import Account, Charge
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
@@ -18,6 +18,7 @@ from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record, withdrawals
 from parties.operator.budget import Exposure, Price, Simulation
+from parties.sources.settings import TableSettings
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,36 @@ class Accounts:
 
     def __init__(self, offers: Offers, jobs: Register, peers: Peers) -> None:
         self._offers, self._jobs, self._peers, self._clock = offers, jobs, peers, Clock()
+        self._groups = same_rows.groups(self._settings(), jobs.starts())
 
     def tables(self) -> list[str]:
-        """Return the tables that have an account: all that are offered, and others that were charged."""
-        charged = {charge.table for charge in self._all_charges()}
-        charged |= {charge.table for charge in self._jobs.bits()}
-        return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
+        """Return the tables that have an account: all that are offered, and others that were charged of other rows."""
+        offered = set().union(*map(self.names, self._offers.tables))
+        return [*self._offers.tables, *sorted(self.charged() - offered)]
+
+    def charged(self) -> set[str]:
+        """Return the names of tables under which anything was charged."""
+        return {charge.table for charge in self._all_charges()} | {charge.table for charge in self._jobs.bits()}
+
+    def known(self) -> set[str]:
+        """Return the names that tables had at earlier starts, or were charged under."""
+        return self.charged().union(*(start.get("tables", ()) for start in self._jobs.starts()))
+
+    def names(self, table: str) -> frozenset[str]:
+        """Return the names that stand for a table's rows, its own among them: a charge under one counts for all."""
+        return self._groups.get(table, frozenset({table}))
+
+    def holds(self, table: str) -> bool:
+        """Return whether a table has a budget of its own, not that of the table that its `same_rows_as` names."""
+        offer = self._offers.tables.get(table)
+        return offer is None or offer.settings.same_rows_as not in self._offers.tables
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what the entry of a start says of our tables, see `same_rows.recorded`."""
+        return same_rows.recorded(self._settings(), self._groups)
+
+    def _settings(self) -> dict[str, TableSettings]:
+        return {name: offer.settings for name, offer in self._offers.tables.items()}
 
     def account(self, table: str) -> Account:
         """Return what has been spent of a table by now."""
@@ -73,7 +98,8 @@ class Accounts:
         """Return what exact answers have opened of a table by now, or with one peer of its share."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
-        charges = [charge for charge in self._jobs.bits() if charge.table == table]
+        names = self.names(table)
+        charges = [charge for charge in self._jobs.bits() if charge.table in names]
         if peer is not None:
             who = self._peers.get(peer)
             budget = budget and budget.shared(1.0 if who is None else who.share)
@@ -82,7 +108,8 @@ class Accounts:
 
     def bits_fit(self, record: Record, bits: int, besides: Iterable[tuple[Record, int]]) -> bool:
         """Return whether a step of a job may open so many bits; `besides` are jobs under way and their next steps'."""
-        of_table = [(job.peer, asked) for job, asked in besides if job.table == record.table and job.id != record.id]
+        names = self.names(record.table)
+        of_table = [(job.peer, asked) for job, asked in besides if job.table in names and job.id != record.id]
         of_peer = sum(asked for peer, asked in of_table if peer == record.peer)
         whole, share = self.bits(record.table), self.bits(record.table, record.peer)
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
@@ -121,7 +148,8 @@ class Accounts:
             )
         if not (spends := task.spends):
             return ""
-        others = [other for other in besides if other.charged is None and other.table == record.table]
+        names = self.names(record.table)
+        others = [other for other in besides if other.charged is None and other.table in names]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
         charges = self._all_charges()
         if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
@@ -201,7 +229,8 @@ class Accounts:
         return self._account(table, mine, 1.0 if who is None else who.share)
 
     def _account(self, table: str, charges: Iterable[Charge], share: float = 1.0) -> Account:
-        at, offer = self._clock.now(), self._offers.tables.get(table)
+        at, offer, names = self._clock.now(), self._offers.tables.get(table), self.names(table)
+        charges = [replace(charge, table=table) for charge in charges if charge.table in names]
         if offer is None:
             return Account(table, None, charges, at)
         budget, person = offer.settings.budget, offer.settings.person or ""

@@ -130,6 +130,10 @@ class Journal:
             [BitsCharge.read(entry.job or "", entry.fields) for entry in counted],
         )
 
+    def starts(self) -> list[Mapping[str, Any]]:
+        """Return the fields of each start of the node."""
+        return [entry.fields for entry in self._log.of_kind("node started")]
+
     def archive_lines(self, record: Record) -> str:
         """Return the lines that a job leaves as: what is kept of it, and its entries."""
         return to_archive(record.id, record.model_dump(mode="json"), self._log.of_job(record.id))

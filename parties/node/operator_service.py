@@ -245,7 +245,12 @@ class OperatorService(Operator):
         return [
             shown.table_budget(
                 accounts.account(table), {name: accounts.share(table, name) for name in peers}, group
-            ).model_copy(update={"bits": shown.table_bits(accounts.bits(table))})
+            ).model_copy(
+                update={
+                    "bits": shown.table_bits(accounts.bits(table)),
+                    "also": sorted(accounts.names(table) - {table}),
+                }
+            )
             for table in accounts.tables()
         ]
 

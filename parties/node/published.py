@@ -25,8 +25,9 @@ def entry(name: str, software: str, accounts: Accounts, released: Sequence[Relea
         "software": software,
         "noise": NOISE,
         "tables": [
-            _table(table, accounts, [one for one in released if one.charge.table == table])
+            _table(table, accounts, [one for one in released if one.charge.table in accounts.names(table)])
             for table in accounts.tables()
+            if accounts.holds(table)
         ],
     }
 

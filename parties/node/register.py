@@ -152,6 +152,11 @@ class Register:
         with self._lock:
             return [*self._past.bits, *(charge for record in self._store.all() for charge in record.bits)]
 
+    def starts(self) -> list[Mapping[str, Any]]:
+        """Return what the log says of each start of the node."""
+        with self._lock:
+            return self._journal.starts()
+
     def lacks_word(self, identifier: str) -> bool:
         """Return whether a job has our consent, and the peer has not decided as far as is known here."""
         record = self.known(identifier)

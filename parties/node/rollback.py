@@ -37,7 +37,7 @@ def charge(
     at = stamp(datetime.now(UTC), [log.latest(), who.identity.certificate.not_valid_before_utc], [])
     entries = []
     for name, table in tables.items():
-        if table.budget is None:
+        if table.budget is None or table.same_rows_as in tables:  # whose budget it shares: charged once
             continue
         share = table.budget.shared(who.share)
         whose = {"table": name, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}

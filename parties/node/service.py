@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from parties.link.outbox import Outbox
 from parties.link.settings import MIB
 from parties.node import heads, records, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
+from parties.node.budget import same_rows
 from parties.node.control import LABEL, UNWRITTEN, Control, control_options
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
@@ -81,6 +82,7 @@ class Node:
         listening = next((options.listen for _, options in ways if options.listen is not None), None)
         self._listens = None if listening is None else parse_address(listening, lowest_port=0)
         offers = self._offers = Offers.of(file)
+        _refuse(same_rows.two_names(file.tables))
         self._inputs = TypedInputs()
         self._events = Events(level=log_level)
         self._events.watch_process()
@@ -104,6 +106,12 @@ class Node:
         self._asking = Asking(self._ledger, self._events.log)
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
+        try:
+            _refuse(same_rows.unknown_names(file.tables, self._ledger.accounts.known()))
+        except InputError:
+            self._ledger.close()
+            self._lock.close()
+            raise
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
         self._contacts = {who.peer_name: self._contact(*self._as_known(who, options)) for who, options in ways}
@@ -219,9 +227,12 @@ class Node:
                 fingerprint=fingerprint(self._identity.certificate),
                 **known,
                 tables=list(self._offers.tables),
+                **self._ledger.accounts.recorded(),
             )
             self._ledger.remember(self._marker)
         self._began = True
+        for table, names in self._ledger.accounts.recorded()["same_rows"].items():
+            self._events.log("same rows", table=table, names=", ".join(names))
         self._events.log("node started", name=self._identity.name, peer=", ".join(self._contacts))
         self._changed("")
         for contact in self._contacts.values():
@@ -402,6 +413,12 @@ class Node:
         self._asking.wake()
         for contact in self._contacts.values():
             contact.sessions.wake()
+
+
+def _refuse(wrong: Mapping[str, str]) -> None:
+    """Raise InputError for the first table with which something is wrong."""
+    for table, why in wrong.items():
+        raise InputError(f"tables.{table}: {why}")
 
 
 def at_once(calls: Sequence[Callable[[], object]]) -> None:

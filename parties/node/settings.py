@@ -67,7 +67,7 @@ from parties.node.shipping.settings import RecordsSettings
 from parties.operator.oidc import OidcSettings
 from parties.party_file import STATE, CommandTables, named_files, read
 from parties.sources.rights import Line, RetentionDays
-from parties.sources.settings import Combine, TableSettings
+from parties.sources.settings import Combine, Tables
 from smc.errors import InputError
 
 WEB = "127.0.0.1:7080"
@@ -148,7 +148,7 @@ class PeerEntry(PeerSettings):
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
-    tables: dict[str, TableSettings] = Field(default_factory=dict)
+    tables: Tables = Field(default_factory=dict)
     node: NodeSettings = Field(default_factory=dict, validate_default=True)
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)

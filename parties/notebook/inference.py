@@ -73,7 +73,7 @@ class JointTest(JointStudy):
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointTest:
-        self.differ_: bool = document["differ"]
+        self.differ_: bool | None = document["differ"]
         return super()._take(document, agreed)
 
 

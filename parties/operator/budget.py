@@ -148,7 +148,7 @@ class TableBudget(View):
     `budget` is None for a table without one. `spent` and `left`, also of a peer's share, are of this budget, which is
     for one row or person: epsilons at `fixed_delta`. `now`, `ever`, the totals by peer and the epsilon of each job are
     the price of `group` rows, or so many people. `history` has a point (ISO 8601, UTC; spent then) for each change of
-    `spent`.
+    `spent`. `also` are other names of the same rows: what was spent under them counts here.
     """
 
     table: str
@@ -168,6 +168,7 @@ class TableBudget(View):
     history: list[tuple[str, float]]
     bits: TableBits | None = None
     enough_for: list[LeftFor] = Field(default_factory=list)
+    also: list[str] = Field(default_factory=list)
 
 
 class Simulation(View):

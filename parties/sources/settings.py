@@ -8,6 +8,7 @@
     analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a node's jobs may seal a table of its numbers
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
     version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
+    same_rows_as = "visits"          # another table of the same rows, whose budget counts; see docs/tables.md
 
     [tables.patients.budget]         # what noisy results may tell of single rows, all peers and jobs together
     epsilon = 4
@@ -44,6 +45,7 @@ A table may be a question to several, see `parties.sources.sql`, and some of its
     objections = { column = "patient_id", file = "objections.txt" }   # and those of whoever is a line of the file
     person = "patient_id"            # whose row it is, a column or SQL: what has noise hides all of a person
     at_most = 4                      # public: so many rows of a person take part
+    lookups = ["wards"]              # tables of the query whose rows are nobody's: two sources may share them
 
     [tables.patients.files]          # without a `source`: what the query's tables are
     visits = "visits.csv"
@@ -59,7 +61,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -356,6 +357,9 @@ class TableSettings(PlaceSettings):
     `query` asks the database at `source`, or the `files`, for the rows. Of these, those that fulfil `where` and
     consent, of nobody who has objected, are the table. If there is a `person`, they are at most `at_most` rows of each,
     chosen by a key from `identity`.
+
+    A budget belongs to the rows, not to the name: tables that read the same rows say so by `same_rows_as` and share
+    one (`share_budgets`). `lookups` are tables of the query that hold no person's rows.
     """
 
     source: Annotated[str, BeforeValidator(_place)] = Field("", repr=False)
@@ -374,6 +378,8 @@ class TableSettings(PlaceSettings):
     version: Annotated[str, StringConstraints(max_length=100)] = ""
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     budget: BudgetSettings | None = None
+    same_rows_as: Name | None = None
+    lookups: tuple[Name, ...] = ()
     rights: RightsSettings | None = None
     combine: Combine = "deny-overrides"
     _identity: Path | None = PrivateAttr(None)
@@ -430,6 +436,12 @@ class TableSettings(PlaceSettings):
         return self
 
     @model_validator(mode="after")
+    def _lookups_are_of_a_query(self) -> TableSettings:
+        if self.lookups and self.query is None:
+            raise ValueError("lookups: only a `query` reads several tables; remove it")
+        return self
+
+    @model_validator(mode="after")
     def _people_are_bounded(self) -> TableSettings:
         if self.person is not None and self.at_most is None:
             raise ValueError("at_most: say how many rows of a person take part, 1 for example")
@@ -464,35 +476,32 @@ def public_place(source: str) -> str:
     return f"{scheme}://{place.rpartition('@')[2]}"
 
 
-def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
-    """Return whether both may have one source, or one is among the files of the other; `whole`: and there one table.
+def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
+    """Return the tables of a file, each that names another of the same rows with the budget of that one.
 
-    To the safe side: what else a URL says, case and the schema before a table's name do not tell places apart.
+    Raises:
+        ValueError: a table has a budget beside that, names itself or one that names a third, or has too many rows.
     """
-    if not place.source or not other.source:
-        return False
-    left, right = map(_bare, (place.source, other.source))
-    same = left == right or ("://" not in left + right and (_is_among(left, right) or _is_among(right, left)))
-    return same and (not whole or _same_table(place.table, other.table))
+    shared = {}
+    for name, table in tables.items():
+        if (holder := table.same_rows_as) is None:
+            continue
+        key = f"{name}.same_rows_as"
+        if holder == name:
+            raise ValueError(f"{key}: names the table itself; remove it")
+        if (other := tables.get(holder)) is None:  # a former name, which the log knows
+            continue
+        if other.same_rows_as in tables:
+            raise ValueError(f"{key}: name {quoted(str(other.same_rows_as))}, as {quoted(holder)} does")
+        if table.budget is not None:
+            raise ValueError(f"{key}: the budget of {quoted(holder)} counts; remove [tables.{name}.budget]")
+        if other.budget is not None:
+            try:
+                check_delta(other.budget.delta, table.max_rows)
+            except InputError as error:
+                raise ValueError(f"{key}: of the budget of {quoted(holder)}: {error}") from None
+        shared[name] = table.model_copy(update={"budget": other.budget})
+    return tables | shared
 
 
-def _bare(source: str) -> str:
-    """Return the file, or the scheme, host and path of a URL, as it is spelled if nothing else is said."""
-    if "://" not in source:
-        return str(Path(source).resolve())
-    scheme, _, rest = public_place(source).partition("://")
-    host, slash, path = rest.partition("/")
-    scheme = {"postgres": "postgresql", "mariadb": "mysql"}.get(scheme, scheme)
-    host = host.lower().removesuffix({"postgresql": ":5432", "mysql": ":3306"}.get(scheme, ""))
-    return f"{scheme}://{'127.0.0.1' if host in ('', 'localhost') else host}{slash}{path}"
-
-
-def _is_among(file: str, files: str) -> bool:
-    return fnmatchcase(file, files) or Path(files) in Path(file).parents
-
-
-def _same_table(left: str | None, right: str | None) -> bool:
-    if left is None or right is None:  # a DuckDB file's only one
-        return True
-    left, right = left.casefold(), right.casefold()
-    return left == right or left.endswith(f".{right}") or right.endswith(f".{left}")
+Tables: TypeAlias = Annotated[dict[str, TableSettings], AfterValidator(share_budgets)]

@@ -101,6 +101,12 @@ def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
     return query
 
 
+def tables_read(query: exp.Query) -> list[str]:
+    """Return the tables that a checked query reads, each once, as NAME or SCHEMA.NAME; those of WITH are none."""
+    tables = (table for table in query.find_all(exp.Table) if table.db or table.name.lower() not in _with_names(table))
+    return list(dict.fromkeys(f"{table.db}.{table.name}" if table.db else table.name for table in tables))
+
+
 def distinct_names(columns: Iterable[tuple[str, dt.DataType]], engine: Database) -> dict[str, dt.DataType]:
     """Return the columns of a query's answer by their names. `InputError` if two have one."""
     types: dict[str, dt.DataType] = {}

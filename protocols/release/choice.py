@@ -1,8 +1,9 @@
 """Report noisy max: the index of the candidate with the greatest score, with noise on every score.
 
 Ideal functionality. Inputs: from each party one integer score a candidate (a batch of vectors). Output to both: the
-index of the greatest q_i + g_i, the lowest index among equals, where q_i is the sum of both parties' scores and the g_i
-are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No score, no noise and no runner-up is opened.
+index of the greatest q_i + g_i, where q_i is the sum of both parties' scores and the g_i are independent one-sided
+geometric noise, P(g) = (1 - alpha) alpha^g. Equals are decided by `TIE_BITS` secret random bits of each candidate, and
+only where these are equal, too, by the lowest index. No score, no noise and no runner-up is opened.
 Leakage: candidates, widths, law, batch size. Security is that of the engine; the noise comes from `Engine.random`.
 
 Privacy. Let one row change every score by at most D.
@@ -23,8 +24,9 @@ is then that of a replacement, and they are never monotone.
 This is the exponential mechanism in its best form. For integer scores, one-sided geometric noise is one-sided
 exponential noise without its fraction, and fractions only decide ties, evenly: so with the candidates in a random
 order the law is exactly permute-and-flip (McKenna, Sheldon, "Permute-and-flip", NeurIPS 2020; Ding, Kifer, Saghaian,
-Steinke, Wang, Xiao, Zhang 2021), whose expected loss is never above the exponential mechanism's. The given order breaks
-ties by the index instead, which the proof above covers.
+Steinke, Wang, Xiao, Zhang 2021), whose expected loss is never above the exponential mechanism's. The tie bits are such
+an order, which neither party knows or can bias: of two equals the first in the schema has 2^-17 more than a half. They
+depend on no row, and whatever order they make, the proof above covers it.
 
 Zero-concentrated, it is epsilon^2 / 2 (Bun, Steinke 2016, of any pure mechanism), and no less. The epsilon^2 / 8 of
 the exponential mechanism (Cesar, Rogers 2021) rests on its *bounded range*: all probabilities change by factors that
@@ -61,6 +63,8 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, se
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 
+TIE_BITS = 16  # that decide between equal sums
+
 
 def choice_law(
     epsilon: Fraction, sensitivity: Fraction | int, monotone: bool, candidates: int, security: int = SECURITY
@@ -71,12 +75,18 @@ def choice_law(
     return OneSidedGeometric(scale, security_for(epsilon, candidates, security))
 
 
-def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer]) -> Integer:
-    """Circuit: the index of the greatest score with its noise, in ceil(log2 n) bits; the lowest among equals.
+def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer], ties: Sequence[Integer] = ()) -> Integer:
+    """Circuit: the index of the greatest score with its noise, in ceil(log2 n) bits; among equals of the greatest tie.
 
-    Scores and noises are integers of any widths and signs; no sum overflows.
+    Scores and noises are integers of any widths and signs; no sum overflows. Without ties the lowest of equals is best.
     """
-    return argmax([score.wide_add(noise) for score, noise in zip(scores, noises, strict=True)])
+    sums = [score.wide_add(noise) for score, noise in zip(scores, noises, strict=True)]
+    return argmax([concatenate(tie, total) for tie, total in zip(ties, sums, strict=True)] if ties else sums)
+
+
+def with_ties(engine: Engine, values: Bits) -> Bits:
+    """Return secrets with random bits below their lowest one, so that equals stand in a random order."""
+    return Bits(np.concatenate([engine.random(TIE_BITS, values.batch).data, values.data]))
 
 
 def check_width(width: int, law: Law | None) -> None:
@@ -159,7 +169,7 @@ def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> _Players:
     """Scores of both parties with noise, if any."""
     values = _summed(engine, scores.reshape(-1), width, law)
-    return _Players(values, values[:0], len(scores))
+    return _Players(values if law is None else with_ties(engine, values), values[:0], len(scores))
 
 
 def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None) -> Bits:

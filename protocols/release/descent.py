@@ -12,10 +12,12 @@ exact. The sums are then rounded to multiples of 2^-8, which costs at most 1 in 
 (each is off by half a unit at most). In units of 2^-8, with K = `COUNTED`, a row more or less changes all d + 1 numbers
 together, in the Euclidean norm, by at most
 
-    D = sqrt((2^8 C)^2 + K^2) + sqrt(d),    and a row replaced by another one    D = 2^9 C + sqrt(d):
+    D = sqrt((2^8 C)^2 + K^2) + sqrt(d),
 
-the number of rows stays. Of m rows together, those of a person, the first part is m times as large; what is rounded
-are two sums still. `Change` says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
+and a row replaced by another one by 2^9 C + sqrt(d), as the number of rows stays. For a small C that is less. Noise
+that hides a replacement is made for the greater of the two: a budget counts its loss for a row more or less as well.
+Of m rows together, those of a person, the first part is m times as large; what is rounded are two sums still. `Change`
+says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
 sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
 Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
 Nor may it be of a row's doing that a step fails: w_t stays in a ball of public radius, so all here is finite.
@@ -90,7 +92,7 @@ class Change:
     def squared(self) -> int:
         """D^2, rounded up; of the numbers as they are summed."""
         norm = Fraction(self.norm, 1 << (FINE - COARSE))
-        exact = 2 * norm if self.replaced else _root(norm**2 + COUNTED**2)
+        exact = max(2 * norm if self.replaced else Fraction(0), _root(norm**2 + COUNTED**2))
         return math.ceil((self.rows * exact + _root(Fraction(self.numbers))) ** 2)
 
 

@@ -1,11 +1,11 @@
 """A noisy median: which of some public candidates lies nearest to the middle of both parties' values.
 
 Ideal functionality. Inputs: from each party, for each public candidate v (a batch of such), how many of its values are
-less than v and how many are greater. Output to both: the index of the candidate with the greatest g_v - u_v, the lowest
-index among equals, where u_v is the greater of the two numbers, summed over both parties, and the g_v are independent
-one-sided geometric noise. Without noise that is the median: the only candidates with u_v <= n / 2 are medians of n
-values, if one is a candidate. Leakage: candidates, widths, law, batch size; no number is opened. Security is that of
-the engine.
+less than v and how many are greater. Output to both: the index of the candidate with the greatest g_v - u_v, among
+equals in a random order (`protocols.release.choice`), where u_v is the greater of the two numbers, summed over both
+parties, and the g_v are independent one-sided geometric noise. Without noise that is the median: the only candidates
+with u_v <= n / 2 are medians of n values, if one is a candidate. Leakage: candidates, widths, law, batch size; no
+number is opened. Security is that of the engine.
 
 Any quantile s = a / b of n values, by the two numbers that `weighed` makes of l values less than v and m greater ones:
 
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from protocols.majority import count_inputs
 from protocols.opened import index_below
-from protocols.release.choice import noisy_argmax
+from protocols.release.choice import TIE_BITS, noisy_argmax
 from protocols.release.laws import Law, sample
 from smc.circuit import Builder, Form, Integer, Netlist, select
 from smc.engines import Bits, Engine
@@ -50,13 +50,15 @@ from smc.errors import InputError
 
 
 @lru_cache(maxsize=32)
-def median_netlist(candidates: int, width: int, noise: int, form: Form = "size") -> Netlist:
-    """Inputs for each candidate: party 0's number of lesser values, of greater ones, party 1's, bits of noise."""
+def median_netlist(candidates: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
+    """Inputs for each candidate: party 0's number of lesser values, of greater ones, party 1's, bits of noise, of
+    ties."""
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(2 * candidates)] for _ in range(2))
     sums = [a.wide_add(b) for a, b in zip(left, right, strict=True)]
     scores = [~_greater(below, above) for below, above in zip(sums[:candidates], sums[candidates:], strict=True)]
-    builder.output(noisy_argmax(scores, [builder.input(noise) for _ in range(candidates)]))
+    noises = [builder.input(noise) for _ in range(candidates)]
+    builder.output(noisy_argmax(scores, noises, [builder.input(ties) for _ in range(candidates)] if ties else ()))
     return builder.build()
 
 
@@ -108,8 +110,11 @@ def noisy_median(
         raise InputError("a median needs at least one candidate")
     if candidates == 1:
         return np.zeros(batch, dtype=np.int64)
-    netlist = median_netlist(candidates, width, 0 if law is None else law.width, engine.form)
+    ties = 0 if law is None else TIE_BITS
+    netlist = median_netlist(candidates, width, 0 if law is None else law.width, engine.form, ties)
     inputs = [*count_inputs(engine, np.concatenate([below, above]), width), *noises(engine, law, candidates, batch)]
+    if ties:
+        inputs += [engine.random(ties, batch) for _ in range(candidates)]
     (chosen,) = engine.reveal(*engine.run(netlist, *inputs))
     return index_below(chosen, candidates, "the candidate of a median")
 

@@ -1,9 +1,9 @@
 """Noisy top: the k most frequent of some public candidates, in their order, by one noise a candidate.
 
 Ideal functionality. Inputs: from each party one count a candidate (a batch of such). Output to both: the indices of the
-k greatest q_i + g_i, the greatest first and the lower index among equals, where q_i is the sum of both parties' counts
-and the g_i are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No count, noise or other order is
-opened. Leakage: candidates, k, widths, law, batch size. Security is that of the engine.
+k greatest q_i + g_i, the greatest first and equals in a random order (`protocols.release.choice`), where q_i is the sum
+of both parties' counts and the g_i are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No count,
+noise or other order is opened. Leakage: candidates, k, widths, law, batch size. Security is that of the engine.
 
 Privacy. Let a row count for at most one candidate, and let k be at most n - 1: the last place follows from the others.
 With alpha = e^(-epsilon / k) it is epsilon-private where rows are added or removed, with alpha = e^(-epsilon / (k + 1))
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from protocols.majority import count_inputs
 from protocols.opened import index_below
-from protocols.release.choice import choice_law
+from protocols.release.choice import TIE_BITS, choice_law
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import SECURITY, Law
 from protocols.release.median import noises
@@ -51,12 +51,15 @@ from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=32)
-def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form = "size") -> Netlist:
-    """Inputs for each candidate: party 0's count, party 1's, bits of noise. Outputs: an index for each place."""
+def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
+    """Inputs for each candidate: party 0's count, party 1's, bits of noise, of ties. Outputs: an index for each
+    place."""
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(candidates)] for _ in range(2))
     counts = [a.wide_add(b) for a, b in zip(left, right, strict=True)]
     scores = [count.wide_add(builder.input(noise)) for count in counts]
+    if ties:
+        scores = [concatenate(builder.input(ties), score) for score in scores]
     left_in = [concatenate(score, Wire(score.graph, ONE)) for score in scores]  # the top bit goes once it is found
     for place in range(most):
         index = argmax(left_in)
@@ -97,8 +100,11 @@ def noisy_top(engine: Engine, counts: NDArray[np.integer], most: int, width: int
         raise InputError(f"the first {most} of {candidates} candidates cannot be had")
     if candidates == 1:
         return np.zeros((1, batch), dtype=np.int64)
-    netlist = top_netlist(candidates, most, width, 0 if law is None else law.width, engine.form)
+    ties = 0 if law is None else TIE_BITS
+    netlist = top_netlist(candidates, most, width, 0 if law is None else law.width, engine.form, ties)
     inputs = [*count_inputs(engine, counts, width), *noises(engine, law, candidates, batch)]
+    if ties:
+        inputs += [engine.random(ties, batch) for _ in range(candidates)]
     opened = engine.reveal(*engine.run(netlist, *inputs))
     found = np.array([index_below(bits, candidates, "a candidate among the first") for bits in opened])
     if any(len(set(column)) < most for column in found.T.tolist()):

@@ -92,7 +92,7 @@ def forecasts(
         >>> import numpy as np
         >>> program = lambda engine: engine.reveal(*engine.both(np.zeros((8, 1), dtype=np.uint8)))
         >>> [counted.bytes for counted in forecasts(program, [Profile("yao"), Profile("gmw")])]
-        [7236, 4]
+        [8852, 4]
     """
     recordings: dict[Group, tuple[Recording, Recording]] = {}
     for profile in profiles:

@@ -13,10 +13,10 @@ GARBLE_SECONDS: Final = {"half": 1 / 190e6, "three-halves": 1 / 110e6}  # an AND
 EVALUATE_SECONDS: Final = {"half": 1 / 270e6, "three-halves": 1 / 200e6}
 AND_SECONDS: Final = 1 / 550e6  # an AND gate on XOR shares, without its triple
 COT_SECONDS: Final = {
-    "iknp": 1 / 80e6,
-    "softspoken2": 1 / 110e6,
-    "softspoken4": 1 / 110e6,
-    "softspoken8": 1 / 40e6,
+    "iknp": 1 / 60e6,
+    "softspoken2": 1 / 85e6,
+    "softspoken4": 1 / 90e6,
+    "softspoken8": 1 / 38e6,
     "ferret": 1 / 60e6,
 }
 BASE_OT_SECONDS: Final = 85e-6

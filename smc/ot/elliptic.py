@@ -2,17 +2,19 @@
 
 Protocol: Tzeng, "Efficient 1-out-of-n Oblivious Transfer Schemes with Universally Usable Parameters" (PKC 2002), of
 random messages, with one exponent of the sender for all OTs as in Naor and Pinkas, "Efficient Oblivious Transfer
-Protocols" (SODA 2001); semi-honest. C is a point that nobody knows the logarithm of: the sum of two points to which
+Protocols" (SODA 2001). C is a point that nobody knows the logarithm of: the sum of two points to which
 the session's identifier is hashed.
 
     sender   a random, sends A = a G
     receiver b random, choice c, sends B = b G + c C, key = H(b A)
     sender   key_i = H(a (B - i C)) = H(a B - i (a C))
 
-Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`). Assumptions: computational Diffie-Hellman in the group,
-SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. Two keys of an OT differ by a multiple
-of a C before they are hashed: a receiver that asks H for one besides its own has a C from A and C, which are random
-points. The hash binds session, role name, instance index, A and B.
+Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`), against a sender or receiver that leaves the protocol.
+Such a receiver may choose late, and either may choose its own keys, which extensions allow. Assumptions: computational
+Diffie-Hellman in the group, SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. Two keys of
+an OT differ by a multiple of a C before they are hashed: a receiver that asks H for both has a C from A and C, which
+are random points, whatever B it has sent. Points outside the prime-order group are refused. The hash binds session,
+role name, instance index, A and B.
 
 Cost: 32 bytes from the sender once a session, and 32 n bytes in one message from the receiver; neither waits for the
 other's, so all is one flight. One multiplication of any point an OT for either party (a C is kept), and one of the base

@@ -2,7 +2,7 @@
 
 The sender ends with leaves v_j, the receiver with w_j = v_j but at one uniform place a, unknown to the sender, where
 w_a = v_a xor delta. Protocol: Guo, Yang, Wang, Zhang, Xie, Zhang, Liu, "Half-Tree: Halving the Cost of Tree Expansion
-in COT and DPF" (EUROCRYPT 2023), semi-honest. The tree is correlated:
+in COT and DPF" (EUROCRYPT 2023); `smc.ot.ferret` checks the sender. The tree is correlated:
 
     level 1  k and k xor delta, k uniform
     below    left child = H(node), right child = H(node) xor node,     H(x) = pi(s(x)) xor s(x)

@@ -17,7 +17,16 @@ from smc.counting import forecast
 from smc.engines import Profile
 from smc.ot import OTKind
 
-COUNTS = [1, 7, 128, 1000, 65_536, 200_001]
+COUNTS = [1, 7, 128, 1000, 65_408, 65_409, 200_001]
+BATCH = 65_408  # OTs a message of an extension
+BASE = 4096  # what the sender of an extension sends once, for 128 base OTs
+TREES = 4096 + 32  # what the receiver of SoftSpoken sends once, for its trees and their check
+
+
+def matrices(count: int, k: int = 4) -> int:
+    """What the receiver of an extension sends for so many OTs in one call."""
+    sizes = [BATCH] * (count // BATCH) + [count % BATCH] * (count % BATCH > 0)
+    return sum(128 // k * (-(-size // 8) + 16) + 48 for size in sizes)
 
 
 def test_the_committed_file_is_up_to_date() -> None:
@@ -39,24 +48,22 @@ def test_base(count: int) -> None:
 @pytest.mark.parametrize("count", COUNTS)
 def test_extensions(kind: OTKind, k: int, count: int) -> None:
     sender, receiver = costs.counted(kind, costs.correlated(count))
-    messages = -(-count // 2**16)
-    full, rest = divmod(count, 2**16)
-    assert sender.bytes_sent == 4096
-    assert receiver.bytes_sent == 32 + 128 // k * (k - 1) * 32 + 128 // k * (full * 2**13 + -(-rest // 8))
-    assert receiver.messages == 2 + (k > 1) + messages
+    assert sender.bytes_sent == BASE
+    assert receiver.bytes_sent == 32 + TREES * (k > 1) + matrices(count, k)
+    assert receiver.messages == 2 + (k > 1) + -(-count // BATCH)
 
 
 @pytest.mark.parametrize(("count", "choices"), [(1, 2), (3, 4), (128, 2), (129, 2)])
 def test_trapdoor(count: int, choices: int) -> None:
     sender, receiver = costs.counted("trapdoor", costs.random(count, choices))
-    assert (sender.bytes_sent, receiver.bytes_sent) == (384, 384 * choices * count)
+    assert (sender.bytes_sent, receiver.bytes_sent) == (9 * 384, 384 * count)
     assert sender.messages == 1 + -(-count // 128)
 
 
 @pytest.mark.parametrize(("count", "iterations"), [(1, 1), (675_840, 1), (675_841, 2), (1_761_280, 2), (1_761_281, 3)])
 def test_ferret(count: int, iterations: int) -> None:
     sender, _ = costs.counted("ferret", costs.correlated(count))
-    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 192_000
+    assert sender.bytes_sent == BASE + 230_400 + (iterations - 1) * 192_000 + 32
 
 
 @pytest.mark.parametrize("batch", [1, 256])
@@ -77,7 +84,8 @@ def test_gmw(batch: int) -> None:
     assert set(sizes) == {1, 2, 3}  # each of its own width
     triples = sum(8 * -(-sizes.count(size) * counted // 8) for size in set(sizes))
     layers = np.diff(netlist.stars.star_ends) + np.diff(netlist.stars.gate_ends)
-    assert own.bytes_sent == 4096 + 3072 + 4 * triples + sum(-(-bits * counted // 8) for bits in layers.tolist())
+    opened = sum(-(-bits * counted // 8) for bits in layers.tolist())
+    assert own.bytes_sent == BASE + TREES + matrices(triples) + opened
 
 
 @pytest.mark.parametrize("batch", [1, 100])
@@ -85,8 +93,8 @@ def test_gmw_by_tables(batch: int) -> None:
     netlist = aes128()
     own, peer = forecast(costs.gates(netlist, batch), Profile("gmw", table_gates=True)).costs
     layers = [len(layer.ands) for layer in netlist.layers if len(layer.ands)]
-    assert own.bytes_sent == 4096 + sum(-(-4 * gates * batch // 8) for gates in layers)
-    assert peer.bytes_sent == 3104 + sum(32 * -(-2 * gates * batch // 8) for gates in layers)
+    assert own.bytes_sent == BASE + sum(-(-4 * gates * batch // 8) for gates in layers)
+    assert peer.bytes_sent == 32 + TREES + sum(matrices(2 * gates * batch) for gates in layers)
 
 
 @pytest.mark.parametrize("width", [1, 8, 64])
@@ -94,9 +102,11 @@ def test_additive_shares(width: int) -> None:
     zeros = np.zeros((width, 1000), dtype=np.uint8)
     words = np.zeros(1000, dtype=np.uint64)
     own, peer = costs.counted("extension", lambda transfers: bits_to_shares(transfers, zeros))
-    assert (own.bytes_sent, peer.bytes_sent) == (4096 + 8000 * width, 3104 + 4000 * width)
+    ots = matrices(1000 * width)
+    assert (own.bytes_sent, peer.bytes_sent) == (BASE + 8000 * width, 32 + TREES + ots)
     own, peer = costs.counted("extension", lambda transfers: product(transfers, zeros, words))
-    assert (own.bytes_sent, peer.bytes_sent) == (4096 + 3072 + 12_000 * width, 32 + 3072 + 512 + 12_000 * width)
+    assert own.bytes_sent == BASE + TREES + ots + 8000 * width
+    assert peer.bytes_sent == 32 + TREES + matrices(128) + ots + 8000 * width
 
 
 def found(program: Any, form: str) -> tuple[int, int]:

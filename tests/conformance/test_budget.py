@@ -144,6 +144,32 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     assert noisy(pair, epsilon=0.5)[1:] == ("refused", "refused")
 
 
+def test_a_table_that_is_renamed_has_its_budget_still(pair: Nodes) -> None:
+    """And a second name for its rows is refused in a line, by `smc check` and at the start."""
+    assert noisy(pair, epsilon=1.5)[1:] == ("done", "done")
+    assert pair.b.stop() == 0
+    file = pair.b.directory / "party.toml"
+    as_it_was = file.read_text()
+    table, _, budget = as_it_was.partition("[tables.rows]\n")[2].partition("[tables.rows.budget]\n")
+    file.write_text(f"{as_it_was}\n[tables.visits]\n{table}[tables.visits.budget]\n{budget.partition('[[')[0]}")
+    remedy = 'and rows have one budget: say same_rows_as = "rows" in place of [tables.visits.budget]'
+    shown = here(pair.b.directory, "check", "--config", "party.toml", "--wait", "0.1")
+    assert (shown.code, remedy in shown.out) == (2, True)
+    assert smc(pair.b, "node", code=2).endswith(f"{remedy}\n")
+    file.write_text(as_it_was.replace("[tables.rows", "[tables.visits").replace("rows.csv", "./rows.csv"))
+    pair.b.start()
+    pair.await_both()
+    again, *states = noisy(pair, epsilon=1.0, peer_table="visits")
+    assert states == ["refused", "refused"]
+    assert "spent epsilon 1.5, asked 1, left 0.5" in job(pair.b, again).ours.reason
+    shown = smc(pair.b, "budget", "show")
+    assert "table visits\n  same rows   'rows': what was spent under any of these names counts\n" in shown
+    assert "table rows" not in shown
+    assert noisy(pair, epsilon=0.5, peer_table="visits")[1:] == ("done", "done")
+    assert {one["table"] for one in spent(pair.b)} == {"rows", "visits"}
+    assert verified(pair.b)["ok"]
+
+
 def test_what_no_rule_permits(nodes: Nodes, tmp_path: Path) -> None:
     """Two jobs wait for the operator, each of which fits; after the first the second cannot be approved.
 

@@ -192,6 +192,20 @@ def test_what_is_drawn_together_is_the_same_when_a_shard_is_computed_again() -> 
     assert (1, 0, 1) in broken.sessions
 
 
+def test_no_two_shards_draw_the_same_noise() -> None:
+    """Or a row in the batch of one would be seen beside the noise of another's."""
+    size, count = 4 * BLOCK, 4
+
+    def both(session: Session) -> Any:
+        engine = meeting.engine_of(session, Profile("yao", shards=count))
+        (bits,) = in_shards(engine, random_bits, np.ones(size, dtype=np.int64), lambda part: (part,))
+        return engine.reveal(bits)[0][0]
+
+    meeting = Meeting()
+    drawn = [part.tobytes() for part in np.split(run_local(both)[0], count)]
+    assert len(set(drawn)) == count
+
+
 def random_bits(engine: Engine, part: slice) -> tuple[Bits]:
     return (engine.random(1, part.stop - part.start),)
 

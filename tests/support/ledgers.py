@@ -52,6 +52,7 @@ class Party:
         self.path, self.who, self.rules = path, who, rules
         self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.version = ""  # of its rows, likewise
+        self.tables: dict[str, TableSettings] = {}  # in place of that one, likewise
         self.point: Says | None = None  # the decision point, from the next opening on
         self.said: list[bytes] = []
         self.inputs = TypedInputs()
@@ -62,7 +63,8 @@ class Party:
     def open(self) -> None:
         self.connection = connect(self.path)
         table = TableSettings.model_construct(max_rows=100, tries=5, budget=self.budget, version=self.version)
-        self.offers = Offers({"days": Offer(table, SCHEMA)}, {})
+        tables = self.tables or {"days": table}
+        self.offers = Offers({name: Offer(settings, SCHEMA) for name, settings in tables.items()}, {})
         file = NodeFile(policy=self.rules)
 
         def say(identifier: str) -> None:
@@ -79,7 +81,8 @@ class Party:
             {self.who.peer_name: say},
             self._has_changed,
         )
-        self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
+        known = {"tables": list(tables), **self.ledger.accounts.recorded()}
+        self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT, **known)
 
     def _has_changed(self, job: str) -> None:
         assert not self.ledger._lock._is_owned()  # type: ignore[attr-defined]  # who hears of it takes locks of its own

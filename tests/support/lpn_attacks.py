@@ -6,6 +6,7 @@ n samples, k secret bits, t noisy positions: one in each of t bins of n / t.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,18 +42,68 @@ def dumer(n: int, k: int, t: int) -> float:
     return min(costs)
 
 
-def algebraic(n: int, k: int, t: int) -> float:
-    """Degree 2, with `guesses` noise-free positions in `blocks` of the bins; degrees 3 and 4 cost more here."""
-    size = n // t
-    blocks, guesses = np.arange(t)[:, None], np.arange(256)[None]
-    linear = (size - guesses - 1.0) * blocks + (size - 1.0) * (t - blocks)
-    products = (linear**2 - (size - guesses - 1.0) ** 2 * blocks - (size - 1.0) ** 2 * (t - blocks)) / 2
-    checks = n - k - 1.0
-    solvable = linear + products - checks * linear - checks + checks * (checks + 1) / 2 < 1
-    left = k + 1 - blocks * guesses
-    possible = solvable & (left > 0)
-    cost = 2 * np.log2(linear + products) + np.log2(3.0 * np.maximum(left, 1)) - blocks * np.log2(1 - guesses / size)
-    return float(cost[possible].min())
+class Macaulay:
+    """Systems of equations after `guesses` noise-free positions in each of `blocks` of the bins: axes of arrays.
+
+    By degree: `monomials`, and `remaining`, those that the equations leave undetermined; no degree-0 term counts.
+    """
+
+    def __init__(self, n: int, k: int, t: int) -> None:
+        size = n // t
+        blocks, guesses = np.arange(t, dtype=float)[:, None], np.arange(min(256, size - 1), dtype=float)[None]
+        checks = n - k - 1.0
+        guessed = [_choose(blocks, i) * (size - guesses - 1) ** i for i in range(5)]
+        others = [_choose(t - blocks, i) * (size - 1.0) ** i for i in range(5)]
+        parity = [(-1) ** i * _choose(np.full((1, 1), checks + i - 1), i) for i in range(5)]
+        numerator = [sum(guessed[i] * others[degree - i] for i in range(degree + 1)) for degree in range(5)]
+        series = [sum(numerator[i] * parity[degree - i] for i in range(degree + 1)) for degree in range(5)]
+        self.monomials = {degree: sum(numerator[1 : degree + 1]) for degree in (2, 3, 4)}
+        self.remaining = {degree: sum(series[1 : degree + 1]) for degree in (2, 3, 4)}
+        self.unknown = k + 1 - blocks * guesses
+        self.blocks, self.tries = blocks, -blocks * np.log2(1 - guesses / size)
+
+    def solvable(self, degree: int) -> np.ndarray:
+        return np.asarray((self.remaining[degree] < 1) & (self.unknown > 0))
+
+
+def _choose(n: np.ndarray, m: int) -> np.ndarray:
+    """A binomial coefficient of small m."""
+    product = np.ones_like(n)
+    for i in range(m):
+        product = product * (n - i) / (i + 1)
+    return product
+
+
+def algebraic(n: int, k: int, t: int, degrees: Sequence[int] = (2, 3, 4)) -> float:
+    """The cheapest of these degrees, solved by Wiedemann's algorithm for each guess."""
+    system = Macaulay(n, k, t)
+    costs = []
+    for degree in degrees:
+        solve = 2 * np.log2(system.monomials[degree]) + np.log2(3 * np.maximum(system.unknown, 1))
+        costs.append((solve + system.tries)[system.solvable(degree)].min(initial=math.inf))
+    return float(min(costs))
+
+
+def algebraic_in_two_steps(n: int, k: int, t: int, degrees: Sequence[int] = (2, 3, 4)) -> float:
+    """AGB 2.0 (eprint 2025/1476), as the estimator of its authors computes it over the field of two elements.
+
+    After a few guesses the matrix is reduced by elimination, once for many further guesses; what each of these leaves
+    is solved by elimination of the small rest.
+    """
+    system = Macaulay(n, k, t)
+    best = math.inf
+    for degree in degrees:
+        later = np.where(system.solvable(degree), system.tries, math.inf)  # the cheapest with at least these guesses
+        later = np.minimum.accumulate(np.minimum.accumulate(later[::-1, ::-1]), axis=1)[::-1, ::-1]
+        monomials = system.monomials[degree]
+        remaining = np.maximum(system.remaining[degree], 1)
+        rank = np.maximum(monomials - remaining, 2)
+        dense = math.log2(5.64) + ELIMINATION * np.log2(monomials)  # Strassen's algorithm
+        first = np.minimum(dense, np.log2(monomials) + 2 * np.log2(rank) - np.log2(np.log2(rank)))
+        second = math.log2(5.64) + ELIMINATION * np.log2(np.minimum(remaining, rank))
+        cost = np.logaddexp2(first + system.tries, second + later)
+        best = min(best, float(cost[(system.unknown > 0) & (system.blocks > 1)].min()))
+    return best
 
 
 def hybrid(n: int, k: int, t: int, bin_size: int | None = None, most: int = 8) -> float:

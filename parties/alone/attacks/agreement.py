@@ -23,7 +23,17 @@ from smc.errors import InputError
 
 MOST_PAIRS = 50_000_000  # of a known value and a label
 LIKELY = 0.5  # the least similarity that counts as agreement
-RANGE = r"\[(.+), (.+)([\]\[)])"  # half open if it does not end with ]
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_LOW, _HIGH = rf"(?P<low>{_NUMBER})", rf"(?P<high>{_NUMBER})"
+RANGES = (  # labels of ranges; with `half` the high end does not belong to it
+    rf"[\[(\]]{_LOW}[,;] *{_HIGH}(?:\]|(?P<half>[\[)]))",
+    rf"{_LOW}(?P<half> to under ){_HIGH}",
+    rf"{_LOW} ?(?:-|–|\.\.|to) ?{_HIGH}",
+    rf"(?:(?P<half>below|under|<)|<=|≤|up to) ?{_HIGH}",
+    rf"(?:>=|≥|>|over|above|from) ?{_LOW}",
+    rf"{_LOW}(?: ?\+| and more| or more)",
+)
+UNKNOWN = 0.5  # the distance to a hidden cell: it may be any value
 
 Similarities = NDArray[np.float32]
 
@@ -32,12 +42,27 @@ Similarities = NDArray[np.float32]
 class Agreement:
     """Agreement of a column, from 0 to 1: `similar` float32[values, labels].
 
-    `known` int64[known rows] are places of values, `published` int64[published rows] places of labels.
+    `known` int64[known rows] are places of values, `published` int64[published rows] places of labels. `numbers`
+    float64[values], `lows` and `highs` float64[labels] are what both say in numbers, NaN where that is none; `scale` is
+    the standard deviation of the published ones. `unknown` bool[labels] are hidden cells.
     """
 
     similar: Similarities
     known: Codes
     published: Codes
+    numbers: Floats
+    lows: Floats
+    highs: Floats
+    scale: float
+    unknown: NDArray[np.bool_]
+
+    def distance_to(self, value: int) -> Similarities:
+        """Return the distance from a known value to each label, float32[labels], in standard deviations of numbers."""
+        far = 1 - self.similar[value]
+        far[self.unknown] = np.minimum(far[self.unknown], UNKNOWN)
+        gap = np.maximum(np.maximum(self.lows - self.numbers[value], self.numbers[value] - self.highs), 0) / self.scale
+        distance: Similarities = np.where(np.isnan(gap), far, gap).astype(np.float32)
+        return distance
 
     @property
     def frequencies(self) -> Floats:
@@ -70,23 +95,38 @@ def agreement(
     similar = np.zeros((len(values), len(labels)), dtype=np.float32)
     numbers = _numbers(values)
     similar[:] = values[:, None] == labels[None, :]
+    lows, highs = _numbers(labels), _numbers(labels)
     for j, label in enumerate(labels):
         if (span := _range(str(label))) is not None:
-            similar[:, j] = (numbers >= span.low) & ((numbers <= span.high) if span.closed else (numbers < span.high))
+            within = (numbers >= span.low) & ((numbers <= span.high) if span.closed else (numbers < span.high))
+            similar[:, j] = np.maximum(similar[:, j], within)
+            lows[j], highs[j] = span.low, span.high
     if hierarchy is not None:
         _add_groups(similar, hierarchy, values, labels)
     if tolerance is not None:
-        far = np.abs(numbers[:, None] - _numbers(labels)[None, :]) / tolerance
+        far = np.abs(numbers[:, None] - np.where(lows == highs, lows, np.nan)) / tolerance
         similar = np.maximum(similar, np.exp(-np.where(np.isnan(far), np.inf, far)).astype(np.float32))
     similar[:, labels == TOP] = 1
     similar[values == MISSING] = 0
-    return Agreement(similar, known_places.astype(np.int64), published_places.astype(np.int64))
+    middles = np.array([_middle(low, high) for low, high in zip(lows, highs, strict=True)], dtype=np.float64)
+    spread = middles[published_places][~np.isnan(middles[published_places])]
+    ranges = [None if np.isfinite(value) else _range(str(text)) for value, text in zip(numbers, values, strict=True)]
+    named = np.array([np.nan if span is None else _middle(span.low, span.high) for span in ranges], dtype=np.float64)
+    return Agreement(
+        similar,
+        known_places.astype(np.int64),
+        published_places.astype(np.int64),
+        np.where(np.isnan(numbers), named, numbers),
+        lows,
+        highs,
+        float(spread.std()) if len(spread) and spread.std() > 0 else 1.0,
+        labels == MISSING,
+    )
 
 
-def measured(known: Sequence[str], published: Sequence[str], tolerant: bool) -> bool:
-    """Return whether numbers are held against ranges, or against numbers with a tolerance: they may all be far off."""
-    labels = set(published)
-    near = any(_range(label) is not None or (tolerant and number(label) is not None) for label in labels)
+def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True) -> bool:
+    """Return whether numbers are held against numbers, or against `ranges`: they may all differ, and still tell."""
+    near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
     return near and any(number(value) is not None for value in set(known))
 
 
@@ -103,11 +143,20 @@ class _Range(NamedTuple):
 
 
 def _range(label: str) -> _Range | None:
-    """Return the ends of `[low, high]` or `[low, high[`, None for another label."""
-    match = re.fullmatch(RANGE, label)
-    if match is None or (low := number(match[1])) is None or (high := number(match[2])) is None:
-        return None
-    return _Range(low, high, match[3] == "]")
+    """Return the ends of a label such as `[20, 30[`, `20-29`, `20 to under 30`, `below 20` or `90+`; None of others."""
+    for pattern in RANGES:
+        if (match := re.fullmatch(pattern, label.strip())) is not None:
+            ends = {"low": "-inf", "high": "inf", "half": None} | match.groupdict()
+            low, high = float(ends["low"] or 0), float(ends["high"] or 0)
+            return _Range(low, high, ends["half"] is None) if low <= high else None
+    return None
+
+
+def _middle(low: float, high: float) -> float:
+    """Return the middle of a range; its only end if it has one."""
+    if np.isinf(low) or np.isinf(high):
+        return high if np.isinf(low) else low
+    return (low + high) / 2
 
 
 def _add_groups(

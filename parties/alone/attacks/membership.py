@@ -15,18 +15,20 @@ on the other half, so that nothing is chosen by what it is judged by.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.alone.publish.models.strongest import CHANCE
 from parties.base.arrays import Codes, Floats
 
 LEAST_MODELS = 8
 EXPOSED = 0.01  # of the rows: those that are most exposed, one at least
 SHOWN = 10  # of them
+MOST_THRESHOLDS = 200
 _SPREAD = 0.1  # added to the variance, as of one observation more: no law is a point
 
 Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # of rows and their classes: how sure of these, from 0 to 1
@@ -105,6 +107,54 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
     threshold = thresholds[int(np.argmax(sums))]
     p, q = float((judged >= threshold).mean()), float((judged_others < threshold).mean())
     return {"members_found": p, "others_found": q, "sum": p + q}
+
+
+def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Generator) -> dict[str, Any]:
+    """Return the success of the best of several ways to be sure, and the worst-hit people: ready for JSON.
+
+    A threshold that suits all people passes over a few that are copied. So of the rows that each way is surest of, as
+    many as differ most, it is counted how many are members. `sure` has float64[rows] of members and others for each
+    attack. ValueError for fewer than two rows of either.
+    """
+    sums = {name: by_threshold(*pair, random) for name, pair in sure.items()}
+    best = max(sums, key=lambda name: sums[name]["sum"])
+    groups = {name: _most_members(*pair) for name, pair in sure.items()}
+    hit = min(groups, key=lambda name: groups[name][2])
+    members, others, log_chance = groups[hit]
+    return {
+        "attack": best,
+        **sums[best],
+        "worst_hit": {
+            "attack": hit,
+            "members": members,
+            "others": others,
+            "found": log_chance < math.log(CHANCE / len(sure)),
+        },
+    }
+
+
+def _most_members(members: Floats, others: Floats) -> tuple[int, int, float]:
+    """Return, of the rows that are surest, how many members and others there are where that is the least likely by
+    chance, and a bound on the logarithm of how likely it is: the hypergeometric law's, for all thresholds."""
+    thresholds = np.unique(np.concatenate([members, others]))[::-1][:MOST_THRESHOLDS]
+    best = (0, 0, 0.0)
+    for threshold in thresholds:
+        m, o = int((members >= threshold).sum()), int((others >= threshold).sum())
+        hits = np.arange(m, min(m + o, len(members)) + 1)
+        terms = _log_choose(len(members), hits) + _log_choose(len(others), m + o - hits)
+        chance = float(np.logaddexp.reduce(terms) - _log_choose(len(members) + len(others), np.array([m + o]))[0])
+        if chance + math.log(len(thresholds)) < best[2]:
+            best = (m, o, chance + math.log(len(thresholds)))
+    return best
+
+
+def _log_choose(n: int, k: Codes) -> Floats:
+    """Return ln (n over k), minus infinity where there is no way."""
+    inside = (k >= 0) & (k <= n)
+    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in k[inside].tolist()]
+    result = np.full(len(k), -np.inf)
+    result[inside] = logs
+    return result
 
 
 def allowed(epsilon: float, delta: float = 0.0) -> float:

@@ -1,7 +1,7 @@
 """The attacks on rows that methods of disclosure control have changed, by who knows everybody's quasi-identifiers.
 
-Linking: for whom one published row is nearer than all others, and whether it is theirs. Inference: how often a
-sensitive value is guessed, of which the true one counts, not the published one.
+Linking: whether the published row that an attacker names is theirs. Inference: how often a sensitive value is guessed,
+of which the true one counts, not the published one. Each begins with the strongest attack and the worst-hit people.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from parties.alone.attacks import inference, linking
+from parties.alone.attacks import attackers, inference, linking
 from parties.alone.attacks.agreement import MOST_PAIRS, agreement
+from parties.alone.publish.models.strongest import headline
 from parties.alone.publish.protecting.rows import Rows
+from parties.base.text import listed
 
 MOST = 500  # people that are tried
 
@@ -23,30 +25,33 @@ def attacks(
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of each attack, ready for JSON; nothing if there are no rows or quasi-identifiers.
 
-    Quasi-identifiers of too many different values to be compared are left out.
+    Quasi-identifiers of too many different values to be compared are left out, and named.
     """
     people = np.sort(random.permutation(len(source))[:MOST])
     known = {name: source.columns[name][people].tolist() for name in source.quasi}
     release = {name: published.columns[name].tolist() for name in source.quasi}
-    columns = [
-        agreement(name, known[name], release[name])
-        for name in source.quasi
-        if len({*known[name]}) * len({*release[name]}) <= MOST_PAIRS
-    ]
+    compared = [name for name in source.quasi if len({*known[name]}) * len({*release[name]}) <= MOST_PAIRS]
+    columns = [agreement(name, known[name], release[name]) for name in compared]
     if not columns or not len(published):
         return {}
-    links = linking.link(columns)
-    right = (published.origins[links.best] == people).astype(np.int64)
-    alone, *_ = linking.report(links, right, linking.ECCENTRICITY)["thresholds"]
-    figures = {"linking": {"known": len(people), "linked": alone["linked"], "right": alone["right"]}}
+    view = attackers.Release(columns)
+    named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
+    right = {name: published.origins[guess.rows] == people for name, guess in named.items()}
+    links = linking.Links(*named["rare match"])
+    alone, *_ = linking.report(links, right["rare match"].astype(np.int64), linking.ECCENTRICITY)["thresholds"]
+    summary = headline(right, {name: guess.sure for name, guess in named.items()}, 1 / len(published))
+    figures: dict[str, dict[str, Any]] = {
+        "linking": {**summary, "known": len(people), "linked": alone["linked"], "right": alone["right"]}
+    }
+    if left_out := [name for name in source.quasi if name not in compared]:
+        figures["linking"]["not_compared"] = listed(left_out)
     for name in sensitive:
-        cells = np.concatenate([published.columns[name], source.columns[name][people]]).astype(str)
-        values, codes = np.unique(cells, return_inverse=True)
-        of_published, of_people = np.split(codes.astype(np.int64), [len(published)])
-        guessed = inference.infer(columns, of_published, of_people, len(values))
+        guessed = inference.infer(columns, published.columns[name].tolist(), source.columns[name][people].tolist())
         figures[f"inference ({name})"] = {
+            "strongest": guessed["strongest"],
+            "worst_hit": guessed["worst_hit"],
             "without": guessed["prior"],
-            "with": guessed["class"],
+            "with": guessed["strongest"]["right"],
             "naive_bayes": guessed["classifier"],
         }
     return figures

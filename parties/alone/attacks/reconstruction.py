@@ -11,14 +11,16 @@ Counts that were rounded or carry noise are off by a `slack` at most; then solut
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.solving import aside
 from parties.base.arrays import Codes, Counts, Floats
@@ -36,10 +38,10 @@ OnProgress: TypeAlias = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Count:
-    """Of the rows with these values, by column, there are `number`."""
+    """Of the rows with these values, by column, there are `number`: None if that is hidden."""
 
     values: tuple[tuple[str, str], ...]
-    number: int
+    number: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class Programme:
     """Unknown numbers of combinations. `combinations` int64[columns, unknowns] are places in the columns' `axes`.
 
     `sums` is sparse float[counts, unknowns], `numbers` float64[counts]; `slack` is the most that a sum may be off.
+    `hidden` bool[unknowns] for each hidden count says which combinations it is of.
     """
 
     axes: dict[str, list[str]]
@@ -54,6 +57,7 @@ class Programme:
     sums: Any
     numbers: Floats
     slack: int
+    hidden: Mapping[tuple[tuple[str, str], ...], NDArray[np.bool_]]
 
     def values(self, unknown: int) -> list[str]:
         """Return the values of a combination."""
@@ -77,16 +81,20 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
     places = np.indices(shape).reshape(len(shape), -1)
     possible = np.full(prod(shape), True)
     for count in counts:
-        if count.number + slack <= 0:
+        if count.number is not None and count.number + slack <= 0:
             possible &= ~_holds(places, axes, count)
     unknowns = int(possible.sum())
     if not 0 < unknowns <= most:
         raise InputError(f"{unknowns:,} combinations could have rows: from 1 to {most:,} can be solved for")
     places = places[:, possible]
-    rows = [np.flatnonzero(_holds(places, axes, count)) for count in counts]
+    known = [count for count in counts if count.number is not None]
+    rows = [np.flatnonzero(_holds(places, axes, count)) for count in known]
     ends = np.cumsum([0, *map(len, rows)])
-    sums = scipy.sparse.csr_array((np.ones(ends[-1]), np.concatenate(rows), ends), shape=(len(counts), unknowns))
-    return Programme(axes, places, sums, np.array([float(count.number) for count in counts]), slack)
+    columns = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    sums = scipy.sparse.csr_array((np.ones(ends[-1]), columns, ends), shape=(len(known), unknowns))
+    hidden = {count.values: _holds(places, axes, count) for count in counts if count.number is None}
+    numbers = np.array([float(count.number or 0) for count in known])
+    return Programme(axes, places, sums, numbers, slack, hidden)
 
 
 def _holds(places: Codes, axes: dict[str, list[str]], count: Count) -> Any:
@@ -191,6 +199,29 @@ def certain(problem: Programme, drawn: Counts, seconds: float, on_progress: OnPr
             if bound is not None and np.isfinite(bound):
                 proved[unknown] = min(int(bounds[unknown]), int(np.ceil(bound - ROUNDING)))
     return np.maximum(proved, 0)
+
+
+def bounds_of_hidden(
+    problem: Programme, seconds: float, on_progress: OnProgress
+) -> dict[tuple[tuple[str, str], ...], tuple[int, int | None]]:
+    """Return the least and the most rows of each hidden count, as far as it is proved in time; None is no bound.
+
+    With slack no bound holds.
+    """
+    end = time.monotonic() + seconds
+    bounds: dict[tuple[tuple[str, str], ...], tuple[int, int | None]] = {}
+    with aside():
+        for done, (values, where) in enumerate(problem.hidden.items()):
+            if problem.slack or time.monotonic() > end:
+                break
+            on_progress(f"bounding hidden count {done + 1} of {len(problem.hidden)}")
+            low, high = (_minimise(problem, sign * where.astype(np.float64), 0.0, None) for sign in (1, -1))
+            least, most = low.mip_dual_bound, high.mip_dual_bound
+            bounds[values] = (
+                max(0, math.ceil(least - ROUNDING)) if least is not None and np.isfinite(least) else 0,
+                math.floor(-most + ROUNDING) if most is not None and np.isfinite(most) else None,
+            )
+    return bounds
 
 
 def ranked(drawn: Counts) -> list[tuple[int, int, float]]:

@@ -15,7 +15,7 @@ from smc.errors import InputError
 
 
 def counts_of(names: list[str], path: Path) -> list[Count]:
-    """Return the counts of a table of these columns; hidden ones are left out, totals are of fewer columns.
+    """Return the counts of a table of these columns; hidden ones have no number, totals are of fewer columns.
 
     With one column or two a row of the file is a value of the first, a column a value of the second. A file whose
     header is the columns' names and one more has a line for every count. `InputError` for another file, or a cell that
@@ -26,9 +26,8 @@ def counts_of(names: list[str], path: Path) -> list[Count]:
     lines = _listed(table, names) if header[:-1] == names and len(names) != 1 else _crossed(table, names)
     counts = []
     for values, text, place in lines:
-        if text != HIDDEN:
-            known = tuple((name, value) for name, value in zip(names, values, strict=True) if value != TOTAL)
-            counts.append(Count(known, _number(text, place)))
+        known = tuple((name, value) for name, value in zip(names, values, strict=True) if value != TOTAL)
+        counts.append(Count(known, None if text == HIDDEN else _number(text, place)))
     return counts
 
 

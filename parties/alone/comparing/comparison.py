@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.alone.comparing.fidelity import marginal_errors, nearest
+from parties.alone.comparing.fidelity import copies, marginal_errors, nearest
 from parties.alone.comparing.learners import LEARNERS, Learner, majority
 from parties.base.arrays import Codes
 
@@ -52,7 +52,9 @@ def compare(
     if target is not None:
         report["models"] = _models(domain, original, synthetic, target, folds["own"], on_progress)
     on_progress("looking for the nearest rows")
-    report["distances"] = _distances(_matrix(domain, original), _matrix(domain, synthetic), folds)
+    mine, theirs = _matrix(domain, original), _matrix(domain, synthetic)
+    report["distances"] = _distances(mine, theirs, folds)
+    report["copies"] = copies(mine, theirs)
     return report
 
 

@@ -23,7 +23,7 @@ def to_html(report: Mapping[str, Any], name: str) -> str:
     """Return the report on the synthetic rows called `name`, as an HTML document."""
     picture = draw_svg(report)
     parts = list(figures(report))
-    keys = ["", "marginals", *(["accuracy"] if "models" in report else []), "distances"]
+    keys = ["", "copies", "marginals", *(["accuracy"] if "models" in report else []), "distances"]
     page: str = _template().render(
         name=name,
         parts=[

@@ -12,6 +12,8 @@ NAMES = 40  # columns for the names of figures
 NEAR = 3  # distances that have a line of their own
 
 ABOUT = {
+    "copies": "Own rows that are like no other own row, and stand among the synthetic rows. Rows of the same law hit "
+    "some by chance; more than chance makes are copies of people.",
     "marginals": "How far shares of rows are from each other, all cells of a marginal together: 0 where they agree, 1 "
     "where no cell has rows of both. Two halves of the own rows differ by as much as chance makes them.",
     "accuracy": "The share of own rows whose class is found by a model that has learnt from the synthetic rows; beside "
@@ -31,6 +33,11 @@ def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
     """Yield the parts of the report: a title, and lines of a name, the synthetic table's figure and the own one's."""
     many = report["rows"]
     yield "", [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
+    part = report["copies"]
+    lines = [("own rows like no other", "", f"{part['alone']:,}")]
+    lines += [("of these copied", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
+    lines += [("synthetic rows that copy them", f"{part['synthetic_rows']:,}", f"{part['by_chance']:.1f} (chance)")]
+    yield "people that the synthetic rows copy", lines
     part = report["marginals"]
     lines = [(f"average of {part['tables']:,}", f"{part['average']:.3f}", f"{part['own_halves']:.3f} (halves)")]
     lines += [(", ".join(error["columns"]), f"{error['distance']:.3f}", "") for error in part["worst"]]

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.binomial import lower_limit
 from parties.checking.statistics import events
-from parties.checking.statistics.binomial import lower_limit
 
 Outcomes = NDArray[np.int64]  # one outcome a row: [samples], or [samples, numbers that are published together]
 Counts = NDArray[np.int64]  # how often each outcome occurs

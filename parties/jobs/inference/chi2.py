@@ -72,13 +72,19 @@ class Chi2(Significance):
             shares = np.full(shares.size, 1 / shares.size) if not shares.sum() else shares / shares.sum()
             return rng.multinomial(number, shares, SIMULATED).astype(np.float64)
 
+        def least(opened: Reals) -> float:
+            """Return the rows expected in the rarest cell."""
+            (counts,) = table(opened[None])
+            rarest = counts.sum(axis=1).min() * counts.sum(axis=0).min()
+            return float(rarest / max(counts.sum(), 1))
+
         about = {"subject": columns[1], "target": columns[1]}
         if self.settings.epsilon is not None:
             noise = self.noise(2 if self.replaced else 1)
             parts = [Part(rows * across, bound, False, noise)]
             return self.simulated(
                 f"{learnt}, by a table with noise", parts, own_table,
-                statistic, null, **about,
+                statistic, null, least, **about,
             )  # fmt: skip
 
         def decide(engine: Engine, numbers: Numbers) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -23,6 +25,9 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Rows
     from smc.engines import Engine
+
+
+OUTER = 0.1  # nearer to 0 or 1 few rows lie beyond a quantile
 
 
 class QuantileSettings(RoundedSettings):
@@ -82,6 +87,7 @@ class Quantile(Release):
         from protocols.release.median import change, noisy_median, weighed
 
         ranges.check()
+        self._check_extremes(share, len(ranges))
         noise = self.noisy_max(change(share, self.replaced))
         assert noise is not None
         law, width = noise.law(len(ranges)), (change(share, False) * bound).bit_length()
@@ -91,6 +97,26 @@ class Quantile(Release):
 
         opens = "choice with noise"
         return Question(learnt, len(ranges), count, chosen, show, (noise,), opens, **about)
+
+    def _check_extremes(self, share: Fraction, candidates: int) -> None:
+        """Raise InputError if the noise hides the rows beyond an outer quantile: numbers that no row has would win.
+
+        A number beyond all rows is worse than the quantile by the rows between: min(s, 1 - s) of them, in units in
+        which the noise is 2 max(s, 1 - s) / epsilon at most; ln of the candidates is what the greatest noise reaches.
+        """
+        outer, bound = min(share, 1 - share), self.settings.max_rows
+        if outer >= OUTER:
+            return
+        epsilon = float(self.settings.epsilon or 1) / (2 if self.replaced else 1)
+        rows = 2 * math.log(max(2, candidates)) / epsilon
+        if float(outer) * bound < rows:
+            nearest = math.ceil(1000 * rows / bound) / 1000
+            least = nearest if share < 1 - share else 1 - nearest
+            remedy = f"ask for --at {least:g}" if nearest < OUTER else "give more epsilon"
+            beyond = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
+            raise InputError(
+                f"{beyond}, and the noise hides {rows:,.0f}: numbers beyond all rows could win; {remedy}, or nearer 0.5"
+            )
 
     @property
     @override

@@ -69,8 +69,8 @@ class Significance(Release):
     def document(self, state: Any) -> Document:
         return {"test": self.name.removeprefix("test "), **super().document(state)}
 
-    def answer(self, differ: bool, **more: Any) -> dict[str, Any]:
-        """Return the verdict as a result has it."""
+    def answer(self, differ: bool | None, **more: Any) -> dict[str, Any]:
+        """Return the verdict as a result has it; None if the noise is too large to tell."""
         kind = {"alternative": self.settings.alternative} if hasattr(self.settings, "alternative") else {}
         return {"differ": differ, "level": self.settings.level, **kind, **more}
 
@@ -90,12 +90,15 @@ class Significance(Release):
         count: Callable[[Any], Any],
         measure: Callable[[Reals], Reals],
         null: Callable[[np.random.Generator, NDArray[np.int64]], Reals],
+        least: Callable[[Reals], float] | None = None,
         **about: Any,
     ) -> Question:
         """Return the question whose answer is noisy numbers and their p-value.
 
         `measure` is the statistic of float64[tables, numbers], greater where they speak more against the null
-        hypothesis; `null` draws so many without noise as it says, in the likeness of what was opened.
+        hypothesis; `null` draws so many without noise as it says, in the likeness of what was opened. `least` is the
+        rows expected in the rarest cell of what was opened. Where they are fewer than the noise's scale nothing is
+        claimed: margins that are noise make the level three times what it says.
         """
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
@@ -105,6 +108,9 @@ class Significance(Release):
             noisy = null(rng, opened) + _noises(rng, parts)
             statistic = float(measure(opened[None].astype(np.float64))[0])
             p = (1 + int((measure(noisy) >= statistic).sum())) / (SIMULATED + 1)
+            scale = max(float(part.noise.scale) for part in parts if part.noise is not None)
+            if least is not None and least(opened.astype(np.float64)) < scale:
+                return self.answer(None, statistic=statistic, p=None, simulated=SIMULATED)
             return self.answer(p <= self.settings.level, statistic=statistic, p=p, simulated=SIMULATED)
 
         return sums(learnt, parts, count, show, **about)
@@ -116,12 +122,16 @@ class Significance(Release):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        differ = "yes" if document["differ"] else "no"
+        differ = {True: "yes", False: "no", None: "cannot tell"}[document["differ"]]
         line = f"{differ}, at level {document['level']:g}"
         if document.get("alternative", "two-sided") != "two-sided":
             line += f" ({document['alternative']})"
         lines = [line]
-        if "p" in document:
+        if document["differ"] is None:
+            lines.append(
+                "the noise is as large as the rows expected in the rarest cell: join rare values, or more epsilon"
+            )
+        elif "p" in document:
             lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")
         return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 

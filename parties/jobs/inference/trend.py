@@ -84,6 +84,7 @@ class Trend(Significance):
                 lambda counts: by_group(counts).ravel(),
                 lambda opened: self._statistic(opened, weights),
                 _null,
+                _least,
                 **about,
             )
 
@@ -128,6 +129,12 @@ class Trend(Significance):
         spread = r * (n - r) * (n * (rows @ weights**2) - (rows @ weights) ** 2)
         root = np.sqrt(n) * gap / np.sqrt(np.where(spread > 0, spread, np.inf))
         return np.asarray(self.sign * root if self.sign else np.abs(root))
+
+
+def _least(opened: Reals) -> float:
+    """Return the rows expected in the rarest cell."""
+    table = np.maximum(opened, 0).reshape(-1, 2)
+    return float(table.sum(axis=1).min() * table.sum(axis=0).min() / max(table.sum(), 1))
 
 
 def _null(rng: np.random.Generator, opened: Numbers) -> Reals:

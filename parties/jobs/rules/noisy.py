@@ -40,7 +40,8 @@ class NoisyRules(RulesOfBoth):
     """Rules that follow from noisy numbers of rows with the most frequent sets, which are chosen with noise.
 
     Half of epsilon chooses, half counts. A row, a basket or a person changes the number of rows with every set that is
-    chosen, however long it is or they are, and no others matter: `protocols.release.frequent_sets`.
+    chosen, and that of all, however long it is or they are, and no others matter: `protocols.release.frequent_sets`.
+    A row that is replaced leaves a basket for another: each number changes by 1 at most, that of all baskets, too.
     """
 
     @cached_property
@@ -68,9 +69,7 @@ class NoisyRules(RulesOfBoth):
         settings = self.settings
         half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
         choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
-        people = self.is_grouped and self.at_most is not None  # their rows may be of fewer baskets, or of more
-        rows = 0 if replaced and not people else 1  # else, what is replaced leaves the number of all as it is
-        return choice, laplace(half, self.first + rows, settings.adjacency, settings.together)
+        return choice, laplace(half, self.first + 1, settings.adjacency, settings.together)
 
     @property
     @override
@@ -80,9 +79,7 @@ class NoisyRules(RulesOfBoth):
     @override
     def reveals(self, peer: str) -> list[str]:
         settings = self.settings
-        hides = hidden(self.at_most, settings.adjacency == "replace")
-        if self.is_grouped and self.at_most is None:
-            hides = hides.replace("row", "basket")
+        hides = hidden(self.at_most, settings.adjacency == "replace", self.is_grouped)
         return [
             f"We and {peer} both learn the {self.first} most frequent sets of at most {self.problem.max_length} values "
             f"in the {self.things} of both, in their order, and how many {self.things} have each and how many there "

@@ -38,7 +38,7 @@ the sums is known to be a supermartingale (Rogers, Roth, Ullman, Vadhan 2016). S
 
 A group of b rows pays b epsilon, b^2 rho, and delta (1 + e^epsilon + ... + e^((b - 1) epsilon)). The delta of a use
 with loss rho is its distance from a mechanism with exactly that loss: b deltas are more than enough. One row replaced
-is a group of two rows added and removed.
+is a group of two rows added and removed: what is promised for the latter counts as two rows in a budget of the former.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Composition:
 def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: int = 1) -> Composition:
     """Return all uses in sequence, for neighbours of this kind and for a group of so many rows.
 
-    Noise that hides one row replaced hides one added or removed as well: a mechanism here never has less of it.
+    A loss for rows replaced holds for rows added or removed as well: see `Loss`. It counts once in either budget.
     """
     counted: dict[Loss, int] = {}
     for use in uses:

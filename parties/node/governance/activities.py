@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,12 +55,15 @@ class Log:
     jobs: dict[str, Job] = field(default_factory=dict)
     charges: list[Charge] = field(default_factory=list)
     published: list[AuditEntry] = field(default_factory=list)
+    starts: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
     """Return the jobs and publications of a log, the oldest entry first; of an archived job what is left."""
     log, proposed, begun = Log(), dict[str, str](), set[str]()
     for entry in entries:
+        if entry.kind == "node started":
+            log.starts.append(entry.fields)
         if entry.kind == "published":
             log.published.append(entry)
         if entry.kind == "spent":

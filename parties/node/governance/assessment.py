@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from parties.node.budget import shown
+from parties.node.budget import same_rows, shown
 from parties.node.budget.account import Account
 from parties.node.governance.activities import Job, by_purpose
 from parties.node.governance.processing import Evidence
@@ -43,15 +44,17 @@ def assess(evidence: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict
 
 def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
     """Yield what noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
+    tables = evidence.file.tables
+    groups = same_rows.groups(tables, evidence.log.starts)
     charged = {charge.table for charge in evidence.log.charges}
-    for table in [*evidence.file.tables, *sorted(charged - set(evidence.file.tables))]:
-        settings, at = evidence.file.tables.get(table), datetime.fromisoformat(evidence.at)
+    for table in [*tables, *sorted(charged.difference(tables, *(groups[name] for name in tables)))]:
+        settings, at = tables.get(table), datetime.fromisoformat(evidence.at)
+        names = groups.get(table, {table})
+        charges = [replace(charge, table=table) for charge in evidence.log.charges if charge.table in names]
         if settings is None:
-            account = Account(table, None, evidence.log.charges, at)
+            account = Account(table, None, charges, at)
         else:
-            account = Account(
-                table, settings.budget, evidence.log.charges, at, settings.max_rows, person=settings.person or ""
-            )
+            account = Account(table, settings.budget, charges, at, settings.max_rows, person=settings.person or "")
         budget = shown.table_budget(account)
         pure = None if budget.spent is None else account.loss.is_pure and budget.spent == budget.now.epsilon
         yield {

@@ -15,7 +15,7 @@ from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database
 from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
-from parties.node.records.kinds import FIELDS, EntryKind, Named
+from parties.node.records.kinds import FIELDS, Blinded, EntryKind
 from parties.node.records.sealed import errors
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
@@ -47,7 +47,7 @@ class AuditLog:
         """
         self._begin()
         head = self._end(self._identity.certificate)
-        blind = {"blind": secrets.token_hex(16)} if issubclass(FIELDS[kind], Named) else {}
+        blind = {"blind": secrets.token_hex(16)} if issubclass(FIELDS[kind], Blinded) else {}
         content = canonical(FIELDS[kind].model_validate({**fields, **blind}).model_dump(mode="json"))
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         row = Row(head.number + 1, at, kind, job, content, head.hash, "")

@@ -79,24 +79,32 @@ class Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Named(Fields):
-    """What one of our people may have done: `person` is the name, empty if nobody has one.
+class Blinded(Fields):
+    """What is ours alone: `blind` are random digits, as a peer sees the hashes of entries, and could try what fits."""
 
-    `blind` are random digits: a peer sees the hashes of entries, and could try names until one fits.
-    """
-
-    person: Text = ""
     blind: Text = ""
 
 
-class NodeStarted(Fields):
-    """The node runs, with this certificate."""
+class Named(Blinded):
+    """What one of our people may have done: `person` is the name, empty if nobody has one."""
+
+    person: Text = ""
+
+
+class NodeStarted(Blinded):
+    """The node runs, with this certificate.
+
+    `rows` are the places of each table's rows: a path or a database, and a table there. `same_rows` are the other names
+    whose charges count for a table: of renamed tables, and of those that say `same_rows_as`.
+    """
 
     version: Text
     fingerprint: Fingerprint
     peer_fingerprint: Fingerprint | None = None  # if there is but one peer
     peer_fingerprints: list[Fingerprint] = []  # if there are several
     tables: list[Text] = []  # by our names
+    rows: dict[Text, list[list[Text | None]]] = {}
+    same_rows: dict[Text, list[Text]] = {}
 
 
 class NodeStopped(Fields):

@@ -77,6 +77,33 @@ def test_noisy_rows_are_linked_and_anonymised_ones_are_not(capsys: pytest.Captur
     assert after["thresholds"][0]["linked"] == 0
 
 
+def test_noise_is_no_protection_without_tolerance(capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers that are changed a little, in more columns than one, and no word about it from whoever tries."""
+    rng = random.Random(2)
+    people = [[i, *(rng.gauss(100, 20) for _ in range(3)), rng.choice("abcd")] for i in range(200)]
+    header = ["id", "cm", "kg", "age", "ill"]
+    write("told.csv", [header, *([i, *(f"{x:.2f}" for x in rest), ill] for i, *rest, ill in people)])
+    write("weak.csv", [header, *([i, *(f"{x + rng.gauss(0, 1):.2f}" for x in r), ill] for i, *r, ill in people[::-1])])
+    moved = [[i, *(f"{x + rng.gauss(0, 200):.2f}" for x in r), ill] for i, *r, ill in people[::-1]]
+    write("strong.csv", [header, *moved])
+    words = ("--known", "told.csv", "--columns", "cm,kg,age")
+    weak, strong = (
+        {
+            "link": said("link", "--published", file, *words, "--row", "id", capsys=capsys),
+            "infer": said("infer", "--published", file, *words, "--sensitive", "ill", capsys=capsys),
+        }
+        for file in ("weak.csv", "strong.csv")
+    )
+    for found in weak.values():
+        assert found["strongest"]["right"] > 0.9
+        assert found["worst_hit"]["right"] == 10
+    assert weak["link"]["nearest"]["right"] > 100
+    assert weak["link"]["nearest"]["confidence"] > 0.95
+    assert strong["link"]["strongest"]["right"] < 0.1
+    assert not strong["infer"]["strongest"]["found"]
+    assert not strong["infer"]["worst_hit"]["found"]
+
+
 def test_what_is_guessed_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["publish", "anonymise", "--plan", "publish.toml", "--out", "out.csv"]) == 0
     shown = capsys.readouterr().out
@@ -212,8 +239,6 @@ def prepared() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "link --published syn.csv --known patients.csv --columns ill,cm",
-        "infer --published syn.csv --known patients.csv --columns cm --sensitive ill",
         "infer --published syn.csv --known patients.csv --columns ill --sensitive cm",
         "membership --synthetic syn.csv --members patients.csv --others patients.csv",
     ],
@@ -251,6 +276,8 @@ def test_raw_rows_are_mapped_by_the_config_of_their_table(
         linked = said(*link, rows, "--config", config, capsys=capsys)
         assert linked == said(*link, "same.csv", capsys=capsys)
     assert said(*infer, "same.csv", "--config", config, capsys=capsys) == found  # categories stay as they are
+    if config == "party.toml":  # the ranges of the categories hold raw numbers, too
+        assert said(*infer, "new.csv", capsys=capsys)["class"] == found["class"]
     synthetic = ("membership", "--synthetic", "syn.csv")
     by_config = said(*synthetic, "--members", "patients.csv", "--others", "new.csv", "--config", config, capsys=capsys)
     assert by_config == said(*synthetic, "--members", "same.csv", "--others", "same.csv", capsys=capsys)
@@ -272,14 +299,16 @@ def test_a_tree_is_asked_of_raw_rows_by_config(prepared: None, capsys: pytest.Ca
 
 
 def test_numbers_that_are_all_far_off_are_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of numbers with a tolerance, in ranges, and of a column without values: nobody is found there, and that is so."""
+    """Of numbers, of ranges, and of a column without values: nobody is found there, and that is so."""
     write("far.csv", [["age", "zip", "no"], *([9000 + i, "[1, 2]", ""] for i in range(9))])
     write("known.csv", [["age", "zip", "no"], *([i, 30000 + i, i] for i in range(9))])
     words = ("link", "--published", "far.csv", "--known", "known.csv", "--columns")
     assert said(*words, "age", "--tolerance", "age=1", capsys=capsys)["linked"] == 0
     assert said(*words, "zip,no", capsys=capsys)["linked"] == 0
-    assert run(["attack", *words, "age"]) == 2
-    assert "--tolerance if numbers" in capsys.readouterr().err
+    assert said(*words, "age", capsys=capsys)["nearest"]["linked"] == 0
+    write("words.csv", [["age"], ["old"], ["young"]])
+    assert run(["attack", "link", "--published", "words.csv", "--known", "known.csv", "--columns", "age"]) == 2
+    assert "say --plan if they are groups" in capsys.readouterr().err
 
 
 def test_the_bounds_of_presence(capsys: pytest.CaptureFixture[str]) -> None:

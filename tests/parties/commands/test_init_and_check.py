@@ -335,6 +335,42 @@ def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
     assert found["identity"][0]
 
 
+def test_rows_have_one_budget_whatever_their_names(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link to the file is seen by its place, a copy by its rows; what says so shares the budget."""
+    Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    Path("link.csv").hardlink_to("days.csv")
+    Path("copy.csv").write_text("play,wind\nno,strong\nyes,weak\n")
+    Path("other.csv").write_text("wind,play\nweak,yes\nstrong,yes\n")
+    Path("none.csv").write_text("wind,play\n")
+    party_file(identities["alice"], identities["bob"], 'connect = "127.0.0.1:1"')
+    first = Path("party.toml").read_text()
+
+    def found(*more: str) -> dict[str, tuple[bool, str]]:
+        budget = "\n[tables.days.budget]\nepsilon = 1\n"
+        tables = [f'[tables.{name}]\nsource = "{name}.csv"\nschema = "schema.toml"\n' for name in more]
+        Path("party.toml").write_text(first + budget + said.join([*tables, ""]))
+        checks = checked(capsys)[1].items()
+        return {name.removeprefix("table "): text for name, text in checks if name.startswith("table ")}
+
+    said = ""
+    tables = found("link", "copy", "other", "none")
+    assert [name for name, (ok, _) in tables.items() if not ok] == ["link", "copy"]
+    remedy = 'rows have one budget: say same_rows_as = "days"'
+    assert tables["link"][1] == f"{Path('link.csv').absolute()} is read by tables.days, too, and {remedy}"
+    assert tables["copy"][1] == f"its rows are those of tables.days, each of them, and {remedy}"
+    said = 'same_rows_as = "days"\n'
+    assert all(ok for ok, _ in found("link", "copy", "other").values())
+    said = 'same_rows_as = "nights"\n'
+    assert found("other")["other"] == (
+        False,
+        "same_rows_as: there is no table 'nights', and there was none; there are 'days', 'other'",
+    )
+    said = "[tables.link.budget]\nepsilon = 1\n"
+    assert found("link")["link"][1].endswith(f"{remedy} in place of [tables.link.budget]")
+
+
 def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
     alice, bob = identities["alice"], identities["bob"]
     own = f'identity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"'

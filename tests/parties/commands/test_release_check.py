@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from parties.checking import mechanisms
+from parties.checking.cases import CASES
 from parties.checking.mechanisms import MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
+from parties.commands import release_check
 from parties.commands.release_check import check_command
+from parties.jobs.release.kind import Release
 from smc.errors import InputError
 from tests.support import chance
 
@@ -51,6 +54,25 @@ def test_one_document() -> None:
     assert (count["epsilon"], count["delta"], count["samples"]) == (0.5, 0.0, 20_000)
     assert 0.2 < count["loss_at_least"] <= 0.5
     assert count["attacker"]["sum_at_least"] <= count["attacker"]["sum_allowed"] == pytest.approx(1.2449187)
+
+
+def test_the_contract_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole in a line each; with half the noise of histograms, theirs is broken, and so is the command's."""
+    monkeypatch.setattr(release_check, "CASES", [case for case in CASES if case.kind in ("rules", "release histogram")])
+    result = run("contract", "--json", "--epsilon", "0.5", "--adjacency", "replace")
+    assert result.return_value == 0
+    documents = json.loads(result.output)
+    assert {(of["kind"], of["at_most"]) for of in documents} == {
+        (kind, at_most) for kind in ("rules", "release histogram") for at_most in (None, 2)
+    }
+    assert all(of["kept"] and of["booked"]["replace"] == 0.5 >= of["lost"]["replace"] for of in documents)
+    noise = Release.noise
+    monkeypatch.setattr(Release, "noise", lambda self, *of: replace(noise(self, *of), scale=noise(self, *of).scale / 2))
+    result = run("contract")
+    assert result.return_value == 1
+    lines = result.output.splitlines()
+    assert all("BROKEN" in line and "epsilon 2 is lost" in line for line in lines if "release histogram" in line)
+    assert all("kept" in line for line in lines if "rules" in line)
 
 
 def test_a_broken_promise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.base.address import Address
-from parties.jobs import ray_shards, shard_processes
+from parties.jobs import ray_shards
+from parties.jobs.inputs import MachineError
 from parties.jobs.ray_shards import OnRay, carried_to
 from parties.jobs.shard_processes import Order, Processes, door, met_at
 from protocols.cost_model import with_tree
@@ -26,7 +28,7 @@ from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.engines.shards import Door
-from smc.errors import InputError, LinkError
+from smc.errors import InputError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
@@ -37,35 +39,52 @@ NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"
 SESSION = Address("10.0.0.7", 7000)
 
 
+EVERYWHERE = ("0.0.0.0/0", "::/0")
+
+
 @given(st.ip_addresses(), st.integers(1, 65535))
 def test_a_door_says_where_a_shard_is(host: Any, port: int) -> None:
-    if host.is_loopback or host.is_unspecified or host.is_link_local or host.is_multicast:
-        assert int(host) == 0 or _refused(door(Address(str(host), port)))
-    elif isinstance(host, ipaddress.IPv4Address) or not host.ipv4_mapped:
-        assert met_at(door(Address(str(host), port)), SESSION) == Address(str(host), port)
+    """To nobody who has not named that host is it dialled; nor what only a machine reaches, by naming all."""
+    if int(host) != 0:
+        where = door(Address(str(host), port))
+        said = str(host if isinstance(host, ipaddress.IPv4Address) else host.ipv4_mapped or host)
+        assert said == SESSION.host or _refused(where)
+        if host.is_loopback or host.is_link_local or host.is_multicast:
+            assert _refused(where, EVERYWHERE)
+        else:
+            assert met_at(where, SESSION, EVERYWHERE) == Address(said, port)
+        assert met_at(where, SESSION, (said,)) == met_at(where, Address(said, 7000)) == Address(said, port)
     assert met_at(door(Address("", port)), SESSION) == SESSION._replace(port=port)
 
 
-def _refused(where: Door) -> bool:
-    with pytest.raises(LinkError, match="the peer's shard is said to be met at"):
-        met_at(where, SESSION)
+def _refused(where: Door, shards_at: Sequence[str] = ()) -> bool:
+    with pytest.raises(MachineError, match=r"^link\.shards_at: the peer's shard is said to be met at"):
+        met_at(where, SESSION, shards_at)
     return True
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.1", "::1", "fe80::1", "ff02::1"])
 def test_a_peer_does_not_say_what_only_this_machine_reaches(host: str) -> None:
-    assert _refused(door(Address(host, 80)))
+    for shards_at in ((), EVERYWHERE):
+        assert _refused(door(Address(host, 80)), shards_at)
 
 
-@pytest.mark.parametrize("host", ["10.0.0.8", "192.168.1.1", "100.64.0.1", "fd00::1"])
-def test_a_peer_outside_does_not_say_what_only_this_network_reaches(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("host", ["10.0.0.8", "192.168.1.1", "100.64.0.1", "fd00::1", "9.9.9.9", "2001:db8::1"])
+def test_a_peer_says_hosts_that_our_operator_has_named(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a network, an address or a name; in a private session and over the Internet alike."""
     where = door(Address(host, 80))
-    assert met_at(where, SESSION) == Address(host, 80)
-    for met in ("8.8.8.8", "peer.example"):
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("8.8.8.8", 0))])
-        with pytest.raises(LinkError, match="the peer's shard is said to be met at"):
-            met_at(where, Address(met, 7000))
-        assert met_at(door(Address("9.9.9.9", 80)), Address(met, 7000)) == Address("9.9.9.9", 80)
+    names = {"one.example": "10.0.0.8", "two.example": host}
+    monkeypatch.setattr(socket, "getaddrinfo", lambda name, _: [(0, 0, 0, "", (names[name], 0))])
+    for met in ("10.0.0.7", "8.8.8.8", "peer.example"):
+        session = Address(met, 7000)
+        for shards_at in ((), ("10.0.0.9", "10.1.0.0/16", "fd01::/16")):
+            with pytest.raises(MachineError, match="the peer's shard is said to be met at"):
+                met_at(where, session, shards_at)
+        for named in (host, f"{host}/{32 if '.' in host else 128}", "two.example", *EVERYWHERE):
+            if (":" in named) == (":" in host) or named == "two.example":
+                assert met_at(where, session, ("10.1.0.0/16", named)) == Address(host, 80)
+    monkeypatch.setattr(socket, "getaddrinfo", Mock(side_effect=OSError))
+    assert _refused(where, ("two.example",))
 
 
 @pytest.mark.parametrize("name", ["RAY_USE_TLS", "RAY_AUTH_MODE"])
@@ -112,7 +131,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
     own = {f"RAY_TLS_{name}": str(tmp_path / file) for name, file in files.items()}
     for name, value in {**ray_shards.GUARDS, **own, "RAY_AUTH_TOKEN_PATH": str(token), ray_shards.TRIES: "1"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(shard_processes, "met_at", met_here)
     import ray  # reads what is set by now
     from ray.cluster_utils import Cluster
 
@@ -125,7 +143,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
 
 def met_here(where: Door, session: Address) -> Address:
-    """Return where a shard is met, on this machine too."""
+    """Return where a shard is met."""
     if not any(where[:-1]):
         return session._replace(port=where[-1])
     host = ipaddress.IPv6Address(b"".join(group.to_bytes(2) for group in where[:-1])).ipv4_mapped
@@ -179,7 +197,7 @@ def test_actors_find_the_same_tree_and_may_die_once(
     for kills in ((), (2,)):
         with monkeypatch.context() as patched:
             watching = Watching(patched, kills)
-            outcomes = parties.run(program, program, ray=cluster)
+            outcomes = parties.run(program, program, ray=cluster, shards_at=MACHINES)
         assert not any(isinstance(one, Exception) for one in outcomes), outcomes
         (left, cost), (right, _) = outcomes
         assert left == right == expected
@@ -191,6 +209,6 @@ def test_actors_find_the_same_tree_and_may_die_once(
     assert hosts == {"127.0.0.1", MACHINES[1]}, "shards of one machine only"
     with monkeypatch.context() as patched:
         watching = Watching(patched, (2, 3))
-        outcomes = parties.run(program, program, ray=cluster)
+        outcomes = parties.run(program, program, ray=cluster, shards_at=MACHINES)
     assert watching.killed == 2
     assert all("shard 2 of 3 has failed twice" in str(one) for one in outcomes), outcomes

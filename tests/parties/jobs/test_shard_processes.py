@@ -12,6 +12,7 @@ import pytest
 
 from parties.base.address import Address
 from parties.jobs import ray_shards, shard_processes, sharding
+from parties.jobs.inputs import MachineError
 from parties.jobs.shard_processes import Order, Processes, _Dead, _plain, door
 from parties.link.identity import Identity
 from parties.link.options import LinkOptions
@@ -117,18 +118,18 @@ def test_a_shard_that_has_no_door(options: LinkOptions) -> None:
 def test_what_the_peers_shard_is_met_at(options: LinkOptions) -> None:
     """A time that the peer could not begin counts as one: both say the same number the next time."""
     shards = Begun(replace(options, listen=None, connect="peer.example:7000"))
-    for where, why in (
-        (NOWHERE, "the peer's could not be begun"),
-        (door(Address("127.0.0.1", 80)), "the peer's shard is said to be met at 127.0.0.1"),
-    ):
-        answer = shards._calling(2, where).recv()
-        assert isinstance(answer, Failed)
-        assert str(answer.error) == why
+    answer = shards._calling(2, NOWHERE).recv()
+    assert isinstance(answer, Failed)
+    assert str(answer.error) == "the peer's could not be begun"
+    for host in ("127.0.0.1", "192.0.2.8", "198.51.100.1"):
+        with pytest.raises(MachineError, match=f"said to be met at {host}, which is not its session's host"):
+            shards._calling(2, door(Address(host, 80)))
     assert shards.orders == []
+    shards._options = replace(shards._options, shards_at=("192.0.2.0/29",))
     for number, where in ((2, door(Address("", 7003))), (1, door(Address("192.0.2.7", 7002)))):
         shards._calling(number, where)
     told = [(order.connect, order.listen, order.job["shard"], order.job["time"]) for order in shards.orders]
-    assert told == [("peer.example:7003", None, 2, 3), ("192.0.2.7:7002", None, 1, 1)]
+    assert told == [("peer.example:7003", None, 2, 2), ("192.0.2.7:7002", None, 1, 1)]
 
 
 def test_none_is_left(options: LinkOptions) -> None:

@@ -145,6 +145,36 @@ def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypa
     assert "TLS" not in "".join(told)
 
 
+@pytest.mark.parametrize(("shards_at", "dialled"), [((), False), (("127.0.0.2",), False), (("127.0.0.3",), True)])
+def test_a_peer_has_us_dial_no_host_but_its_own_and_those_we_name(
+    parties: Parties, monkeypatch: pytest.MonkeyPatch, shards_at: tuple[str, ...], dialled: bool
+) -> None:
+    """One line says what was asked for and how it is permitted; the peer hears neither."""
+    came: list[int] = []
+    with socket.create_server(("127.0.0.3", 0)) as listener:
+
+        def count() -> None:
+            with suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+                    came.append(1)
+
+        threading.Thread(target=count, daemon=True).start()
+        place = Address("127.0.0.3", listener.getsockname()[1])
+        elsewhere = lambda _, numbers: [(_Dead(LinkError("")), door(place)) for _ in numbers]  # noqa: E731
+        monkeypatch.setattr(Processes, "_listening", elsewhere)
+        theirs, ours = parties.run(program, program, shards_at=shards_at)
+    assert bool(came) == dialled
+    if not dialled:
+        assert str(ours) == (
+            "link.shards_at: the peer's shard is said to be met at 127.0.0.3, which is not its session's host: not "
+            "dialled; name that host or its network there if it is the peer's"
+        )
+        assert type(ours) is MachineError
+        assert "127.0.0.3" not in str(theirs)
+        assert "an error in its own input" in str(theirs)
+
+
 def test_what_is_wrong_before_there_are_rows_is_the_machines(
     identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,20 @@ def test_nobody_can_be_dialled_on_port_0() -> None:
         merge(LinkSettings(), {"connect": "example.org:0"})
 
 
+def test_hosts_and_networks_where_shards_may_be_met(tmp_path: Path) -> None:
+    named = ["10.0.0.8", "10.1.0.0/16", "2001:db8::/32", "fd00::1", "a-b.example"]
+    text = FULL.replace("[link]", f"[link]\nshards_at = {named}")
+    link = require_link(load(write(tmp_path, text)).link)
+    assert link.shards_at == ("10.0.0.8/32", "10.1.0.0/16", "2001:db8::/32", "fd00::1/128", "a-b.example")
+    assert require_link(load(write(tmp_path, FULL)).link).shards_at == ()
+
+
+@pytest.mark.parametrize("place", ["", "10.0.0.8/16", "10.0.0.0/33", "::ffff:10.0.0.8", "a:7000", "http://a", "a b"])
+def test_what_is_no_host_and_no_network(tmp_path: Path, place: str) -> None:
+    with pytest.raises(InputError, match=r"party\.toml: link\.shards_at"):
+        load(write(tmp_path, FULL.replace("[link]", f'[link]\nshards_at = ["{place}"]')))
+
+
 def test_a_complete_link(tmp_path: Path) -> None:
     link = require_link(load(write(tmp_path, FULL)).link)
     assert (link.identity, link.listen, link.connect) == (tmp_path / "keys/a.key", "[::1]:7001", None)

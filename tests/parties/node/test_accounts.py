@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from parties.node import journal
+from parties.node import journal, published
+from parties.node.accounts import Accounts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.ledger import Ledger
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.records import commit
-from parties.sources.settings import BudgetSettings
+from parties.sources.settings import BudgetSettings, TableSettings, share_budgets
 from smc.errors import InputError
 from smc.meter import Cost
-from tests.support.ledgers import REPORT, Pair, offer_otherwise
+from tests.support.ledgers import REPORT, Pair, Party, offer_otherwise
 from tests.support.registry import registered
 
 pytestmark = pytest.mark.slow
@@ -308,3 +309,75 @@ def test_what_may_be_for_nothing_reserves_all_the_same(noisy: Pair) -> None:
     with pytest.raises(BudgetError):  # and if all that had failed
         alice.opens(again)
     assert alice.ledger.accounts.account("days").spent == 1.75
+
+
+def named(**tables: dict[str, Any]) -> dict[str, TableSettings]:
+    """Tables as a file has them, each with a budget of 2 unless it shares one."""
+    budget = {"budget": {"epsilon": 2, "bits": 8}}
+    own = {name: ({} if "same_rows_as" in more else budget) | more for name, more in tables.items()}
+    always = {"schema": "s.toml", "max_rows": 100, "version": "1"}
+    return share_budgets({name: TableSettings.model_validate(always | more) for name, more in own.items()})
+
+
+def offer(party: Party, **tables: dict[str, Any]) -> Accounts:
+    """Start a party's node anew with these tables."""
+    party.tables = named(**tables)
+    party.crash()
+    return party.ledger.accounts
+
+
+def test_a_renamed_table_has_spent_what_it_had(noisy: Pair) -> None:
+    """Epsilon and bits, in the account, the peer's share and the register, at every later start; and nothing twice."""
+    alice = noisy.parties[0]
+    offer(alice, days={"source": "/data/a.csv"})
+    run(noisy, agree(noisy, 1.5))
+    alice.connection.execute("BEGIN IMMEDIATE")
+    record = alice.ledger.all()[0]
+    charge = alice.ledger._journal.counted(record, alice.who, 0, 5)
+    alice.ledger._store.put(record.model_copy(update={"bits": (charge,)}))
+    alice.connection.commit()
+    for source in ("/data/./a.csv", "/new/a.csv", "/new/a.csv"):  # the rows move, and the name stays known
+        accounts = offer(alice, nights={"source": source}, other={"source": "/data/b.csv"})
+        assert accounts.tables() == ["nights", "other"]
+        assert [accounts.account(name).left for name in ("nights", "other")] == [0.5, 2]
+        assert accounts.share("nights", "bob").left == 0.5
+        assert [accounts.bits(name, "bob").left for name in ("nights", "other")] == [3, 8]
+        assert accounts.names("nights") == {"nights", "days"}
+        with pytest.raises(InputError, match=r"spent epsilon 1\.5, asked 1, left 0\.5"):
+            propose(noisy, 1.0, table="nights", peer_table="days")
+        alice.ledger.check(alice.path.parent / "log.json")
+    entry = alice.ledger.entries(1, None)[0]
+    assert (entry.kind, entry.fields["same_rows"]) == ("node started", {"nights": ["days"]})
+    assert entry.fields["rows"]["nights"] == [["/new/a.csv", None]]
+    document = published.entry("alice", "smc 1", accounts, alice.ledger.released())
+    assert [(one["table"], len(one["releases"])) for one in document["tables"]] == [("nights", 1), ("other", 0)]
+    accounts = offer(alice, days={"source": "/data/b.csv"}, nights={"source": "/data/c.csv"})
+    assert [accounts.account(name).left for name in ("days", "nights")] == [0.5, 0.5]
+
+
+def test_two_names_of_the_same_rows_spend_one_budget(noisy: Pair) -> None:
+    """What is under way on one is reserved for the other; the register has them once."""
+    alice = noisy.parties[0]
+    accounts = offer(alice, days={"source": "/a.csv"}, nights={"source": "/a.csv", "same_rows_as": "days"})
+    one, two = agree(noisy, 1.5), agree(noisy, 1.25, table="nights", peer_table="days")
+    assert alice.begin(one) is not None
+    assert alice.begin(two) is None
+    assert "another job under way" in alice.ledger.find(two).note
+    assert not accounts.bits_fit(alice.ledger.find(two), 5, [(alice.ledger.find(one), 4)])
+    assert accounts.bits_fit(alice.ledger.find(two), 4, [(alice.ledger.find(one), 4)])
+    alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
+    alice.opens(one)
+    assert alice.begin(two) is None
+    assert alice.state(two) == "refused"
+    assert [accounts.account(name).left for name in ("days", "nights")] == [0.5, 0.5]
+    document = published.entry("alice", "smc 1", accounts, alice.ledger.released())
+    assert [one["table"] for one in document["tables"]] == ["days"]
+
+
+def test_rows_that_one_name_counts_and_another_by_person_have_no_sum(noisy: Pair) -> None:
+    """As if one table had said another `person` than before."""
+    alice = noisy.parties[0]
+    by_person = {"source": "/a.csv", "same_rows_as": "days", "person": "who", "at_most": 3}
+    accounts = offer(alice, days={"source": "/a.csv"}, nights=by_person)
+    run(noisy, agree(noisy, 0.5))
+    assert [accounts.account(name).left for name in ("days", "nights")] == [1.5, 0]

@@ -15,7 +15,7 @@ from parties.node import published
 from parties.node.peers import Who
 from parties.node.records import AuditLog
 from parties.node.rollback import charge
-from parties.sources.settings import BudgetSettings, TableSettings
+from parties.sources.settings import BudgetSettings, TableSettings, share_budgets
 from smc.errors import InputError
 from tests.support.ledgers import Pair, Party, agreed
 from tests.support.registry import registered
@@ -196,3 +196,20 @@ def test_of_people_it_is_charged_by_person(pair: Pair, identities: dict[str, Ide
         )
     assert [(entry.kind, entry.fields["table"]) for entry in entries] == [("spent", "days"), ("counted", "days")]
     assert entries[0].fields["person"] == "nr"
+
+
+def test_a_budget_that_two_names_share_is_charged_once(back: Pair) -> None:
+    """And the budget of other rows besides."""
+    alice = back.parties[0]
+    own = {"schema": "s.toml", "max_rows": 100}
+    spelled = {"days": {"source": "/a.csv", "budget": BUDGET.model_dump()}, "nights": {"same_rows_as": "days"}}
+    spelled |= {"weeks": {"source": "/b.csv", "budget": {"epsilon": 1}}}
+    tables = {name: TableSettings.model_validate({"source": "/a.csv"} | own | more) for name, more in spelled.items()}
+    alice.tables = share_budgets(tables)
+    alice.crash()
+    assert not meet(back)
+    accept(alice)
+    alice.crash()
+    accounts = alice.ledger.accounts
+    assert [accounts.account(name).spent for name in ("days", "nights", "weeks")] == [2, 2, 1]
+    assert [accounts.bits(name).spent for name in ("days", "nights", "weeks")] == [500, 500, 4096]

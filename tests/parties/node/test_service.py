@@ -26,7 +26,7 @@ from parties.node.settings import load
 from parties.operator.interface import Operator
 from smc.errors import InputError, LinkError
 from smc.local import run_local
-from tests.support.ledgers import Pair, agreed, propose
+from tests.support.ledgers import SCHEMA, Pair, agreed, propose
 from tests.support.waiting import PATIENCE
 
 
@@ -276,6 +276,37 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
     events = [line["event"] for line in told if line["event"] != "archived"]
     assert events == ["log-in failed", "node started", "ready", "node stopping", "node stopped"]
     assert "anna" not in json.dumps(told)
+
+
+def test_a_node_does_not_begin_with_two_budgets_for_the_same_rows(
+    identities: dict[str, Identity], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor with one that counts for a table which nobody knows. Nothing is left that keeps a later start from it."""
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    SCHEMA.save(tmp_path / "schema.toml")
+    alice, bob = identities["alice"], identities["bob"]
+    link = f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"\n'
+    link += f'peer = "{bob.certificate_path}"\nlisten = "127.0.0.1:0"\n'
+    link += "[node]\n" + "".join(f'{port} = "127.0.0.1:0"\n' for port in ("web", "metrics", "health"))
+    table = '[tables.{}]\nsource = "{}"\nschema = "schema.toml"\n{}\n'
+    first = table.format("days", "days.csv", "budget = { epsilon = 1 }")
+
+    def begin(*tables: str) -> str:
+        (tmp_path / "party.toml").write_text(link + "".join(tables))
+        try:
+            node = Node(load(tmp_path / "party.toml"), SimpleNamespace(stop=lambda: None))  # type: ignore[arg-type]
+        except InputError as error:
+            return str(error)
+        node.stop()
+        return ""
+
+    two = table.replace("{}", "days2", 1).replace("{}", "./days.csv", 1)
+    other = two.replace("./days.csv", "other.csv")
+    assert begin(first, two.format("")).startswith("tables.days2: ")
+    assert 'say same_rows_as = "days"' in begin(first, two.format(""))
+    assert "same_rows_as: there is no table 'nights'" in begin(first, other.format('same_rows_as = "nights"'))
+    assert begin(first, two.format('same_rows_as = "days"')) == ""
+    assert begin(first) == ""
 
 
 def test_all_is_done_before_it_goes_on() -> None:

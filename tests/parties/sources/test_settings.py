@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from parties.base.settings import Settings
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.sources.mapping import rules
-from parties.sources.settings import FormatSettings, PlaceSettings, public_place, same_place
+from parties.sources.settings import FormatSettings, public_place
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -159,39 +159,6 @@ def test_a_version_is_of_the_rows_that_are_chosen() -> None:
     assert states[0] == "1"
     assert states == [table(**{"source": "x.csv", "version": "1", **way}).state for way in ways]
     assert table(source="y.csv", version="1", max_rows=9).state == "1"
-
-
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        (("x.duckdb", "people"), ("x.duckdb", None)),  # its only table
-        (("x.duckdb", "people"), ("x.duckdb", "main.PEOPLE")),
-        (("parts/*.parquet", None), ("parts/a.parquet", None)),
-        (("parts", None), ("./parts/a.parquet", None)),
-        (("postgres://a:pw@H:5432/d", "people"), ("postgresql://b@h/d?sslmode=require", "public.people")),
-        (("mysql://a@localhost/d", "people"), ("mariadb://127.0.0.1:3306/d", "d.people")),
-    ],
-)
-def test_another_spelling_is_the_same_place(one: tuple[str, str | None], two: tuple[str, str | None]) -> None:
-    places = [PlaceSettings(source=source, table=name) for source, name in (one, two)]
-    assert same_place(*places, whole=True)
-    assert same_place(*reversed(places), whole=True)
-
-
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        (("a.csv", None), ("b.csv", None)),
-        (("x.duckdb", "people"), ("x.duckdb", "others")),
-        (("x.duckdb", "a.people"), ("x.duckdb", "b.people")),
-        (("postgres://h/d", "people"), ("postgres://h/e", "people")),
-        (("postgres://h/d", "people"), ("mysql://h/d", "people")),
-        (("parts/*.csv", None), ("parts/a.parquet", None)),
-    ],
-)
-def test_other_places_are_told_apart(one: tuple[str, str | None], two: tuple[str, str | None]) -> None:
-    places = [PlaceSettings(source=source, table=name) for source, name in (one, two)]
-    assert not same_place(*places, whole=True)
 
 
 def test_a_value_that_is_not_in_the_schema_is_refused_with_what_is_allowed_and_how_it_is_mapped() -> None:

@@ -1,4 +1,4 @@
-"""What an attacker could do with published classes, attack by attack: figures for the report.
+"""What an attacker could do with published classes: the strongest attack, the worst-hit people, then each attack.
 
 Linkage: who finds the class of somebody that is surely in the table names the right row with probability 1 / |class|
 (the prosecutor), who links all rows expects to be right in classes / rows of them (the marketer). Homogeneity: all rows
@@ -18,7 +18,8 @@ import numpy as np
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.closeness import variational
 from parties.alone.publish.models.model import shares
-from parties.base.arrays import Codes, Counts
+from parties.alone.publish.models.strongest import LEAST_WORST, is_found
+from parties.base.arrays import Codes, Counts, Floats
 
 _PART = 1 << 22  # scores of classes and values that are held at a time
 
@@ -57,15 +58,20 @@ def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[s
     p, q = shares(rows), shares(whole[None])
     lift = np.where(q > 0, p / np.where(q > 0, q, 1.0), 0.0)
     hierarchy = classes.layout.hierarchy(column)
+    by_class, by_bayes = float(rows.max(axis=1).sum() / total), float(_guessed_by_bayes(rows, labels) / total)
+    without = float(whole.max() / total)
+    attack, right = max(("classes", by_class), ("naive Bayes", by_bayes), key=lambda pair: pair[1])
     figures: dict[str, Any] = {
+        "strongest": {"attack": attack, "right": right, "gain": right - without},
+        "worst_hit": _worst_hit(rows, lift, q[0]),
         "homogeneity": {
             "classes": int((np.count_nonzero(rows, axis=1) == 1).sum()),
             "rows_share": float(sizes[np.count_nonzero(rows, axis=1) == 1].sum() / total),
         },
         "inference": {
-            "without": float(whole.max() / total),
-            "with": float(rows.max(axis=1).sum() / total),
-            "naive_bayes": float(_guessed_by_bayes(rows, labels) / total),
+            "without": without,
+            "with": by_class,
+            "naive_bayes": by_bayes,
         },
         "skewness": {"highest_lift": float(lift.max()), "farthest": float(variational(p, q).max())},
     }
@@ -81,6 +87,17 @@ def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[s
     if similar:
         figures["similarity"] = similar
     return figures
+
+
+def _worst_hit(rows: Counts, lift: Floats, whole: Floats) -> dict[str, Any]:
+    """Return how many are guessed rightly in the classes that raise their most frequent value most, until they have ten
+    rows; `rows` int64[classes, values], `lift` as large, `whole` float64[values]."""
+    sizes, values = rows.sum(axis=1), rows.argmax(axis=1)
+    order = np.argsort(-lift[np.arange(len(rows)), values], kind="stable")
+    classes = order[: int(np.searchsorted(sizes[order].cumsum(), LEAST_WORST)) + 1]
+    people, right = int(sizes[classes].sum()), int(rows[classes].max(axis=1).sum())
+    luck = float((whole[values[classes]] * sizes[classes]).sum() / people)
+    return {"right": right, "people": people, "found": is_found(right, people, luck, len(rows))}
 
 
 def _guessed_by_bayes(rows: Counts, labels: Sequence[Codes]) -> int:

@@ -18,6 +18,9 @@ MEANINGS = {
     "homogeneity": "Rows that look alike and have one sensitive value: who is among them is told.",
     "inference": "How often the most frequent value is right: that of the table, and that of a person's class; and how "
     "often naive Bayes is, learnt from the published rows, which guesses of people who are not among them, too.",
+    "strongest": "The strongest of the attacks on this value, and how much it gains beyond the most frequent value.",
+    "worst-hit": "The people in whose classes a value is raised most: of how many it is guessed rightly, and whether "
+    "that is more than chance makes.",
     "skewness": "How many times more frequent a value is in some class than in the table, and how far the farthest "
     "class is from the table.",
     "similarity": "Classes whose sensitive values lie in one subtree: what kind of value somebody has is told.",

@@ -44,7 +44,7 @@ def attacks(risks: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
             continue
         for column, by_name in figures.items():
             for name, part in by_name.items():
-                yield from _figures(f"{name} ({column})", part)
+                yield from _figures(f"{name.replace('_', '-')} ({column})", part)
 
 
 def _figures(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -59,7 +59,9 @@ def _figures(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[
 
 
 def figure(value: Any) -> str:
-    """Return a figure in a few digits; two as a range."""
+    """Return a figure in a few digits; two as a range; yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return " to ".join(map(figure, value))
     if isinstance(value, float):

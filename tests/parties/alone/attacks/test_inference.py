@@ -10,6 +10,11 @@ from sklearn.naive_bayes import CategoricalNB
 
 from parties.alone.attacks.agreement import agreement
 from parties.alone.attacks.inference import infer
+from parties.base.arrays import Codes
+
+
+def texts(codes: Codes) -> list[str]:
+    return [f"value {code}" for code in codes.tolist()]
 
 
 def test_naive_bayes_of_values_is_scikit_learns() -> None:
@@ -19,14 +24,16 @@ def test_naive_bayes_of_values_is_scikit_learns() -> None:
     columns = [agreement("c", [*map(str, column)], [*map(str, column)]) for column in rows.T]
     prior = (np.bincount(target) + 1) / (len(target) + 3)
     reference = CategoricalNB(alpha=1, class_prior=prior).fit(rows, target)
-    assert infer(columns, target, target, 3)["classifier"] == pytest.approx((reference.predict(rows) == target).mean())
+    assert infer(columns, texts(target), texts(target))["classifier"] == pytest.approx(
+        (reference.predict(rows) == target).mean()
+    )
 
 
 def test_classes_are_counted() -> None:
     ages, labels = ["20", "25", "40", "90"], ["[20, 30]", "[20, 30]", "[20, 30]", "[40, 50]", "[40, 50]"]
     published = np.array([0, 0, 1, 1, 1])
     known = np.array([0, 1, 1, 1])
-    figures = infer([agreement("age", ages, labels)], published, known, 2)
+    figures = infer([agreement("age", ages, labels)], texts(published), texts(known))
     assert Counter(published.tolist()).most_common(1)[0][0] == 1
     assert figures["prior"] == 0.75  # 1 is the most frequent, and three of four have it
     assert figures["class"] == 0.75  # 0, 0, 1, and for 90, whom no class has, the most frequent
@@ -37,7 +44,7 @@ def test_a_publication_that_tells_and_one_that_does_not() -> None:
     rng = np.random.default_rng(5)
     people = [str(number) for number in range(200)]
     disease = rng.integers(0, 4, 200)
-    tells = infer([agreement("age", people, people)], disease, disease, 4)
+    tells = infer([agreement("age", people, people)], texts(disease), texts(disease))
     assert tells["class"] == 1
-    silent = infer([agreement("age", people, ["*"] * 200)], disease, disease, 4)
+    silent = infer([agreement("age", people, ["*"] * 200)], texts(disease), texts(disease))
     assert silent["class"] == silent["classifier"] == silent["prior"]

@@ -33,7 +33,9 @@ def test_rows_as_they_were_tell_everything() -> None:
     source = people()
     order = coins().permutation(PEOPLE)
     figures = attacks(source, source.taken(order, np.ones(PEOPLE)), ["disease"], coins())
-    assert figures["linking"] == {"known": PEOPLE, "linked": PEOPLE, "right": PEOPLE}
+    linking = figures["linking"]
+    assert [linking[key] for key in ("known", "linked", "right")] == [PEOPLE] * 3
+    assert (linking["strongest"]["right"], linking["worst_hit"]["right"]) == (1, 10)
     assert figures["inference (disease)"]["with"] == 1
 
 

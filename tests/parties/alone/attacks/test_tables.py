@@ -15,7 +15,12 @@ from smc.errors import InputError
 def test_a_crossed_table(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text(as_csv("county", ["a", "Total"], ["N", "Total"], [["3", "x"], ["x", "9"]]))
-    assert counts_of(["county", "age"], file) == [Count((("county", "N"), ("age", "a")), 3), Count((), 9)]
+    assert counts_of(["county", "age"], file) == [
+        Count((("county", "N"), ("age", "a")), 3),
+        Count((("county", "N"),), None),
+        Count((("age", "a"),), None),
+        Count((), 9),
+    ]
     file.write_text(as_csv("county", ["Total"], ["N", "Total"], [["3"], ["9"]]))
     assert counts_of(["county"], file) == [Count((("county", "N"),), 3), Count((), 9)]
 

@@ -36,6 +36,7 @@ def report(columns: int = 3, models: bool = True, mark: str = "") -> dict[str, A
             "own_halves": 0.0625,
             "worst": [{"columns": ["wind" + mark, "sky", "play"], "distance": 0.125}],
         },
+        "copies": {"alone": 9, "copied": 7, "synthetic_rows": 8, "by_chance": 1.5, "found": True},
         "distances": {key: {"mean": 1.0, "shares": shares} for key in ("synthetic", "own")},
     }
     accuracy = [{"model": "tree (ID3)", "synthetic": 0.75, "own": 0.875}]
@@ -92,6 +93,7 @@ def test_text() -> None:
     assert lines[1].split() == ["rows", "2,000", "1,000"]
     assert next(line for line in lines if "wind" in line).split() == ["wind,", "sky,", "play", "0.125"]
     assert next(line for line in lines if "ID3" in line).split()[-2:] == ["75.0%", "87.5%"]
+    assert next(line for line in lines if "of these copied" in line).split()[-2:] == ["7", "COPIES"]
     assert next(line for line in lines if "same row" in line).split()[-2:] == ["25.0%", "25.0%"]
     assert "accuracy" not in to_text(report(models=False))
 
@@ -110,5 +112,5 @@ def test_page_shows_names_as_they_are() -> None:
     assert "a&amp;b.csv beside own rows" in found
     assert "wind&lt;b&gt;$x$, sky, play" in found
     assert "<b>" not in found
-    assert found.count("<section") == 5
-    assert to_html(report(models=False), "x").count("<section") == 4
+    assert found.count("<section") == 6
+    assert to_html(report(models=False), "x").count("<section") == 5

@@ -51,9 +51,9 @@ def test_it_is_the_one_of_the_sorted_union(data: st.DataObject, places: int, sha
     union = sorted([*sides[0], *sides[1]])
     at = of_values("clear", sides, places, share)
     if not union:
-        assert at == 0  # every place has the share of nothing
+        assert at == (places - 1 if share == 0 else 0)  # every place has a share of nothing, and none a row
     elif share == 0:
-        assert at == 0
+        assert at == union[0]  # a number that some row has, not the schema's bound
     else:
         assert at == union[-(-share.numerator * len(union) // share.denominator) - 1]
 
@@ -90,7 +90,7 @@ def test_rounded_it_is_a_range() -> None:
     ages = ([1, 7, 13], [12, 30])
     assert document(ages, exact=True)["value"] == 12
     assert {"from": 10, "to": 14, "value": 14}.items() <= document(ages, exact=True, round_to=5.0).items()
-    assert document(ages, exact=True, at=1.0)["value"] == 30
+    assert [document(ages, exact=True, at=at)["value"] for at in (0.0, 1.0)] == [1, 30]
 
 
 @given(st.lists(st.integers(0, 39), min_size=1, max_size=20), st.sampled_from([None, 1.0, 3.0, 7.0]), st.booleans())
@@ -114,7 +114,7 @@ def test_medians_of_groups(ages: list[int], step: float | None, grouped: bool) -
 @settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 39), min_size=1, max_size=20),
-    st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(3, 4), Fraction(1)]),
+    st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)]),
 )
 def test_noise_of_nothing_leaves_a_quantile(ages: list[int], share: Fraction) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -132,8 +132,21 @@ def test_noise_is_what_one_row_more_changes() -> None:
     def scales(**said: Any) -> list[Fraction]:
         return [noise.scale for noise in task_of(epsilon=0.5, **said).query.mechanisms]
 
-    assert [scales(at=at) for at in (0.9, 0.5, 0.25, 1.0)] == [[18], [2], [6], [2]]
-    assert [scales(at=at, adjacency="replace") for at in (0.9, 0.5, 0.25, 1.0)] == [[20], [4], [8], [2]]
+    assert [scales(at=at) for at in (0.9, 0.5, 0.25)] == [[18], [2], [6]]
+    assert [scales(at=at, adjacency="replace") for at in (0.9, 0.5, 0.25)] == [[20], [4], [8]]
+
+
+@pytest.mark.parametrize(("at", "max_rows"), [(0.0, 10**6), (1.0, 10**6), (0.01, 500), (0.999, 600)])
+def test_extremes_that_the_noise_hides_are_refused(at: float, max_rows: int) -> None:
+    """A number that no row has, beyond all rows, would be as good by the rows between: fewer than the noise."""
+    with pytest.raises(InputError, match=r"lie beyond .*, and the noise hides .* ask for --at 0\.\d+"):
+        task_of(epsilon=1.0, at=at, max_rows=max_rows)
+    assert task_of(exact=True, at=at, max_rows=max_rows)
+
+
+def test_what_a_refusal_asks_for_is_answered() -> None:
+    assert task_of(epsilon=1.0, at=0.97, max_rows=500)
+    assert task_of(epsilon=4.0, at=0.99, max_rows=600)
 
 
 def test_cost_is_counted_ahead() -> None:

@@ -128,6 +128,19 @@ def test_a_kind_names_the_columns() -> None:
     assert task.text(task.document(one), 0).startswith(f"1. {expected[0]}\n2. {expected[1]}\n")
 
 
+@pytest.mark.parametrize("first", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("columns", [COLUMNS, COLUMNS[:2], COLUMNS[:1]])
+def test_it_counts_the_bits_that_it_opens(columns: tuple[str, ...], first: int) -> None:
+    rows, task = drawn(7, 60), task_of(first=first, columns=columns)
+    own = [{name: str(v) for name, v in zip([*COLUMNS, "y"], row, strict=True)} for row in rows.tolist()]
+
+    def party(session: Session) -> int:
+        task.run(engine_of(session, Profile("clear")), task.own_rows(counts(task, own)), None, lambda step: None)
+        return session.meter.total.bits_opened
+
+    assert run_local(party) == (task.bits_at_most, task.bits_at_most)
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_cost_is_counted_ahead(measure: str) -> None:
     assert forecast(task_of(measure=measure).program(None), Profile("yao")).bytes > 0

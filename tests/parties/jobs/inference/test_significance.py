@@ -180,8 +180,36 @@ def test_p_values_count_the_noise() -> None:
     for _ in range(300):
         noise = rng.geometric(1 - np.exp(-0.1), 6) - rng.geometric(1 - np.exp(-0.1), 6)
         opened = rng.multinomial(300, np.outer([0.3, 0.3, 0.4], [0.6, 0.4]).ravel()) + noise
-        differ += task.document(opened.tolist())["differ"]
+        differ += task.document(opened.tolist())["differ"] is True
     assert 10 <= differ <= 55  # of 30 expected: five standard deviations
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize(("name", "margins"), [("chi2", [0.9, 0.06, 0.04]), ("proportions", [0.95, 0.05])])
+def test_null_rates_at_rare_values(name: str, margins: list[float], epsilon: float, rows: int) -> None:
+    """Without any dependence "differ" is claimed at its level at most, also where rare values drown in noise."""
+    by = {"columns": ("grade", "rarity")} if name == "chi2" else {"target": "outcome", "by": "arm"}
+    schema = Schema(SCHEMA.attributes | {"rarity": ("x", "y", "z")}, "outcome")
+    kind = kinds.find(f"test {name}")
+    settings = kind.Settings.model_validate({"max_rows": 5000, "epsilon": epsilon, **by})  # type: ignore[attr-defined]
+    task = kind.canonical(settings, schema)  # type: ignore[attr-defined]
+    rng = np.random.default_rng(6)
+    cells, times = len(margins) ** 2, 300
+    claimed = 0
+    for _ in range(times):
+        noise = rng.geometric(1 - np.exp(-epsilon), cells) - rng.geometric(1 - np.exp(-epsilon), cells)
+        opened = rng.multinomial(rows, np.outer(margins, margins).ravel()) + noise
+        claimed += task.document(opened.tolist())["differ"] is True
+    assert claimed <= stats.binom.isf(1e-3, times, 0.06)
+
+
+def test_noise_that_hides_rare_values_cannot_tell() -> None:
+    task = task_of("chi2", columns=("grade", "outcome"), epsilon=0.1)
+    answer = task.document([180, 20, 90, 10, 3, 0])
+    assert (answer["differ"], answer["p"]) == (None, None)
+    assert type(task).text(answer, 0).startswith("cannot tell, at level 0.05\nthe noise is as large as")
+    assert task.document([180, 120, 90, 70, 80, 60])["differ"] is False
 
 
 @pytest.mark.parametrize("level", [0.5, 0.05, 0.01, 1e-6])

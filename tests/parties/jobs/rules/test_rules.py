@@ -305,7 +305,7 @@ def test_with_noise_the_most_frequent_sets_are_chosen_and_counted(adjacency: str
     drawn = zip(rng.random(4000) < 0.8, rng.random(4000) < 0.9, rng.random(4000) < 0.95, strict=True)
     lines = [{"a": str(int(a)), "b": "x" if b else "y", "c": str(int(a == c)), "d": "0"} for a, b, c in drawn]
     task = task_of(epsilon=16.0, first=8, adjacency=adjacency, max_length=2, confidence=0.75, show="all", support=0.5)
-    scales = [1.0, 9 / 8] if adjacency == "add-remove" else [2.0, 1.0]
+    scales = [1.0 if adjacency == "add-remove" else 2.0, 9 / 8]
     assert [float(noise.scale) for noise in task.mechanisms] == scales
     assert sum(loss.amount for loss in task.spends) == 16
     state = state_of(task, (lines[:1500], lines[1500:]))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from parties.node.governance.activities import Job
-from parties.node.governance.assessment import _weakest, surest
+from parties.jobs.spending import PureLoss, exact
+from parties.node.budget.account import Charge
+from parties.node.governance.activities import Job, Log
+from parties.node.governance.assessment import _budgets, _weakest, surest
+from parties.node.governance.processing import Evidence
+from parties.node.settings import NodeFile
+from parties.sources.settings import TableSettings
 
 
 @pytest.mark.parametrize(
@@ -35,3 +41,17 @@ def test_the_weakest_rule_counts(rules: list[dict[str, Any]], weakest: tuple[Any
 def test_noise_bounds_the_odds(odds: int) -> None:
     """By e^epsilon to 1, of who thought 1 : 1."""
     assert surest(math.log(odds)) == pytest.approx(odds / (odds + 1))
+
+
+def test_the_budget_is_that_of_the_rows() -> None:
+    """What was spent under a former name counts, and so does what was spent under another name of the same rows."""
+    own = {"schema": "s.toml", "max_rows": 100}
+    spelled = {"a": {"source": "/a.csv", "budget": {"epsilon": 2}}, "b": {"source": "/a.csv", "same_rows_as": "a"}}
+    spelled |= {"z": {"source": "/z.csv"}}
+    file = NodeFile(tables={name: TableSettings.model_validate(own | table) for name, table in spelled.items()})
+    at, uses = datetime.now(UTC), (PureLoss("coins", exact(0.25), adjacency="add-remove"),)
+    charges = [Charge(at, table, "bob", str(job), uses) for job, table in enumerate(("a", "b", "old", "z", "gone"))]
+    log = Log(charges=charges, starts=[{"rows": {"old": [["/a.csv", None]]}}, {"tables": ["gone"]}])
+    evidence = Evidence(file, {}, [], log, None, at.isoformat(), "smc 1")
+    found = {budget["table"]: (budget["spent"], budget["jobs"]) for budget in _budgets(evidence)}
+    assert found == {"a": (0.75, 3), "b": (0.75, 3), "z": (0.25, 1), "gone": (0.25, 1)}

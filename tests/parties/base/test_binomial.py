@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from parties.checking.statistics.binomial import log_tail, lower_limit
+from parties.base.binomial import log_tail, lower_limit
 
 
 @given(st.data())

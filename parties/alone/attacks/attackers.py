@@ -1,0 +1,204 @@
+"""The attackers that every report tries: each names a published row for every known person, and how sure it is.
+
+Whether the row is the person's judges linking; whether its sensitive value is right judges inference. Synthetic rows
+that are nearer to members than to others judge membership.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.attacks import linking
+from parties.alone.attacks.agreement import LIKELY, Agreement
+from parties.alone.publish.rules import number
+from parties.base.arrays import Codes, Floats
+from parties.tables.delimited import MISSING
+
+NEAR_ROWS = 10  # rows that vote
+INTERVAL = 0.05  # of a standard deviation: a number so near to the truth is right
+
+
+class Named(NamedTuple):
+    """The published row that each known person is taken for, int64[known], and how sure that is, float64[known]."""
+
+    rows: Codes
+    sure: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """A sensitive column. `published` int64[published rows] are its values, numbers that are near each other together.
+
+    `is_right(rows)` bool[known] says whether the value of these rows is that of each known person, or near it.
+    """
+
+    published: Codes
+    is_right: Callable[[Codes], NDArray[np.bool_]]
+
+    @classmethod
+    def of(cls, published: Sequence[str], known: Sequence[str]) -> Secret:
+        """Return the secret of cells as text. Where all are numbers, right is what is within `INTERVAL`."""
+        theirs, mine = (np.array(cells, dtype=object).astype(str) for cells in (published, known))
+        numbers, truth = _numbers(theirs), _numbers(mine)
+        codes = np.unique(theirs, return_inverse=True)[1].astype(np.int64)
+        if numbers is None or truth is None or not np.isfinite(truth).any():
+            return cls(codes, lambda rows: theirs[rows] == mine)
+        near = INTERVAL * float(np.nanstd(truth))
+        if near > 0:
+            codes = np.unique(np.round(numbers / (2 * near)), return_inverse=True)[1].astype(np.int64)
+        return cls(codes, lambda rows: (theirs[rows] == mine) | (np.abs(numbers[rows] - truth) <= near))
+
+
+class Release:
+    """Published rows as attackers see them: the rows of each combination of labels, and their sensitive values."""
+
+    def __init__(
+        self,
+        columns: Sequence[Agreement],
+        values: Codes | None = None,
+        on_progress: linking.OnProgress = lambda done, total: None,
+    ) -> None:
+        """Take how the known columns agree, and each row's sensitive value, int64[rows]; without, the row itself."""
+        self.columns, self.on_progress = columns, on_progress
+        self.values = np.arange(len(columns[0].published)) if values is None else values
+        self.lines, of = np.unique(np.stack([c.published for c in columns]), axis=1, return_inverse=True)
+        self.order = np.argsort(of.ravel(), kind="stable")
+        self.ends = np.concatenate([[0], np.cumsum(np.bincount(of.ravel()))])
+        self.whole = np.bincount(self.values)
+
+    @cached_property
+    def people(self) -> tuple[Codes, Codes]:
+        """What is known, int64[columns, different people], and which of these each known person is."""
+        people, person = np.unique(np.stack([c.known for c in self.columns]), axis=1, return_inverse=True)
+        return people.astype(np.int64), person.ravel().astype(np.int64)
+
+    def rows_of(self, lines: Codes) -> Codes:
+        """Return the rows with these combinations."""
+        if len(lines) == len(self.ends) - 1:
+            return self.order
+        return np.concatenate([self.order[self.ends[line] : self.ends[line + 1]] for line in lines.tolist()])
+
+    def vote(self, rows: Codes) -> tuple[int, float]:
+        """Return a row with the value that is most frequent among these, and how much more frequent than in all."""
+        counts = np.bincount(self.values[rows], minlength=len(self.whole))
+        value = int(counts.argmax())
+        those = rows[self.values[rows] == value]
+        lift = math.log(counts[value] / len(rows)) - math.log(self.whole[value] / self.whole.sum())
+        return int(those[len(those) // 2]), lift
+
+    def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Named:
+        """Return what an attacker names who chooses a row for what is known of a person."""
+        people, person = self.people
+        chosen = []
+        for i, known in enumerate(people.T):
+            if i % 100 == 0:
+                self.on_progress(i, people.shape[1])
+            chosen.append(choose(known))
+        rows, sure = (np.array(part) for part in zip(*chosen, strict=True))
+        return Named(rows.astype(np.int64)[person], sure.astype(np.float64)[person])
+
+    def distances(self, known: Codes) -> Floats:
+        """Return the squared distance of every combination to what is known of a person, float64[combinations]."""
+        far = np.zeros(self.lines.shape[1])
+        for column, value, labels in zip(self.columns, known.tolist(), self.lines, strict=True):
+            far += (column.distance_to(value).astype(np.float64) ** 2)[labels]
+        return far
+
+
+def most_frequent(release: Release) -> Named:
+    """Name everybody a row with the most frequent value: what is guessed without knowing anything."""
+    row, sure = release.vote(release.order)
+    return release.named(lambda known: (row, sure))
+
+
+def possible_rows(release: Release) -> Named:
+    """Name the most frequent value of the rows that agree in all columns; of all rows, if none does."""
+
+    def choose(known: Codes) -> tuple[int, float]:
+        could = np.full(release.lines.shape[1], True)
+        for column, value, labels in zip(release.columns, known, release.lines, strict=True):
+            could &= (column.similar[value] >= LIKELY)[labels]
+        return release.vote(release.rows_of(np.flatnonzero(could)) if could.any() else release.order)
+
+    return release.named(choose)
+
+
+def naive_bayes(release: Release) -> Named:
+    """Name a row of the value that naive Bayes finds likeliest: a label's rows are spread evenly over the values that
+    it stands for, and every value of a class has one row more."""
+    whole = release.whole
+    scores = np.tile(np.log(whole + 1), (len(release.columns[0].known), 1))
+    for column in release.columns:
+        values, labels = column.similar.shape
+        table = np.zeros((labels, len(whole)))
+        np.add.at(table, (column.published, release.values), 1)
+        spread = column.similar / np.maximum(column.similar.sum(axis=0), 1)
+        scores += np.log((spread @ table + 1) / (whole + values))[column.known]
+    guesses = scores.argmax(axis=1)
+    best = scores[np.arange(len(scores)), guesses]
+    sure = best - np.log(np.exp(scores - best[:, None]).sum(axis=1)) - best - np.log(whole[guesses] / whole.sum())
+    examples = np.array([release.vote(np.flatnonzero(release.values == value))[0] for value in range(len(whole))])
+    return Named(examples[guesses].astype(np.int64), sure)
+
+
+def nearest_row(release: Release) -> Named:
+    """Name the nearest row; among equally near ones one with their most frequent value."""
+
+    def choose(known: Codes) -> tuple[int, float]:
+        far = release.distances(known)
+        least = far.min()
+        tied = far <= least + 1e-12
+        rows = release.rows_of(np.flatnonzero(tied))
+        row, lift = release.vote(rows)
+        beyond = far[~tied].min(initial=np.inf)
+        if len(rows) > 1 and len(release.whole) == len(release.values):  # each row is looked for: none stands out
+            return row, 0.0
+        return row, lift if np.isinf(beyond) else lift * (1 - math.sqrt(least / beyond))
+
+    return release.named(choose)
+
+
+def near_rows(release: Release) -> Named:
+    """Name the most frequent value of the ten nearest rows, which finds rules, not people."""
+    sizes = np.diff(release.ends)
+
+    def choose(known: Codes) -> tuple[int, float]:
+        far = release.distances(known)
+        few = np.argpartition(far, NEAR_ROWS)[:NEAR_ROWS] if len(far) > NEAR_ROWS else np.arange(len(far))
+        few = few[np.argsort(far[few], kind="stable")]
+        return release.vote(release.rows_of(few[: int(np.searchsorted(sizes[few].cumsum(), NEAR_ROWS)) + 1]))
+
+    return release.named(choose)
+
+
+def rare_match(release: Release) -> Named:
+    """Name the row that agrees best, what is rare counting most."""
+    links = linking.link(release.columns, release.on_progress)
+    return Named(links.best, links.eccentricity)
+
+
+ATTACKERS: dict[str, Callable[[Release], Named]] = {
+    "possible rows": possible_rows,
+    "naive Bayes": naive_bayes,
+    "nearest row": nearest_row,
+    "ten nearest rows": near_rows,
+    "rare match": rare_match,
+}
+STANDS_OUT = 0.5  # the nearest row is at most half as far as the next
+LINKERS = ("possible rows", "nearest row", "rare match")  # those that look for a person, not for a value
+
+
+def _numbers(texts: NDArray[np.str_]) -> Floats | None:
+    """Return cells as numbers, NaN for no value; None if one is no number."""
+    values, places = np.unique(texts, return_inverse=True)
+    parsed = [np.nan if text == MISSING else number(text) for text in values.tolist()]
+    if any(value is None for value in parsed):
+        return None
+    return np.array(parsed, dtype=np.float64)[places.ravel()]

@@ -1,0 +1,35 @@
+"""What the counts of a model tell of single people: whoever is alone in a count is known with all that it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from parties.models.bayes import NaiveBayesModel
+from parties.tables.delimited import Columns
+
+FEW = 2  # rows with a value: each of them knows the other's class
+
+
+def alone(model: NaiveBayesModel, members: Columns) -> dict[str, Any]:
+    """Return how many members have a value that the model shows with one row, or with few: ready for JSON.
+
+    The counts are exact if no member is missing from them; noise would take some away.
+    """
+    members.require([*model.columns, model.target])
+    classes = list(model.classes)
+    totals: list[list[int]] = []
+    is_exact = bool(members.lines)
+    for name, values in model.columns.items():
+        column = members.values[name]
+        for (value, label), number in Counter(zip(column, members.values[model.target], strict=True)).items():
+            by_class = values.get(value)
+            is_exact &= by_class is not None and label in classes and by_class[classes.index(label)] >= number
+        totals.append([sum(values.get(value, ())) for value in column])
+    least = [min((total for total in row if total > 0), default=0) for row in zip(*totals, strict=True)]
+    return {
+        "exact": is_exact,
+        "alone": sum(total == 1 for total in least),
+        "few": sum(0 < total <= FEW for total in least),
+        "found": is_exact and any(0 < total <= FEW for total in least),
+    }

@@ -1,0 +1,85 @@
+"""The headline of every report on attacks: the strongest attack, and the worst-hit people.
+
+The mean over people and attacks hides both: a table that gives away ten people of a thousand, or by one attack of five,
+is not safe.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.arrays import Codes, Floats
+from parties.base.binomial import log_tail
+
+WORST = 0.01  # of the people: those that an attacker is surest of
+LEAST_WORST = 10  # people, at least
+CHANCE = 0.001  # of a finding where there is nothing to find
+
+
+def surest(sure: Floats) -> Codes:
+    """Return the people that an attacker is surest of: one in a hundred, and at least ten."""
+    many = min(len(sure), max(LEAST_WORST, math.ceil(WORST * len(sure))))
+    return np.argsort(-sure, kind="stable")[:many]
+
+
+def is_found(hits: int, tries: int, chance: float, attempts: int = 1) -> bool:
+    """Return whether there are more hits than chance makes.
+
+    Args:
+        hits: How often an attacker is right.
+        tries: Of how many guesses.
+        chance: How likely a guess is right where there is nothing to find.
+        attempts: Of how many attackers, or thresholds, it is the best.
+    """
+    return hits > chance * tries and log_tail(hits, tries, chance) < math.log(CHANCE / attempts)
+
+
+def headline(
+    right: Mapping[str, NDArray[np.bool_]],
+    sure: Mapping[str, Floats],
+    chance: float,
+    chances: Mapping[str, Floats] | None = None,
+) -> dict[str, Any]:
+    """Return the strongest attack, and the worst-hit people, ready for JSON.
+
+    Args:
+        right: For each attack, of whom it is right, bool[people].
+        sure: For each attack, how sure it is of each person, float64[people].
+        chance: The share of people of whom somebody is right without the publication.
+        chances: For each attack, how likely its guess of each person is right if the publication tells nothing; a guess
+            of a rare value is less likely than `chance`, which it is without.
+    """
+    best = max(right, key=lambda name: right[name].mean())
+    worst = {name: surest(sure[name]) for name in right}
+    hit = max(right, key=lambda name: right[name][worst[name]].mean())
+    hits, people = int(right[hit][worst[hit]].sum()), len(worst[hit])
+    share = float(right[best].mean())
+    luck = chance if chances is None else float(np.minimum(chances[hit][worst[hit]], chance).mean())
+    return {
+        "strongest": {
+            "attack": best,
+            "right": share,
+            "gain": share - chance,
+            "found": is_found(int(right[best].sum()), len(right[best]), chance, len(right)),
+        },
+        "worst_hit": {
+            "attack": hit,
+            "right": hits,
+            "people": people,
+            "found": is_found(hits, people, luck, len(right)),
+        },
+    }
+
+
+def words(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return a headline in lines: a name, and a figure."""
+    strongest, worst = figures["strongest"], figures["worst_hit"]
+    return [
+        ("strongest attack", f"{strongest['attack']}: {strongest['right']:.1%} right ({strongest['gain']:+.1%})"),
+        ("worst-hit people", f"{worst['right']} of {worst['people']} right, the surest of {worst['attack']}"),
+    ]

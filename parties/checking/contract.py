@@ -1,0 +1,339 @@
+"""One privacy contract for every kind of job that spends: what is lost is what is charged, asked and said.
+
+By brute force over neighbouring tiny tables: a row, a basket or a person more or less, or replaced by another. Both
+tables are run by the job's own protocol on one path (`parties.checking.tape`), and each noisy opening loses what the
+change of its exact numbers costs by the law of its noise:
+
+  - numbers with Laplace noise: the sum of the changes over the scale; with Gaussian noise: squares over 2 sigma^2.
+  - a choice by scores with geometric noise: the greatest change less the least, over the scale. Whoever is chosen is
+    chosen still with noise of so much more (`protocols.release.choice`). Of several places with one noise, of each.
+  - a choice by powers: its range, and range^2 / 8 as rho (`protocols.release.exponential`).
+  - noise of a ladder: epsilon / 2 for each rung that a number moves, and as much for the sum of all weights.
+
+The contract: for the budget of either adjacency, no pair of its neighbours loses more than the budget books; the job
+charges what it was asked for, to the last digit; and its sentences for consent name epsilon, delta and the unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from parties.base.arrays import Numbers
+from parties.checking.tape import Tape, TapedEngine, Use, spread, taped, variance
+from parties.jobs import kinds
+from parties.jobs.conversion import rho_within
+from parties.jobs.inputs import Inputs
+from parties.jobs.spending import Adjacency, ConcentratedLoss, exact
+from parties.node.budget.composition import composed
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from protocols.release.ladder import below
+from smc.local import run_local
+from smc.session import Session
+
+Row: TypeAlias = tuple[int, ...]  # the indices of its values, in the schema's order; of baskets, their number first
+Rows: TypeAlias = tuple[Row, ...]
+
+Unit: TypeAlias = Literal["row", "basket", "person"]
+
+ADJACENCIES: tuple[Adjacency, ...] = ("add-remove", "replace")
+DIGITS = Fraction(1, 1 << 40)  # of a sum of shares that are no decimal numbers: what a budget leaves open, too
+ROUNDED = 1e-4  # of a rho: sigma has six digits and is rounded up
+MIXED = 4  # persons of different rows that are tried
+MOST_ROWS = 12  # different rows that are tried
+NEW = 7  # a basket that no other row is in, as all after it
+REACHED = 200  # rungs, and numbers beyond the triangles, that are looked at
+_FACTOR = re.compile(r"e\^([0-9.e-]*[0-9])")
+_CHANCE = re.compile(r"but for (a chance of|events of probability) ([0-9.e-]*[0-9])")
+WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # by which consent says who is hidden
+    ("row", "add-remove"): ("whether one row is there", "one row more or less"),
+    ("row", "replace"): ("what one row says", "one row replaced by another"),
+    ("basket", "add-remove"): ("whether one basket, or one row, is there",),
+    ("basket", "replace"): ("what one basket, or one row, says",),
+    ("person", "add-remove"): ("whether one person is there", "one person more or less"),
+    ("person", "replace"): ("what one person's rows say", "the rows of one person, at most"),
+}
+SECRET = b"\1" * 32  # the key of a party's own random choices
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind with settings and a schema of few values; both parties have `rows` rows at least."""
+
+    kind: str
+    settings: Mapping[str, Any]
+    attributes: Mapping[str, tuple[str, ...]]
+    target: str | None = None
+    rows: int = 2
+
+    def task(self, promise: Mapping[str, Any], at_most: int | None) -> Any:
+        """Return the job that promises this, of rows or of people."""
+        kind: Any = kinds.find(self.kind)
+        settings = {**promise, "max_rows": 100, "at_most": at_most, **self.settings}
+        if "support_epsilon" in self.settings:
+            settings |= {"support_epsilon": settings.pop("epsilon")}
+        fields = {
+            name: value for name, value in settings.items() if name == "lambda" or name in kind.Settings.model_fields
+        }
+        return kind.canonical(kind.Settings.model_validate(fields), Schema(dict(self.attributes), self.target))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What an opening, or all of them, lose: pure epsilon, and rho of what is concentrated."""
+
+    epsilon: float = 0.0
+    rho: float = 0.0
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(self.epsilon + other.epsilon, self.rho + other.rho)
+
+
+@dataclass
+class Finding:
+    """What was found of a case: what it charges, and the most that neighbours of either adjacency have lost."""
+
+    name: str
+    at_most: int | None
+    adjacency: Adjacency
+    measure: str = ""
+    charged: dict[Adjacency, float] = field(default_factory=dict)
+    lost: dict[Adjacency, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = None, paths: int = 2) -> Finding:
+    """Check the contract of one case.
+
+    Args:
+        case: A kind and its settings.
+        promise: Its epsilon, its delta and its adjacency.
+        at_most: Rows of a person that take part, None if rows are nobody's.
+        paths: Runs whose openings are played along; all but the first open numbers far off.
+
+    Returns:
+        What is charged, what is lost, and what breaks the contract.
+    """
+    losses = {adjacency: Loss() for adjacency in ADJACENCIES}
+    with taped():
+        task = case.task(promise, at_most)
+        for path in range(paths):
+            for adjacency, loss in _worst(case, task, path):
+                worst = losses[adjacency]
+                losses[adjacency] = Loss(max(worst.epsilon, loss.epsilon), max(worst.rho, loss.rho))
+    finding = Finding(case.kind, at_most, promise["adjacency"])
+    finding.problems += [*charge_problems(task, promise), *consent_problems(task, promise)]
+    for adjacency, loss in losses.items():
+        booked = composed(task.spends, adjacency)
+        finding.measure = "epsilon" if booked.is_pure else "rho"
+        finding.charged[adjacency] = float(booked.epsilon if booked.is_pure else booked.rho)
+        finding.lost[adjacency] = loss.epsilon if booked.is_pure else loss.rho
+        for measure, lost, most in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
+            if lost > float(most) * (1 + 1e-9):
+                finding.problems.append(f"{measure} {lost:.6g} is lost by {adjacency} and {float(most):.6g} is booked")
+    return finding
+
+
+# What is charged, and what is said.
+
+
+def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
+    """Return where the losses of a job are not what it was asked for."""
+    epsilon, problems = exact(promise["epsilon"]), []
+    if {loss.adjacency for loss in task.spends} != {promise["adjacency"]}:
+        problems.append("a loss is not of the job's adjacency")
+    pure = sum((loss.times * loss.amount for loss in task.spends if loss.measure == "epsilon"), Fraction(0))
+    rho = sum((loss.times * loss.amount for loss in task.spends if isinstance(loss, ConcentratedLoss)), Fraction(0))
+    if pure and abs(pure - epsilon) > epsilon * DIGITS:
+        problems.append(f"epsilon {float(epsilon):.12g} is asked, and {float(pure):.12g} charged")
+    if rho:
+        allowed = Fraction(rho_within(epsilon, exact(task.settings.delta)))
+        if not allowed * (1 - Fraction(ROUNDED)) <= rho <= allowed:
+            problems.append(f"rho {float(allowed):.12g} is allowed by what is asked, and {float(rho):.12g} charged")
+    if not task.spends or (pure and rho):
+        problems.append("a job charges epsilon, or rho, and not both or none")
+    return problems
+
+
+def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
+    """Return what the sentences for consent leave out, or say wrongly: epsilon, delta, and who is hidden."""
+    text, problems = " ".join(task.reveals("the peer")).lower(), []
+    if (factors := {float(factor) for factor in _FACTOR.findall(text)}) != {promise["epsilon"]}:
+        problems.append(f"consent names epsilon {sorted(factors)}")
+    delta = getattr(task.settings, "delta", None)
+    if bool(_CHANCE.search(text)) != bool(delta) or (delta and _CHANCE.search(text)[2] != f"{delta:g}"):  # type: ignore[index]
+        problems.append("consent names another delta than the job has")
+    at_most = task.at_most
+    unit: Unit = "person" if at_most else "basket" if _has_baskets(task) else "row"
+    units = {key for key, phrases in WORDS.items() if any(phrase in text for phrase in phrases)}
+    if units != {(unit, promise["adjacency"])}:
+        problems.append(f"consent hides {sorted(units)}, and the job a {unit} by {promise['adjacency']}")
+    if at_most and f"at most {at_most} row" not in text:
+        problems.append("consent leaves out how many rows a person has")
+    return problems
+
+
+def _has_baskets(task: Any) -> bool:
+    return bool(getattr(task, "is_grouped", False))
+
+
+# What is lost.
+
+
+def lost(uses: Sequence[Use], along: Sequence[Use]) -> Loss:
+    """Return what two runs on one path lose, on neighbouring tables: in the worse of both directions."""
+    pairs = list(zip(uses, along, strict=True))
+    ways = [sum((_of_use(a, b, way) for a, b in pairs), Loss(epsilon=_of_places(pairs, way))) for way in (1, -1)]
+    return Loss(max(way.epsilon for way in ways), max(way.rho for way in ways))
+
+
+def _of_use(use: Use, along: Use, way: int) -> Loss:
+    """Return what one opening loses from the one table to the other, `way` 1, or back, -1; none of places."""
+    if use.what == "ladder":
+        return Loss(epsilon=float(use.law.epsilon) * _rungs(use.values, along.values))
+    law, change = use.law, way * (np.asarray(along.values) - np.asarray(use.values))
+    if use.what == "numbers" and hasattr(law, "scale"):
+        return Loss(epsilon=float(np.abs(change).sum() / spread(law)))
+    if use.what == "numbers":
+        return Loss(rho=float((change.astype(np.float64) ** 2).sum() / (2 * variance(law))))
+    if use.what == "choice":
+        return Loss(epsilon=float(change.max() - change.min()) / spread(law))
+    if use.what == "top":
+        first = min(use.first, len(change) - 1)  # the last use of all follows
+        return Loss(epsilon=float(np.sort(change.max() - change)[-first:].sum()) / spread(law))
+    if use.what == "powers":
+        return Loss(rho=float(change.max() - change.min()) ** 2 / 8)
+    return Loss()
+
+
+def _of_places(pairs: Sequence[tuple[Use, Use]], way: int) -> float:
+    """Return what all places of a run lose together: the noise of a candidate is drawn once for all of them."""
+    places = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
+    most = max((int(change.max()) for _, change in places), default=0)
+    return sum(float(most - change[use.taken]) / spread(use.law) for use, change in places)
+
+
+def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
+    """Return how many rungs a number is moved at most, from the ladder of one graph to that of another."""
+    numbers = np.arange(min(graph[1], along[1]) - REACHED, max(graph[1], along[1]) + REACHED + 1)
+    ends = [np.array([below(rung, common) for rung in range(REACHED + 2)]) for common, _ in (graph, along)]
+    rungs = [np.searchsorted(end, np.abs(numbers - of)) for end, (_, of) in zip(ends, (graph, along), strict=True)]
+    return int(np.abs(rungs[0] - rungs[1]).max())
+
+
+# Neighbouring tables.
+
+
+def _worst(case: Case, task: Any, path: int) -> Iterator[tuple[Adjacency, Loss]]:
+    """Yield the losses of all pairs of neighbours around one table, along one path."""
+    rng = np.random.default_rng(path)
+    domain = list(product(*(range(len(values)) for values in task.schema.attributes.values())))
+    rows = [domain[place] for place in np.sort(rng.permutation(len(domain))[:MOST_ROWS])] if path else _corners(domain)
+    if _has_baskets(task):
+        rows = [(basket, *row) for row in rows for basket in (0, NEW)]
+    sides = [_drawn(rng, domain, case.rows, _has_baskets(task)) for _ in range(2)]
+    base = Run(task, sides, path)
+    for group in _groups(rng, task, rows):
+        more = [base.along((*sides[0], *unit)) for unit in group]
+        yield from (("add-remove", lost(base.uses, run)) for run in more)
+        yield from (("replace", lost(run, another)) for run, another in combinations(more, 2))
+
+
+def _groups(rng: np.random.Generator, task: Any, rows: Sequence[Row]) -> Iterator[list[Rows]]:
+    """Yield what may be more in a table, of one unit each: rows, baskets of several, or people."""
+    many = task.at_most or 1
+    mixed = [tuple(rows[i] for i in rng.integers(0, len(rows), many)) for _ in range(MIXED if many > 1 else 0)]
+    spread_out = [tuple((NEW + i, *row[1:]) for i in range(many)) for row in rows] if _has_baskets(task) else []
+    yield [*((row,) * many for row in rows), *mixed, *(spread_out if many > 1 else [])]
+    if _has_baskets(task) and task.at_most is None:
+        new = [row for row in rows if row[0] == NEW]
+        yield [tuple(new[i] for i in rng.integers(0, len(new), size)) for size in (1, 2, 3, 3, 3)]
+
+
+def _corners(domain: Sequence[Row]) -> list[Row]:
+    """Return so many rows of all, the first and the last among them."""
+    places = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
+    return [domain[place] for place in places]
+
+
+def _drawn(rng: np.random.Generator, domain: Sequence[Row], number: int, baskets: bool) -> Rows:
+    rows = [domain[place] for place in rng.integers(0, len(domain), number)]
+    return tuple((number % 2, *row) for number, row in enumerate(rows)) if baskets else tuple(rows)
+
+
+class Run:
+    """A run of a job on two parties' rows, whose openings others are played along."""
+
+    def __init__(self, task: Any, sides: Sequence[Rows], path: int) -> None:
+        self._task, self._sides = task, sides
+        tapes = [Tape(far=np.random.default_rng(path) if path else None, sign=2 * (path % 2) - 1) for _ in (0, 1)]
+        self._tapes = self._run(sides, tapes)
+
+    @property
+    def uses(self) -> list[Use]:
+        """What is opened with noise."""
+        return self._tapes[0].uses
+
+    def along(self, first: Rows) -> list[Use]:
+        """Return the uses of a run in which party 0 has these rows, and all openings are those of this one."""
+        return self._run([first, self._sides[1]], [Tape(played=tape) for tape in self._tapes])[0].uses
+
+    def _run(self, sides: Sequence[Rows], tapes: list[Tape]) -> list[Tape]:
+        def party(session: Session) -> None:
+            engine, number = TapedEngine(session, tapes[session.party]), session.party
+            with self._task.open(TinyInputs(self._task, sides[number])) as opened:
+                self._task.run(engine, opened.data, self._task.beginning, lambda step: None)
+
+        run_local(party, kernels=())
+        return tapes
+
+
+class TinyInputs(Inputs):
+    """The inputs of a party with a few rows in memory."""
+
+    def __init__(self, task: Any, rows: Rows) -> None:
+        super().__init__(secret=SECRET)
+        object.__setattr__(self, "rows", rows)
+
+    @contextmanager
+    @override
+    def counts(
+        self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
+    ) -> Iterator[Any]:
+        assert wanted is not None
+        yield TinyRows(wanted, target, self.rows)  # type: ignore[attr-defined]
+
+
+class TinyRows(RowCounts):
+    """Rows in memory as a job counts them; of baskets, the number of each row's comes first."""
+
+    fingerprint = fingerprint_of_rows = b""
+
+    def __init__(self, schema: Schema, target: str, rows: Rows) -> None:
+        names = list(schema.attributes)
+        order = [names.index(name) for name in (*schema.features(target), target)]
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), -1) if rows else np.zeros((0, len(names)), np.int64)
+        self._baskets: Numbers = table[:, : table.shape[1] - len(names)]
+        table = table[:, table.shape[1] - len(names) :][:, order]
+        *domains, classes = (len(schema.attributes[names[place]]) for place in order)
+        super().__init__(domains, classes, table[:, :-1], table[:, -1])
+
+    def baskets(self, key: str) -> Numbers:
+        """Return the basket of each row, by a number from 0, and what it has."""
+        del key
+        numbers = np.unique(self._baskets[:, 0], return_inverse=True)[1].reshape(-1)
+        return np.column_stack([numbers, self._rows, self._labels])
+
+    def fingerprint_of_baskets(self, column: str, key: bytes) -> bytes:
+        """Return nothing: no job goes on here."""
+        del column, key
+        return b""
