@@ -1,8 +1,8 @@
 """Private equality test.
 
-Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
-batch of pairs). Output to both: whether x = y. Leakage: the width and the batch size. Security is that of the engine;
-the circuit is the usual tree of XNORs, in every form.
+Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public step, with or without a sign, of a public
+width of up to 64 bits (a batch of pairs). Output to both: whether x = y. Leakage: the step, the width and the batch
+size. Security is that of the engine; the circuit is the usual tree of XNORs, in every form.
 
 Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels; inputs of w n bits from each party; n bits opened.
 """
@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import Integers, checked, run_on_both
+from protocols.inputs import Numbers, run_on_both, stepped
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
@@ -26,8 +26,12 @@ def _netlist(width: int, form: Form) -> Netlist:
     return builder.build()
 
 
-def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
+def equal(
+    engine: Engine, values: Numbers, width: int = 32, signed: bool = False, step: float | str = 1
+) -> NDArray[np.bool_]:
     """Return whether the two parties' values are the same, bool[batch]; each party passes its own values.
+
+    With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
     Example:
         >>> from smc.engines import make_engine
@@ -37,5 +41,5 @@ def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_
         >>> opened.tolist()
         [True, False]
     """
-    inputs = checked(values, width, "the value")
+    inputs = stepped(engine, values, width, "the value", signed, step)
     return run_on_both(engine, _netlist(width, engine.form), inputs)[0].astype(np.bool_)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,98 @@ from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
-Integers = Sequence[int] | NDArray[Any]
+Numbers = Sequence[int | float | Fraction] | NDArray[Any]
+SHOWN_CHARACTERS = 40  # of a value in an error
 
 
-def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
-    """Return the values as uint64[batch]; `InputError` if one is negative or has more than `width` <= 64 bits."""
+def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
+    """Return the values as uint64[batch].
+
+    `InputError` if one is not a whole number, is negative or has more than `width` <= 64 bits.
+    """
     if not 1 <= width <= 64:
         raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
-    array = values if isinstance(values, np.ndarray) else np.array([int(v) for v in values], dtype=object)
+    array = (
+        values
+        if isinstance(values, np.ndarray) and values.dtype.kind in "biu"
+        else np.array([_whole(value, what, place) for place, value in enumerate(values)], dtype=object)
+    )
     fits = (array >= 0) & (array < 1 << width) if width < 64 or array.dtype == object else array >= 0
     wrong = np.flatnonzero(~fits.astype(np.bool_))
     if wrong.size:
         where = f" number {wrong[0] + 1}" if len(array) > 1 else ""
         raise InputError(f"{what}{where} does not fit {width} bits: it must be from 0 to 2^{width} - 1")
     return array.astype(np.uint64)
+
+
+def stepped(
+    engine: Engine, values: Numbers, width: int, what: str, signed: bool, step: float | str
+) -> NDArray[np.uint64]:
+    """Return numbers as multiples of a step that both parties agree on, in an order that is theirs, uint64[batch].
+
+    Args:
+        engine: The engine; its session compares sign and step with the peer's.
+        values: This party's numbers. A float counts as the decimal number that Python prints for it.
+        width: Bits of a multiple, 1 to 64, the sign included.
+        what: The place in an error, such as "the value".
+        signed: True if numbers may be negative.
+        step: The step, such as 0.01 for amounts in cents.
+
+    Raises:
+        InputError: A number is not a multiple of the step, or does not fit the width.
+    """
+    if not signed and step == 1:
+        return checked(values, width, what)
+    if not 1 <= width <= 64:
+        raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
+    unit = _fraction(step)
+    if unit is None or unit <= 0:
+        raise InputError(f"step: {_shown(step)} is not a number above 0")
+    engine.session.note("numbers", str(unit).encode, width=width, signed=signed)
+    lowest = -(1 << (width - 1)) if signed else 0
+    highest = lowest + (1 << width) - 1
+    found = []
+    for place, value in enumerate(values):
+        number = None if isinstance(value, str) else _fraction(value)
+        multiple = None if number is None else number / unit
+        if multiple is None or multiple.denominator != 1:
+            raise InputError(
+                f"{what} number {place + 1} is {_shown(value)}, not a multiple of the step {step}: round it"
+            )
+        if not lowest <= multiple <= highest:
+            raise InputError(
+                f"{what} number {place + 1} is {_shown(value)}, not from {lowest} to {highest} steps of {step}"
+            )
+        found.append(int(multiple) - lowest)
+    return np.array(found, dtype=np.uint64)
+
+
+def _whole(value: Any, what: str, place: int) -> int:
+    """Return a value as the whole number that it is, or raise `InputError`."""
+    number = None if isinstance(value, str) else _fraction(value)
+    if number is None or number.denominator != 1:
+        raise InputError(
+            f"{what} number {place + 1} is {_shown(value)}, not a whole number: give a whole number, "
+            "or count in steps that both parties agree on (12.5 is 25 steps of 0.5)"
+        )
+    return int(number)
+
+
+def _fraction(value: Any) -> Fraction | None:
+    """Return a number as it is printed; None if the value is no finite number."""
+    try:
+        return Fraction(operator.index(value))
+    except TypeError:
+        pass
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
 
 
 def both_inputs(engine: Engine, values: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:

@@ -1,8 +1,8 @@
 """The millionaires' problem (Yao, "Protocols for Secure Computations", FOCS 1982): who has more?
 
-Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
-batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y, x < y holds. Leakage:
-the width and the batch size. Security is that of the engine.
+Ideal functionality. Inputs: x of party 0, y of party 1, multiples of a public step, with or without a sign, of a public
+width of up to 64 bits (a batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y,
+x < y holds. Leakage: the step, the width and the batch size. Security is that of the engine.
 
 Cost of n pairs of w bits: w n ANDs for `strict`, 2 w n for `three_way`, in w levels; in the form "depth" less than
 2.5 w n and 4 w n, in ceil(log2 w) + 1 levels. Inputs of w n bits from each party; n bits opened, or 2 n.
@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import Integers, checked, run_on_both
+from protocols.inputs import Numbers, run_on_both, stepped
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
@@ -32,8 +32,12 @@ def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
     return builder.build()
 
 
-def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
+def strict(
+    engine: Engine, values: Numbers, width: int = 32, signed: bool = False, step: float | str = 1
+) -> NDArray[np.bool_]:
     """Return whether party 0's value is the greater one, bool[batch]; each party passes its own values.
+
+    With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
     Example:
         >>> from smc.engines import make_engine
@@ -43,12 +47,16 @@ def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool
         >>> opened.tolist()
         [True, False]
     """
-    inputs = checked(values, width, "the value")
+    inputs = stepped(engine, values, width, "the value", signed, step)
     return run_on_both(engine, comparison(width, False, engine.form), inputs)[0].astype(np.bool_)
 
 
-def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
+def three_way(
+    engine: Engine, values: Numbers, width: int = 32, signed: bool = False, step: float | str = 1
+) -> list[str]:
     """Return for each pair "party0" or "party1", who has more, or "equal"; each party passes its own values.
+
+    With `signed` they may be negative. Each is a multiple of `step`, see `protocols.inputs.stepped`.
 
     Example:
         >>> from smc.engines import make_engine
@@ -57,6 +65,6 @@ def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
         >>> run_local(lambda session: three_way(make_engine(session, "gmw"), values[session.party]))[0]
         ['party0', 'equal']
     """
-    inputs = checked(values, width, "the value")
+    inputs = stepped(engine, values, width, "the value", signed, step)
     greater_less = run_on_both(engine, comparison(width, True, engine.form), inputs)
     return [NAMES[place] for place in index_below(greater_less, len(NAMES), "who has more").tolist()]

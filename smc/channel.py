@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import queue
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from typing_extensions import override
@@ -41,12 +43,25 @@ class Channel(ABC):
         """
 
 
+HEAD_BYTES = 16  # of a refused message, that its error keeps
+
+
 def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
     """Refuse a message that is not the expected one, with an error that names both."""
     if got_step != step:
         raise ProtocolError(f"the peer is at step '{got_step}' while this party is at step '{step}'")
     if got_size != size:
         raise ProtocolError(f"the peer sent {got_size} bytes at step '{step}', expected {size}")
+
+
+@contextmanager
+def refused(step: str, payload: Buffer) -> Iterator[None]:
+    """Give a `ProtocolError` of the block the label and the first bytes of the message that it refuses."""
+    try:
+        yield
+    except ProtocolError as error:
+        error.refused = step, bytes(memoryview(payload)[:HEAD_BYTES])
+        raise
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,8 @@ class MemoryChannel(Channel):
             raise LinkError(f"the peer was silent for {self._timeout:g} s at step '{step}'") from None
         if message is None:
             raise PeerLeftError(f"the peer ended the session at step '{step}'")
-        check_message(step, size, message.step, len(message.payload))
+        with refused(message.step, message.payload):
+            check_message(step, size, message.step, len(message.payload))
         return message.payload
 
     def close(self) -> None:

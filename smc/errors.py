@@ -30,7 +30,12 @@ class ShardError(LinkError):
 
 
 class ProtocolError(LinkError):
-    """The peer sent something that the protocol does not allow here. Exit code 3."""
+    """The peer sent something that the protocol does not allow here. Exit code 3.
+
+    `refused` is the label of the message that was refused, and its first bytes.
+    """
+
+    refused: tuple[str, bytes] = ("", b"")
 
 
 class JobMismatchError(SmcError):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import override
 
+from smc.agreement import ASIDE, DIFFERS, DIGEST_BYTES, Agreement, Size
 from smc.channel import Channel
+from smc.errors import JobMismatchError, LinkError, ProtocolError
 from smc.meter import Cost, Meter
 from smc.primitives.prg import Prg
 
@@ -25,9 +27,16 @@ class Openings:
     """The opening of secrets: each party sends its share to the other."""
 
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape."""
-        session.send("reveal", share)
-        return share ^ session.receive("reveal", np.uint8, share.shape)
+        """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape.
+
+        A share leaves masked: a peer that computes another function cannot read it.
+        """
+        return _exchanged(session, session.masked(share))  # the masks of one function cancel
+
+
+def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    session.send("reveal", share)
+    return share ^ session.receive("reveal", np.uint8, share.shape)
 
 
 class AnnouncedOpenings(Openings):
@@ -40,7 +49,7 @@ class AnnouncedOpenings(Openings):
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
         self.leaves()
-        return super().open(session, share)
+        return _exchanged(session, share)  # the digest in front of the announcement was the peer's
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the share to be sent, before it is announced."""
@@ -71,6 +80,7 @@ class Session:
         self.prg = prg if prg is not None else Prg.from_system()
         self.contributions = self.prg
         self.openings = Openings()
+        self.agreement = Agreement()
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
@@ -105,19 +115,58 @@ class Session:
         with self.meter.phase(name) as cost:
             yield cost
 
+    def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
+        """Note a step of the function that is computed: both parties must note the same, see `smc.agreement`.
+
+        Args:
+            step: The name of the step.
+            content: A function that returns public bytes: a circuit's digest, a constant.
+            sizes: Public sizes by their names: widths, batches, the owner of an input.
+        """
+        self.agreement.note(step, content, sizes)
+
+    def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return a share masked by everything noted; masked twice, it is the share again."""
+        return self.agreement.masked(share)
+
     def send(self, step: str, array: NDArray[Any]) -> None:
-        """Send the little-endian bytes of an array."""
+        """Send the little-endian bytes of an array, after the digest of what was noted since the last message."""
         payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        if not self.agreement.is_told and not step.startswith(ASIDE):
+            self.agreement.is_told = True
+            payload = memoryview(b"".join((self.agreement.digest(), payload)))
         self.channel.send(step, payload)
         self.meter.sent(payload.nbytes)
 
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
-        """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`."""
+        """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`.
+
+        `JobMismatchError` if the digest in front of it is not ours.
+        """
         kind = np.dtype(dtype)
-        size = kind.itemsize * math.prod(shape)
-        payload = self.channel.receive(step, size)
+        head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
+        size = head + kind.itemsize * math.prod(shape)
+        try:
+            payload = self.channel.receive(step, size)
+        except ProtocolError as error:
+            label, theirs = error.refused
+            if label == DIFFERS and theirs:
+                raise JobMismatchError(self.agreement.words(theirs[0])) from None
+            self._compare(theirs if len(theirs) == head else b"")
+            raise
         self.meter.received(size)
-        return np.frombuffer(payload, dtype=kind).reshape(shape)
+        if head:
+            self._compare(bytes(memoryview(payload)[:head]))
+            self.agreement.agreed()
+        return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
+
+    def _compare(self, theirs: bytes) -> None:
+        """Raise `JobMismatchError` if there is a digest of the peer and it is not ours; the peer hears so."""
+        if theirs and theirs != self.agreement.digest():
+            chain = self.agreement.differing(theirs)
+            with suppress(LinkError):
+                self.channel.send(DIFFERS, bytes([chain]))
+            raise JobMismatchError(self.agreement.words(chain)) from None
 
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
         """Return a public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import importlib
 import json
+import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -26,6 +28,7 @@ pytestmark = pytest.mark.slow
 
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SNIPPETS = dict(re.findall(r"^```python (\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
+ADDED = dict(re.findall(r"^```python (smc/[\w/]+\.py)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
 TABLE = [line.strip("| ").split(" | ") for line in re.findall(r"^\| an? .*\|$", TEXT, re.MULTILINE)]
 GROUPS = {kinds.GROUP, MODELS.group, MECHANISMS.group}
 
@@ -49,6 +52,53 @@ def test_there_is_one_for_each_thing() -> None:
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_a_snippet_runs(name: str) -> None:
     exec(compile(SNIPPETS[name], f"extending.md, {name}", "exec", dont_inherit=True), {"__name__": name})
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of our packages with a kind of OT that was added as the page says."""
+    folder = tmp_path_factory.mktemp("told")
+    for package in ("smc", "parties", "protocols"):
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "smc/ot/told.py").write_text(SNIPPETS["ot"].partition("\n\ndef program")[0])
+    recipes, kinds_of_ot, roles = (folder / name for name in ADDED)
+    recipes.write_text(re.sub(r"^OTKind = .*\n", ADDED["smc/recipes.py"], recipes.read_text(), flags=re.MULTILINE))
+    text = kinds_of_ot.read_text()
+    kinds_of_ot.write_text(text.replace("        case _:\n", ADDED["smc/ot/kinds.py"] + "        case _:\n"))
+    roles.write_text(roles.read_text() + ADDED["smc/counting/roles.py"])
+    return folder
+
+
+ESTIMATE = ("estimate", "millionaires", "--engine", "yao", "--ot", "told", "--json")
+
+
+def test_a_kind_of_ot_that_was_added_as_the_page_says_can_be_estimated(told: Path) -> None:
+    assert list(ADDED) == ["smc/recipes.py", "smc/ot/kinds.py", "smc/counting/roles.py"]
+    code, out, said = smc({**os.environ, "PYTHONPATH": str(told)}, told, *ESTIMATE)
+    assert code == 0, said
+    (row,) = json.loads(out)["estimates"]
+    assert (row["engine"], row["ot"]) == ("yao", "told")
+    keys = 2 * 16 * 32  # both keys of an OT for each bit of the evaluator's number
+    assert row["party0_sends"] > keys
+
+
+@pytest.mark.parametrize(
+    ("file", "without", "message"),
+    [
+        ("smc/ot/kinds.py", "", "smc/ot/kinds.py: the kind of OT 'told' has no roles: add a case to make_roles"),
+        ("smc/counting/roles.py", "", "smc/counting/roles.py: ToldSender has no twin that counts: add one to TWINS"),
+    ],
+)
+def test_what_is_missing_of_a_kind_of_ot_is_named(told: Path, file: str, without: str, message: str) -> None:
+    path = told / file
+    whole = path.read_text()
+    path.write_text(whole.replace(ADDED[file], without))
+    try:
+        code, out, said = smc({**os.environ, "PYTHONPATH": str(told)}, told, *ESTIMATE)
+    finally:
+        path.write_text(whole)
+    assert (code, out) == (2, "")
+    assert said == f"smc: {message}\n"
 
 
 def test_what_it_names_is_there() -> None:

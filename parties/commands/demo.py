@@ -26,6 +26,7 @@ from parties.tables import example
 from smc.errors import LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
+ROWS = 7  # of a clinic
 ANNOUNCEMENT = "listening on "
 
 
@@ -55,6 +56,8 @@ def demo(svg: Path | None, force: bool, **flags: str | None) -> None:
         with console.progress("starting") as status:
             possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
+        if settings.engine != "auto":
+            console.err.print(f"forecast: about {max(1, round(_forecast(settings)))} s")
         job = ["--schema", str(bundled.schema), "--plain"]  # of seven rows each no rule would leave a tree
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
@@ -67,7 +70,10 @@ def demo(svg: Path | None, force: bool, **flags: str | None) -> None:
             console.err.print(f"clinic-a listens on {address}; clinic-b connects")
             dialler = _start(directory, "clinic-b", "clinic-a", bundled.clinic_b, [*job, "--connect", address])
             try:
-                with console.progress("the clinics compute"):
+                with (
+                    console.progress("the clinics compute") as status,
+                    status.waiting("the clinics compute", DEADLINE, first=30, again=30),
+                ):
                     _finish(listener, "clinic-a")
                     _finish(dialler, "clinic-b")
             finally:
@@ -81,6 +87,20 @@ def demo(svg: Path | None, force: bool, **flags: str | None) -> None:
     console.out.print(console.cost_table(report))
     if svg is not None:
         console.out.print(f"\ndrawn in {svg}")
+
+
+def _forecast(settings: Id3Settings) -> float:
+    """Return the seconds that the clinics' job will take here, about."""
+    from parties.jobs.choosing import usual
+    from parties.jobs.inputs import Inputs
+    from parties.link.pace import USUAL, own_pace
+    from smc.counting import forecast
+    from smc.link_shape import LinkShape
+
+    profile = usual(settings)
+    asked = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
+    program = Id3.planned(merge(settings, asked)).program(Inputs(0))
+    return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
 
 
 def _start(directory: Path, name: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:

@@ -10,13 +10,14 @@ import click
 
 from parties.base import console
 from parties.base.address import require_free
+from parties.base.code_digest import code_digest
 from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import file_and_link, json_option, link_options, program_arguments
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
-from parties.jobs.small.programs import arguments_of, load_program
+from parties.jobs.small.programs import arguments_of, load_program, public_arguments
 from smc.counting import Program
 from smc.errors import InputError
 
@@ -32,17 +33,25 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
+@click.option("--own", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable.")
 @click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
 @options_of(PROFILE)
 @link_options
 @json_option
 def run(
-    program: str, arguments: tuple[str, ...], integers: bool, config_file: Path | None, as_json: bool, **flags: Any
+    program: str,
+    arguments: tuple[str, ...],
+    own: tuple[str, ...],
+    integers: bool,
+    config_file: Path | None,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
 
-    The arguments are this party's own, read as Python reads them (5, or 1,2,3, or a text); the result is printed. Both
-    must name the same program and have the same code: what it reveals is its own affair.
+    Arguments are read as Python reads them (5, or 1,2,3, or a text); the result is printed. The first is this party's
+    own, and so is each named by --own. Both parties must give all others alike, name the same program and have the same
+    code. What the program reveals is its own affair.
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:
@@ -53,7 +62,13 @@ def run(
     settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
     function, inputs = load_program(program), arguments_of(arguments)
     engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
-    specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
+    specification = {
+        "protocol": "run",
+        "program": program,
+        "code": code_digest(program.partition(":")[0]),
+        "arguments": public_arguments(function, inputs, own),
+        **{k: v for k, v in engine.items() if v is not None},
+    }
     connection = Connection(link)
 
     def counted() -> Program:

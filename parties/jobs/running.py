@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parties.base import memory
+from parties.base.code_digest import code_of_kind
 from parties.base.console import MEASURING, StatusLine, size
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
@@ -66,9 +67,10 @@ class Connection:
             with suppress(SmcError):
                 self.decline()
             raise
-        with self.agreed(task.specification(), status, choice) as run:
+        with self.agreed(task.specification(), status, choice, lambda: code_of_kind(type(task))) as run:
             from parties.jobs.sharding import sharded
 
+            note_code(run.session, task)
             if choice.profile is None:
                 on_engine(run.profile)
             with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
@@ -117,8 +119,16 @@ class Connection:
         decline(replace(self._options(), wait=DECLINE_SECONDS, shape=None))
 
     @contextmanager
-    def agreed(self, specification: Mapping[str, Any], status: StatusLine, choice: Choice) -> Iterator[Run]:
+    def agreed(
+        self,
+        specification: Mapping[str, Any],
+        status: StatusLine,
+        choice: Choice,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> Iterator[Run]:
         """Reach the peer and agree on the job; give the engine on which it is to be run.
+
+        `meanwhile` is called while the peer is on its way.
 
         The profile is that of the choice. Where only the link can tell, it is measured, and the quickest is taken.
         Raises `LinkError`, `JobMismatchError`.
@@ -142,7 +152,7 @@ class Connection:
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),
             on_waiting=lambda left: status.log(f"no answer yet at {way.connect}; dialling on for {left:.0f} s"),
-            meanwhile=lambda: importlib.import_module("smc.engines"),
+            meanwhile=lambda: (importlib.import_module("smc.engines"), meanwhile()),
             kernels=kernels_of(choice.possible),
             on_compile=compiling,
         )
@@ -189,6 +199,11 @@ def declining(settings: LinkSettings) -> Iterator[None]:
         with suppress(SmcError):
             Connection(settings).decline()
         raise
+
+
+def note_code(session: Session, task: Kind) -> None:
+    """Note the name of a job's protocol and its code: the first message of its engine compares them."""
+    session.note(f"protocol {task.name} of code {code_of_kind(type(task))}")
 
 
 def _both_say_yes(session: Session, ours: bool) -> bool:

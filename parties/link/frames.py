@@ -9,7 +9,7 @@ from typing import NamedTuple
 from google.protobuf.message import DecodeError
 
 from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Frame, Kind
-from smc.channel import Buffer, check_message
+from smc.channel import Buffer, check_message, refused
 from smc.errors import ProtocolError
 
 CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of tables, which then travels uncut
@@ -142,19 +142,21 @@ def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer
 
     No more than `size` bytes are ever kept. Raises `ProtocolError` for anything else.
     """
-    payload, more = _piece(next_frame(), step, size)
-    if not more:
-        check_message(step, size, step, len(payload))
-        return payload
-    whole, done = bytearray(size), 0
-    while True:
+    first = next_frame()
+    with refused(first.step, first.payload):
+        payload, more = _piece(first, step, size)
         if not more:
-            check_message(step, size, step, done + len(payload))
-        whole[done : done + len(payload)] = payload
-        done += len(payload)
-        if not more:
-            return memoryview(whole).toreadonly()
-        payload, more = _piece(next_frame(), step, size - done)
+            check_message(step, size, step, len(payload))
+            return payload
+        whole, done = bytearray(size), 0
+        while True:
+            if not more:
+                check_message(step, size, step, done + len(payload))
+            whole[done : done + len(payload)] = payload
+            done += len(payload)
+            if not more:
+                return memoryview(whole).toreadonly()
+            payload, more = _piece(next_frame(), step, size - done)
 
 
 def _piece(frame: Received, step: str, left: int) -> tuple[Buffer, bool]:

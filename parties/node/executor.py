@@ -17,7 +17,7 @@ from parties.jobs import profiles
 from parties.jobs.choosing import check_memory, choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step
-from parties.jobs.running import cost_report, profile_for
+from parties.jobs.running import cost_report, note_code, profile_for
 from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
@@ -216,6 +216,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
             else:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
+                note_code(session, task)
                 engine = engine_of(session, chosen)
                 with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
                     state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))

@@ -85,6 +85,10 @@ class Netlist:
 
     def digest(self) -> str:
         """Return SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         layout = [self.slots, len(self.layers), len(self.input_widths), *self.input_widths]
         layout += [len(self.output_widths), *self.output_widths]
         layout += [len(rows) for layer in self.layers for rows in (layer.xors, layer.ands)]

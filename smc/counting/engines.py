@@ -152,7 +152,7 @@ class CountingYao(CountingEngine, YaoEngine):
         return Bits(np.zeros((width, batch), dtype=np.uint8))
 
     @override
-    def constant(self, bits: BitMatrix) -> Bits:
+    def _constant(self, bits: BitMatrix) -> Bits:
         return Bits(np.zeros(bits.shape, dtype=np.uint8))
 
     @override
@@ -201,6 +201,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
     """Return the counting twin of `smc.engines.make_engine`."""
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
+    session.note("engine")
     transfers = CountingTransfers(session, profile.ot)
     engine: CountingEngine
     if profile.garbles:

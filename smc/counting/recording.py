@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from smc.agreement import Size
 from smc.arithmetic.shares import Shares
 from smc.circuit import Netlist
 from smc.counting.engines import CountingEngine
@@ -75,6 +76,10 @@ class _Session(CountingSession):
 
     def _opened(self, bits: int) -> None:
         self._steps.append(lambda engine, _: engine.session.meter.opened(bits))
+
+    @override
+    def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
+        self._steps.append(lambda engine, _: engine.session.note(step))
 
     @override
     def sent(self, size: int) -> None:
@@ -138,7 +143,7 @@ class _Recorder(CountingEngine):
         """Leave it to the engines that count."""
 
     @override
-    def constant(self, bits: BitMatrix) -> Bits:
+    def _constant(self, bits: BitMatrix) -> Bits:
         return Bits(_zeros(np.uint8, *bits.shape))
 
     @override
@@ -146,8 +151,8 @@ class _Recorder(CountingEngine):
         return bits.data
 
     @override
-    def expect(self, bits: int) -> None:
-        self._steps.append(lambda engine, _: engine.expect(bits))
+    def _expect(self, bits: int) -> None:
+        self._steps.append(lambda engine, _: engine._expect(bits))
 
     @override
     def prepare(self, netlist: Netlist, batch: int) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smc.counting.rates import BASE_OT_SECONDS, CHECK_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
 from smc.counting.session import CountingSession, no_values
+from smc.errors import InputError
 from smc.hashing import Blocks
 from smc.ot import (
     EllipticReceiver,
@@ -37,11 +38,25 @@ from smc.ot.lpn import Parameters
 from smc.primitives.arrays import Octets
 
 
+def _twin(role: type[Any]) -> type[Any]:
+    """Return the role that counts in place of a role. `InputError` if there is none."""
+    if role not in TWINS:
+        raise InputError(f"smc/counting/roles.py: {role.__name__} has no twin that counts: add one to TWINS")
+    return TWINS[role]
+
+
+def _rate(kind: str) -> float:
+    """Return seconds of a correlated OT of a kind. `InputError` if nobody has measured it."""
+    if kind not in COT_SECONDS:
+        raise InputError(f"smc/counting/rates.py: the kind of OT '{kind}' has no rate: add it to COT_SECONDS")
+    return COT_SECONDS[kind]
+
+
 class CountingTransfers(Transfers):
     """Counts both directions."""
 
     def __init__(self, session: CountingSession, kind: OTKind) -> None:
-        super().__init__(session, kind, twin=TWINS.__getitem__)
+        super().__init__(session, kind, twin=_twin)
 
     def _room(self, *shape: int) -> Blocks:
         assert isinstance(self.session, CountingSession)
@@ -125,7 +140,7 @@ class _ColumnSender(_CorrelatedSender, ColumnSender):
     def _seed(self, *_: Any) -> None: ...
 
     def _extend(self, layout: Layout, message: Octets, out: Blocks) -> None:
-        self.work(64 * layout.words * COT_SECONDS[self.rate])
+        self.work(64 * layout.words * _rate(self.rate))
 
 
 class _ColumnReceiver(_CorrelatedReceiver, ColumnReceiver):
@@ -138,7 +153,7 @@ class _ColumnReceiver(_CorrelatedReceiver, ColumnReceiver):
     def _seed(self, *_: Any) -> None: ...
 
     def _extend(self, layout: Layout, choice: Choices, message: Octets, out: Blocks) -> None:
-        self.work(64 * layout.words * COT_SECONDS[self.rate])
+        self.work(64 * layout.words * _rate(self.rate))
 
 
 class _IknpSender(_ColumnSender, IknpSender):
@@ -178,7 +193,7 @@ class _FerretSender(_CorrelatedSender, FerretSender):
     def _prove(self, *_: Any) -> None: ...
 
     def _take(self, blocks: Blocks) -> None:
-        self.work(len(blocks) * COT_SECONDS["ferret"])
+        self.work(len(blocks) * _rate("ferret"))
 
     def _flip(self, *_: Any) -> None: ...
 
@@ -195,7 +210,7 @@ class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
     def _compare(self, *_: Any) -> None: ...
 
     def _take(self, choice: Choices, blocks: Blocks) -> None:
-        self.work(len(blocks) * COT_SECONDS["ferret"])
+        self.work(len(blocks) * _rate("ferret"))
 
     def _flip(self, *_: Any) -> None: ...
 

@@ -8,13 +8,14 @@ messages are public and known ahead.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from smc.agreement import DIGEST_BYTES, Size
 from smc.channel import Buffer, Channel
 from smc.primitives.prg import KEY_BYTES, Prg
 from smc.session import Session
@@ -60,13 +61,27 @@ class CountingSession(Session):
         self.received(kind.itemsize * math.prod(shape))
         return no_values(kind, tuple(shape))
 
+    def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
+        """See `Session.note`: the digest costs its bytes."""
+        self.agreement.expect()
+
+    def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return zeros as they are."""
+        return share
+
     def sent(self, size: int) -> None:
-        """Count an outgoing message of `size` bytes."""
+        """Count an outgoing message of `size` bytes, and the digest in front of it if one is due."""
+        if not self.agreement.is_told:
+            self.agreement.is_told = True
+            size += DIGEST_BYTES
         self.meter.sent(size * self.times)
         self.trace.append(("send", size * self.times))
 
     def received(self, size: int) -> None:
-        """Count an incoming message of `size` bytes."""
+        """Count an incoming message of `size` bytes, and the digest in front of it if one is due."""
+        if not self.agreement.is_heard:
+            self.agreement.is_heard = True
+            size += DIGEST_BYTES
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
 

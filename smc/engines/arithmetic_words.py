@@ -14,7 +14,7 @@ from smc.circuit import Builder, Form, Netlist
 from smc.circuit.kept import kept
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
-from smc.engines.words import Choice, Groups, Word, Words
+from smc.engines.words import Choice, Groups, Word, Words, whole
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
@@ -41,12 +41,18 @@ class ArithmeticWords(Words):
     @override
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
         """See `Words.input`. Local: own integers are shares."""
-        return Word(summands.astype(np.uint64), width)
+        return Word(whole(summands), width)
 
     @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
         """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
         plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]
+        self._engine.session.note(
+            "selection",
+            lambda: b"".join(weights.astype("<u8").tobytes() for _, weights in plans),
+            entries=[choice.onehot.width for choice in choices],
+            batches=[choice.onehot.batch for choice in choices],
+        )
         shares = self._to_shares(np.concatenate([bits for bits, _ in plans]))
         selected = []
         for bits, weights in plans:
@@ -56,6 +62,9 @@ class ArithmeticWords(Words):
 
     @override
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
+        self._engine.session.note(
+            "product", widths=(factor.width, word.width, width), offset=offset, batch=factor.batch
+        )
         share = self._product(self._engine.shares(factor), word.data)
         return Word(share - np.uint64(offset) * word.data, width)
 
@@ -82,6 +91,7 @@ class ArithmeticWords(Words):
     @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
         """See `Words.total`. Local."""
+        self._engine.session.note("total", groups.astype("<i8").tobytes, groups=groups.shape)
         padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance: the zero
         return Word(padded[groups].sum(axis=1, dtype=np.uint64), width)
 

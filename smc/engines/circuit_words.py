@@ -12,7 +12,7 @@ from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, 
 from smc.circuit.kept import kept
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine
-from smc.engines.words import Choice, Groups, Word, Words
+from smc.engines.words import Choice, Groups, Word, Words, whole
 from smc.primitives import bits as bitpack
 from smc.recipes import CIRCUITS
 
@@ -79,7 +79,7 @@ class CircuitWords(Words):
 
     @override
     def input(self, summands: NDArray[np.int64], width: int) -> Word:
-        sides = self._engine.both(bitpack.from_integers(summands.astype(np.uint64), width))
+        sides = self._engine.both(bitpack.from_integers(whole(summands), width))
         return Word(sides if self._engine.form == "depth" else (self._sum(sides, (), width),), width)
 
     @override

@@ -32,7 +32,7 @@ class ClearEngine(Engine):
         return Bits(self.session.receive("clear.input", np.uint8, (width, batch)))
 
     @override
-    def constant(self, bits: BitMatrix) -> Bits:
+    def _constant(self, bits: BitMatrix) -> Bits:
         return Bits(bits)
 
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
@@ -41,6 +41,9 @@ class ClearEngine(Engine):
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """See `Engine.reveal`: both know the bits already."""
+        """See `Engine.reveal`: both know the bits already, and see that they mean the same."""
+        self.session.note("opening", widths=[one.width for one in secrets], batches=[one.batch for one in secrets])
+        self.session.send("clear.same", np.empty(0, dtype=np.uint8))
+        self.session.receive("clear.same", np.uint8, (0,))
         self.session.meter.opened(sum(secret.data.size for secret in secrets))
         return [secret.data.copy() for secret in secrets]

@@ -46,7 +46,7 @@ class GmwEngine(XorSharedEngine):
         return Bits(np.zeros((width, batch), dtype=np.uint8))
 
     @override
-    def constant(self, bits: BitMatrix) -> Bits:
+    def _constant(self, bits: BitMatrix) -> Bits:
         """See `Engine.constant`: party 0 holds the bit."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 

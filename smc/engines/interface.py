@@ -55,12 +55,14 @@ class Engine(ABC):
             raise ValueError(f"party {self.party} must pass bits for its own inputs, and only for those")
         if bits is not None:
             _check(bits, (width, batch))
+        self.session.note("input", owner=owner, width=width, batch=batch)
         return self._input(owner, bits, width, batch)
 
     def both(self, bits: BitMatrix) -> tuple[Bits, Bits]:
         """Enter party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
         width, batch = bits.shape
         _check(bits, (width, batch))
+        self.session.note("inputs of both", width=width, batch=batch)
         left, right = (self._input(owner, bits if owner == self.party else None, width, batch) for owner in (0, 1))
         return left, right
 
@@ -78,6 +80,11 @@ class Engine(ABC):
 
         A hint, before the first of them: garbled, few are entered for less than many. What says nothing counts as many.
         """
+        self.session.note("announced inputs", bits=bits)
+        self._expect(bits)
+
+    def _expect(self, bits: int) -> None:
+        """Make use of the hint, see `expect`."""
         del bits
 
     def prepare(self, netlist: Netlist, batch: int) -> None:
@@ -85,7 +92,7 @@ class Engine(ABC):
 
         For the time before the inputs are known: the run itself then sends what depends on them. Several calls add up.
         On XOR shares these are the triples, which are kept until they are used, 3 bits a gate; elsewhere nothing can be
-        done ahead. A run that nothing was prepared for does it itself, for the same bytes.
+        done ahead. A run that nothing was prepared for does it itself, for the same bytes but a digest.
         """
         del netlist, batch
 
@@ -93,9 +100,14 @@ class Engine(ABC):
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `input`, which has checked the arguments."""
 
-    @abstractmethod
     def constant(self, bits: BitMatrix) -> Bits:
         """Enter public bits, uint8[width, batch], the same on both sides."""
+        self.session.note("constant", bits.tobytes, width=bits.shape[0], batch=bits.shape[1])
+        return self._constant(bits)
+
+    @abstractmethod
+    def _constant(self, bits: BitMatrix) -> Bits:
+        """See `constant`."""
 
     @abstractmethod
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
@@ -110,6 +122,13 @@ class Engine(ABC):
         if len(batches) > 1:
             raise ValueError(f"the inputs have batches of different sizes: {sorted(batches)}")
         (batch,) = batches
+        self.session.note(
+            "circuit",
+            lambda: netlist.digest().encode(),
+            inputs=netlist.input_widths,
+            outputs=netlist.output_widths,
+            batch=batch,
+        )
         self.session.meter.gates(netlist.and_count * batch)
         outputs = self._execute(netlist, [part.data for part in inputs], batch)
         bounds = np.cumsum((0, *netlist.output_widths))
@@ -130,6 +149,7 @@ class XorSharedEngine(Engine):
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: one message each way, one bit each."""
+        self.session.note("opening", widths=[one.width for one in secrets], batches=[one.batch for one in secrets])
         shares = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in shares]) if shares else np.zeros(0, np.uint8)
         if flat.size:
@@ -141,5 +161,5 @@ class XorSharedEngine(Engine):
 
 def _check(bits: BitMatrix, shape: tuple[int, int]) -> None:
     """`ValueError` unless these are 0 and 1 in this shape (width, batch)."""
-    if bits.shape != shape or (bits.size and bits.max() > 1):
-        raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got shape {bits.shape}")
+    if bits.shape != shape or bits.dtype.kind not in "biu" or (bits.size and (bits.min() < 0 or bits.max() > 1)):
+        raise ValueError(f"an input must be 0 and 1 in the shape {shape}, got {bits.dtype} in the shape {bits.shape}")

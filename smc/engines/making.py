@@ -42,6 +42,7 @@ def make_engine(
 def engine_of(session: Session, profile: Profile) -> Engine:
     """Make the engine of a profile."""
     session.take("engine")
+    session.note("engine", repr(profile).encode)
     if profile.recipe.circuits == "clear":
         clear = ClearEngine(session)
         clear.form = profile.form or profile.recipe.form

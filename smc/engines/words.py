@@ -47,6 +47,13 @@ class Choice:
     tables: Sequence[Sequence[int]]
 
 
+def whole(summands: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return integers as their residues modulo 2^64. ValueError for an array of another type: it would be cut."""
+    if summands.dtype.kind not in "iu":
+        raise ValueError(f"an input must be integers, got {summands.dtype}")
+    return summands.astype(np.uint64)
+
+
 class Words(ABC):
     """Arithmetic on batches of secret integers."""
 

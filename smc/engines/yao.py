@@ -49,7 +49,7 @@ class YaoEngine(XorSharedEngine):
         self._public_labels = Prg(session.derive("garbler's active input labels"))
 
     @override
-    def expect(self, bits: int) -> None:
+    def _expect(self, bits: int) -> None:
         """See `Engine.expect`: the evaluator's bits are OTs."""
         (self._transfers.sender if self.party == 0 else self._transfers.receiver).expect(bits)
 
@@ -75,7 +75,7 @@ class YaoEngine(XorSharedEngine):
         return Bits(labels.reshape(width, batch, 2))
 
     @override
-    def constant(self, bits: BitMatrix) -> Bits:
+    def _constant(self, bits: BitMatrix) -> Bits:
         """See `Engine.constant`: active label 0, zero label delta where the bit is 1."""
         labels = np.zeros((*bits.shape, 2), dtype=np.uint64)
         if self.party == 0:

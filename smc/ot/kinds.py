@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from smc.errors import InputError
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
@@ -37,7 +38,9 @@ def make_roles(
             roles = FerretSender, FerretReceiver
         case "extension":
             roles = ExtensionSender, ExtensionReceiver
-        case _:
+        case "softspoken2" | "softspoken4" | "softspoken8":
             roles = SoftSpokenSender, SoftSpokenReceiver
             options["k"] = int(kind.removeprefix("softspoken"))
+        case _:
+            raise InputError(f"smc/ot/kinds.py: the kind of OT '{kind}' has no roles: add a case to make_roles")
     return twin(roles[0])(session, sender, **options), twin(roles[1])(session, receiver, **options)

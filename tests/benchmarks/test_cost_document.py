@@ -11,6 +11,7 @@ from benchmarks import cost_document
 from benchmarks import cost_rows as costs
 from parties.bench.cases import THREE_HALVES, YAO
 from protocols import equality, majority, millionaires
+from smc.agreement import DIGEST_BYTES
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit.library import aes128
 from smc.counting import forecast
@@ -70,7 +71,7 @@ def test_ferret(count: int, iterations: int) -> None:
 @pytest.mark.parametrize(("profile", "row"), [(YAO, 32), (THREE_HALVES, 25)])
 def test_garbling(batch: int, profile: Profile, row: int) -> None:
     garbler, evaluator = forecast(costs.gates(aes128(), batch), profile).costs
-    assert (garbler.bytes_sent, evaluator.bytes_sent) == (row * 6400 * batch, 0)
+    assert (garbler.bytes_sent, evaluator.bytes_sent) == (DIGEST_BYTES + row * 6400 * batch, 0)
     assert evaluator.rounds == 1
 
 
@@ -85,7 +86,7 @@ def test_gmw(batch: int) -> None:
     triples = sum(8 * -(-sizes.count(size) * counted // 8) for size in set(sizes))
     layers = np.diff(netlist.stars.star_ends) + np.diff(netlist.stars.gate_ends)
     opened = sum(-(-bits * counted // 8) for bits in layers.tolist())
-    assert own.bytes_sent == BASE + TREES + matrices(triples) + opened
+    assert own.bytes_sent == BASE + TREES + matrices(triples) + opened + DIGEST_BYTES
 
 
 @pytest.mark.parametrize("batch", [1, 100])
@@ -93,8 +94,8 @@ def test_gmw_by_tables(batch: int) -> None:
     netlist = aes128()
     own, peer = forecast(costs.gates(netlist, batch), Profile("gmw", table_gates=True)).costs
     layers = [len(layer.ands) for layer in netlist.layers if len(layer.ands)]
-    assert own.bytes_sent == BASE + sum(-(-4 * gates * batch // 8) for gates in layers)
-    assert peer.bytes_sent == 32 + TREES + sum(matrices(2 * gates * batch) for gates in layers)
+    assert own.bytes_sent == BASE + DIGEST_BYTES + sum(-(-4 * gates * batch // 8) for gates in layers)
+    assert peer.bytes_sent == 32 + TREES + DIGEST_BYTES + sum(matrices(2 * gates * batch) for gates in layers)
 
 
 @pytest.mark.parametrize("width", [1, 8, 64])

@@ -15,6 +15,7 @@ from protocols.inputs import checked
 from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import comparison, strict, three_way
+from smc.agreement import DIGEST_BYTES
 from smc.circuit import Builder
 from smc.engines import Engine
 from smc.errors import InputError
@@ -83,7 +84,7 @@ def test_only_the_answer_is_opened(play) -> None:
     sides = [[5] * 40, [6] * 40]
     for program, bits in ((three_way, 80), (strict, 40), (equal, 40)):
         run = play(lambda e, program=program: program(e, sides[e.party], 16), "yao")
-        assert [len(data) for step, data in run.recorders[0].sent if step == "reveal"] == [bits // 8]
+        assert [len(data) for step, data in run.recorders[0].sent if step == "reveal"] == [DIGEST_BYTES + bits // 8]
 
 
 def test_costs_of_a_comparison() -> None:
@@ -115,7 +116,7 @@ def test_majority(play, name: str, classes: int, batch: int) -> None:
 def test_majority_opens_the_index_only(play) -> None:
     counts = np.arange(5 * 8).reshape(5, 8)
     run = play(lambda e: majority(e, counts, 8), "yao")
-    assert [len(data) for step, data in run.recorders[0].sent if step == "reveal"] == [3]
+    assert [len(data) for step, data in run.recorders[0].sent if step == "reveal"] == [DIGEST_BYTES + 3]
     with pytest.raises(InputError):
         play(lambda e: majority(e, np.zeros((0, 1)), 8), "clear")
 

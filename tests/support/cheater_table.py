@@ -96,6 +96,13 @@ ROWS = (
     Row("other seed", "OT receiver", "caught", SEED_CHECK, check=f"{AT_TREES}|{AT_BATCH}"),
     Row("other delta in silent trees", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
     Row("other delta in tables", "garbler", "possible", "as yao.tables"),
+    Row(
+        "another digest",
+        "either",
+        "caught",
+        "comparison of digests; but it may send ours, and compute another function",
+        check="different functions",
+    ),
     Row("other delta in few OTs", "OT sender", "possible", "as ot.few.correlation"),
 )
 

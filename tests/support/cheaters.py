@@ -25,7 +25,7 @@ from typing_extensions import override
 from smc.channel import Buffer, Channel
 from smc.circuit import Builder, Netlist
 from smc.engines import Choice, Engine, make_engine
-from smc.errors import ProtocolError
+from smc.errors import JobMismatchError, ProtocolError
 from smc.local import run_local
 from smc.ot import columns, elliptic, ferret, ggm_tree, trapdoor
 from smc.ot.lpn import Parameters
@@ -185,17 +185,31 @@ class _Tape(Channel):
 
 
 @lru_cache(maxsize=256)
-def honest_run(case: Case, seed: bytes) -> tuple[tuple[NDArray[Any], ...], dict[Message, bytes]]:
-    """Return the result of a run without a cheater, and its messages in order."""
+def honest_run(case: Case, seed: bytes) -> tuple[tuple[NDArray[Any], ...], dict[Message, bytes], dict[Message, bytes]]:
+    """Return the result of a run without a cheater, its messages in order, and the digests in front of them."""
     tapes: tuple[list[tuple[str, bytes]], ...] = ([], [])
-    result, _ = run_local(lambda session: program(case, session), seed=seed, wrap=lambda p, c: _Tape(c, tapes[p]))
+    sizes: tuple[list[int], ...] = ([], [])
+
+    def noting(session: Session) -> tuple[NDArray[Any], ...]:
+        send = session.send
+
+        def noted(step: str, array: NDArray[Any]) -> None:
+            sizes[session.party].append(array.nbytes)
+            send(step, array)
+
+        session.send = noted  # type: ignore[method-assign]
+        return program(case, session)
+
+    result, _ = run_local(noting, seed=seed, wrap=lambda p, c: _Tape(c, tapes[p]))
     messages: dict[Message, bytes] = {}
+    digests: dict[Message, bytes] = {}
     for party, tape in enumerate(tapes):
         counts: dict[str, int] = {}
-        for label, payload in tape:
+        for (label, payload), size in zip(tape, sizes[party], strict=True):
             number = counts[label] = counts.get(label, -1) + 1
-            messages[Message(party, label, number)] = payload
-    return result, messages
+            message = Message(party, label, number)
+            digests[message], messages[message] = payload[: len(payload) - size], payload[len(payload) - size :]
+    return result, messages, digests
 
 
 def messages_of(case: Case, seed: bytes) -> list[Message]:
@@ -281,10 +295,11 @@ class _Rewriter(Channel):
 
 def sent_instead(case: Case, message: Message, change: str, seed: bytes, place: int = 0) -> Outcome | None:
     """Return what the honest party sees of a message that is changed; None if there is nothing to change."""
-    payload = honest_run(case, seed)[1][message]
+    payload, digest = (kind[message] for kind in honest_run(case, seed)[1:])
     instead = CHANGES[change](case, message, payload, seed, np.random.default_rng([place, *seed]))
     if not instead or instead == [(message.label, payload)]:
         return None
+    instead = [(label, digest + data if label == message.label else data) for label, data in instead]
     wrap = lambda party, channel: _Rewriter(channel, message, instead) if party == message.sender else channel  # noqa: E731
     return _judged(case, message, seed, wrap=wrap)
 
@@ -303,7 +318,7 @@ def _judged(
 
     end = duel((party, party), seed, wrap)[honest]
     gave_away = end.gave_away(message.label, message.number)
-    if isinstance(end.error, ProtocolError):
+    if isinstance(end.error, ProtocolError | JobMismatchError):
         return Outcome("late" if gave_away else "caught", str(end.error))
     if end.error is not None:
         return Outcome("left", str(end.error))
@@ -386,6 +401,10 @@ def _other_few(engine: Any) -> None:
     few.delta = few.delta ^ np.uint64(2)
 
 
+def _other_digest(engine: Any) -> None:
+    engine.session.note("another step")
+
+
 @dataclass(frozen=True)
 class Deviation:
     """A step of the cheater's own work that is done otherwise."""
@@ -403,6 +422,14 @@ class Deviation:
         return self.message(case, party) is not None
 
 
+FIRST = (
+    "ot.base.public",
+    "ot.base.points",
+    "ot.few.base.public",
+    "ot.few.base.points",
+    "ot.trapdoor.modulus",
+    "ot.trapdoor.values",
+)
 DEVIATIONS = {
     "inconsistent choices": Deviation(("ot.matrix",), _inconsistent),
     "another choice in one tree": Deviation(("ot.matrix",), _one_inconsistent),
@@ -410,6 +437,7 @@ DEVIATIONS = {
     "other delta in silent trees": Deviation(("ferret.trees",), _other_silent_delta),
     "other delta in tables": Deviation(("yao.tables",), _other_garbling),
     "other delta in few OTs": Deviation(("ot.few.correlation",), _other_few),
+    "another digest": Deviation(FIRST, _other_digest),
 }
 
 

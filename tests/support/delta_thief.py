@@ -114,13 +114,16 @@ class Thief(Openings):
         if self._announced:
             session.send("ready", np.ones(1, dtype=np.uint8))
             session.receive("ready", np.uint8, (1,))
-        honest = session.receive("reveal", np.uint8, share.shape)
+        honest = self._unmasked(session.receive("reveal", np.uint8, share.shape))
         self._find_delta(honest)
         self._correct(self.delta)
         own = bitpack.pack(self._evaluate().reshape(-1))
         self._read(honest)
-        session.send("reveal", own)
+        session.send("reveal", self._unmasked(own))
         return own ^ honest
+
+    def _unmasked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return share if self._announced else self._session.masked(share)
 
     def _evaluate(self) -> NDArray[np.uint8]:
         """Return this party's shares of the outputs for the labels it now has, uint8[width, batch]."""

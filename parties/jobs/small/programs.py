@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
+from hashlib import sha256
 from typing import Any
 
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError, SmcError
 
 Found = Callable[..., Any]
+LONGEST = 1000  # characters of an argument that are compared as they are
 
 
 def load_program(text: str) -> Found:
@@ -33,6 +38,7 @@ def load_program(text: str) -> Found:
         known = [other for other in vars(loaded) if callable(vars(loaded)[other])]
         raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
 
+    @wraps(function)
     def guarded(*arguments: Any) -> Any:
         try:
             return function(*arguments)
@@ -42,6 +48,36 @@ def load_program(text: str) -> Found:
             raise InputError(f"{text} failed: {type(error).__name__}: {error}") from error
 
     return guarded
+
+
+def public_arguments(function: Found, values: Sequence[Any], own: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments that both parties must give alike, by their names, in JSON's types.
+
+    Args:
+        function: A program; its first parameter is the engine.
+        values: The arguments after the engine.
+        own: Names of further arguments that are this party's own. The first argument is, and so are those of `*args`.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+    except ValueError:  # of a function that is not Python's there is no signature
+        return {}
+    single = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    for name in own:
+        if name not in single:
+            raise InputError(f"--own: the program has no argument {quoted(name)}{did_you_mean(name, single)}")
+    given = list(zip(single, values, strict=False))[1:]
+    return {name: _as_json(value) for name, value in given if name not in own}
+
+
+def _as_json(value: Any) -> Any:
+    """Return a number, a short text or None as it is, anything else as Python writes it, in a digest if it is long."""
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= LONGEST:
+        return text
+    return f"{len(text)} characters of SHA-256 {sha256(text.encode(errors='surrogatepass')).hexdigest()}"
 
 
 def arguments_of(texts: Sequence[str]) -> list[Any]:

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from parties.commands.demo import _finish
+from parties.commands.demo import _finish, _forecast
+from parties.jobs.tree.settings import Id3Settings
 from smc.errors import LinkError
 
 
@@ -16,3 +17,9 @@ def test_a_party_that_fails_is_told_in_its_own_words() -> None:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     with pytest.raises(LinkError, match=r"^clinic-a failed: cannot write tree\.svg$"):
         _finish(process, "clinic-a")
+
+
+def test_a_demo_that_takes_minutes_is_foretold() -> None:
+    """A private-key operation for each AND gate: the forecast is what stands before the run."""
+    slow, quick = (_forecast(Id3Settings(engine="gmw", ot=ot)) for ot in ("trapdoor", "extension"))
+    assert slow > 20 * quick

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from parties.jobs.small.programs import public_arguments
+from smc.errors import InputError
 from tests.support.processes import Processes
 from tests.support.refused import refused
 
 PROGRAMS = """
 import numpy as np
 from protocols.equality import equal
+from smc.circuit import Builder
 
 
 def compared(engine, values, width):
@@ -23,6 +26,14 @@ def compared(engine, values, width):
 
 def listed(engine, *values):
     return [engine.party, *values]
+
+
+def larger_by(engine, values, margin, width=16):
+    builder = Builder(engine.form)
+    x, y = builder.input(width), builder.input(width)
+    builder.output([x > y.wide_add(margin)])
+    own = np.array([[value >> bit & 1 for value in values] for bit in range(width)], dtype=np.uint8)
+    return engine.reveal(*engine.run(builder.build(), *engine.both(own)))[0].tolist()
 
 
 def unkeyed(engine):
@@ -98,9 +109,41 @@ def test_values_of_different_number_are_an_error_at_both(processes: Processes) -
     common = ["run", "mine:compared"]
     zero, one = processes.pair([*common, "5,7,9", 8], [*common, "5,7", 8])
     for done in (zero, one):
-        assert done.code == 3
-        assert done.message.startswith("smc: ")
+        assert done.code == 4
+        assert "widths, batches or numbers of values differ" in done.message
         assert done.out == ""
+
+
+def test_public_arguments_are_the_same_at_both(processes: Processes) -> None:
+    common = ["run", "mine:larger_by", "--engine", "yao"]
+    zero, one = processes.pair([*common, "50,50,7", "20"], [*common, "10,45,9", "28"])
+    assert (zero.code, one.code) == (4, 4), zero.err + one.err
+    assert "arguments.margin: ours 20, peer's 28" in zero.message
+    assert "arguments.margin: ours 28, peer's 20" in one.message
+    assert zero.out + one.out == ""
+
+
+@pytest.mark.parametrize("engine", ["yao", "gmw", "mixed"])
+def test_a_margin_named_as_ones_own_is_seen_in_the_circuit(processes: Processes, engine: str) -> None:
+    common = ["run", "mine:larger_by", "--engine", engine, "--own", "margin"]
+    for done in processes.pair([*common, "50,50,7", "5"], [*common, "10,45,9", "7"]):
+        assert (done.code, done.out) == (4, "")
+        assert "circuits or public numbers differ" in done.message
+
+
+def test_which_arguments_are_public() -> None:
+    def program(engine: object, values: object, margin: int, note: str = "", *more: object) -> None:
+        del engine, values, margin, note, more
+
+    given = [[1], 20, "x" * 2000, 4, 5]
+    found = public_arguments(program, given, [])
+    assert (found["margin"], len(found)) == (20, 2)
+    assert found["note"].startswith("2000 characters of SHA-256 ")
+    assert public_arguments(program, given, ["note"]) == {"margin": 20}
+    assert public_arguments(program, [[1], 0.5], []) == {"margin": 0.5}
+    assert public_arguments(program, [[1], float("nan")], []) == {"margin": "nan"}
+    with pytest.raises(InputError, match="--own: the program has no argument 'nots'"):
+        public_arguments(program, given, ["nots"])
 
 
 @pytest.mark.parametrize(

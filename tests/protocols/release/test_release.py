@@ -14,6 +14,7 @@ from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, netlist, sample
 from protocols.release.numbers import noisy_sums, opened_with_noise, sum_width
+from smc.agreement import DIGEST_BYTES
 from smc.circuit import evaluate
 from smc.counting import forecast
 from smc.engines import Bits, Engine, Profile
@@ -77,7 +78,7 @@ def test_large_batches_are_cut_and_opened_at_once(play, monkeypatch: pytest.Monk
     run = play(seeded(program), name)
     assert run.agreed_array.tolist() == (2 * np.arange(30) + 1 + drawn(NOISE, 13, 13, 4)).tolist()
     opened = [len(data) for step, data in run.recorders[0].sent if step == "reveal"]
-    assert opened == [-(-30 * sum_width(5, NOISE) // 8)]
+    assert opened == [DIGEST_BYTES - (-30 * sum_width(5, NOISE) // 8)]
 
 
 @pytest.mark.parametrize("name", ["yao", "gmw"])
@@ -145,7 +146,7 @@ def test_candidates_in_groups(
     run = play(seeded(program), name)
     assert run.agreed_array.tolist() == expected_choices(own, drawn_with_ties(law, *sizes))
     opened = [len(data) for step, data in run.recorders[0].sent if step == "reveal"]
-    assert opened == [-(-batch * (candidates - 1).bit_length() // 8)]
+    assert opened == [DIGEST_BYTES - (-batch * (candidates - 1).bit_length() // 8)]
 
 
 @pytest.mark.parametrize("ot", ["extension", "ferret"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smc.agreement import DIGEST_BYTES
 from smc.channel import memory_pair
 from smc.circuit import Builder, Netlist, evaluate, load
 from smc.circuit.library import aes128, bits_to_octets, initial_state, octets_to_bits, sha256_compression
@@ -211,7 +212,7 @@ def test_what_a_gate_costs_and_that_garbler_inputs_cost_nothing(play, name: str,
     sizes: dict[str, int] = {}
     for step, data in run.recorders[0].sent:
         sizes[step] = sizes.get(step, 0) + len(data)
-    assert sizes.pop("yao.tables") == row * 100 * everything().and_count
+    assert sizes.pop("yao.tables") == DIGEST_BYTES + row * 100 * everything().and_count
     assert set(sizes) == {"ot0.base.base.points", "reveal"}
 
 
@@ -259,7 +260,7 @@ def test_inputs_of_different_batches_are_refused(play, name: str) -> None:
     play(program, name)
 
 
-def test_the_clear_engine_opens_what_both_know_without_a_message(play) -> None:
+def test_the_clear_engine_opens_what_both_know_by_a_digest_alone(play) -> None:
     def program(engine: Engine) -> Any:
         assert not isinstance(engine, XorSharedEngine)
         return engine.reveal(engine.constant(np.eye(3, dtype=np.uint8)), engine.constant(np.zeros((2, 0), np.uint8)))
@@ -268,4 +269,5 @@ def test_the_clear_engine_opens_what_both_know_without_a_message(play) -> None:
     identity, empty = run.agreed
     assert (identity.tolist(), empty.shape) == (np.eye(3).tolist(), (2, 0))
     assert [meter.total.bits_opened for meter in run.meters] == [9, 9]
-    assert not any(recorder.sent for recorder in run.recorders)
+    sizes = [[(step, len(data)) for step, data in recorder.sent] for recorder in run.recorders]
+    assert sizes == [[("clear.same", DIGEST_BYTES)]] * 2

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smc import kernels
+from smc.agreement import DIGEST_BYTES
 from smc.circuit import Builder, Netlist, evaluate
 from smc.engines import Engine, GmwEngine, gmw, make_engine
 from smc.gmw.gates import TripleGates
@@ -107,7 +108,7 @@ def test_messages_and_triples_are_of_the_size_foretold(batch: int) -> None:
     width = batch if batch < 64 else 8 * -(-batch // 8)  # bits of one gate
     _, received, octets = opened(netlist, values_of(netlist, batch))
     sizes = [size for step, size in received if step == "gmw.open"]
-    assert sizes == ([-(-(2 + 13) * width // 8)] if batch else [])
+    assert sizes == ([DIGEST_BYTES + -(-(2 + 13) * width // 8)] if batch else [])
     assert octets == 2 * -(-width // 8)  # a star of ten gates and one of three
 
 
@@ -123,7 +124,7 @@ def test_a_star_is_opened_once_whatever_the_layer() -> None:
     values = values_of(netlist, 64)
     found, received, octets = opened(netlist, values)
     assert np.array_equal(found[0], evaluate(netlist, values)[0])
-    assert [size for step, size in received if step == "gmw.open"] == [16, 8, 8, 8, 8]
+    assert [size for step, size in received if step == "gmw.open"] == [DIGEST_BYTES + 16, 8, 8, 8, 8]
     assert octets == 8
 
 

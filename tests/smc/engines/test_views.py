@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smc.agreement import DIGEST_BYTES
 from smc.circuit import Builder, Netlist
 from smc.engines import Engine
 
@@ -100,4 +101,4 @@ def test_nothing_travels_but_known_steps(play, name: str) -> None:
     allowed = {"yao.tables", "gmw.open", "reveal"}
     assert all(step in allowed or step.startswith("ot") for step in steps), steps
     opened = sum(len(data) for step, data in run.recorders[0].sent if step == "reveal")
-    assert opened == 16 * BATCH // 8
+    assert opened == DIGEST_BYTES + 16 * BATCH // 8

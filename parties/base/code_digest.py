@@ -1,0 +1,106 @@
+"""A digest of the code that a function or a kind of job runs, so that two parties see whether theirs is the same.
+
+Comments, docstrings, type hints and layout do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+PROTOCOLS = "protocols"  # the package of ours whose code decides what is computed
+SHOWN = 12  # hexadecimal digits
+IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
+
+
+@lru_cache(maxsize=64)
+def code_digest(*modules: str) -> str:
+    """Return a digest of these modules' code, and of what they import from beside them or from our protocols.
+
+    Modules of `parties` and `smc` count by the protocols that they import. A module without a source file does not
+    count.
+
+    Example:
+        >>> len(code_digest("protocols.equality"))
+        12
+    """
+    homes = {home for name in modules if (home := _home(name)) is not None}
+    found: dict[str, str] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        source = _source(name)
+        if name in found or source is None:
+            continue
+        tree = ast.parse(source.read_bytes())
+        found[name] = "" if _is_ours(name) else _plain(tree)
+        waiting += [other for other in _imported(tree, name) if _counts(other, homes)]
+    whole = "\0".join(part for name in sorted(found) for part in (name, found[name]) if found[name])
+    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()[:SHOWN]
+
+
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in ("parties", "smc")
+
+
+def _home(name: str) -> Path | None:
+    """Return the folder that other modules of a program lie in."""
+    source = None if _is_ours(name) else _source(name)
+    return None if source is None else source.parent
+
+
+def _counts(name: str, homes: set[Path]) -> bool:
+    top = name.partition(".")[0]
+    if top == PROTOCOLS:
+        return True
+    source = None if _is_ours(name) else _source(name)
+    return source is not None and source.parent in homes
+
+
+@lru_cache(maxsize=1024)
+def _source(name: str) -> Path | None:
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    path = Path(spec.origin)
+    return path if path.is_file() else None
+
+
+def _imported(tree: ast.AST, name: str) -> list[str]:
+    """Return the modules that a module may import: of `from a import b`, both a and a.b."""
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(name.split(".")[: -node.level]) if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return [one for one in dict.fromkeys(found) if one]
+
+
+def _plain(node: Any) -> str:
+    """Return a syntax tree as text, alike on every version of Python."""
+    if isinstance(node, list):
+        return "[" + " ".join(map(_plain, node)) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = {name: value for name, value in ast.iter_fields(node) if name not in IGNORED and value not in (None, [])}
+    body = fields.get("body")
+    if isinstance(body, list):
+        fields["body"] = [
+            one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        ]
+    return f"({type(node).__name__} " + " ".join(f"{name}={_plain(value)}" for name, value in fields.items()) + ")"
+
+
+def code_of_kind(kind: type) -> str:
+    """Return the digest of a kind of job's code: of its class, its base classes and its protocols."""
+    return code_digest(*dict.fromkeys(base.__module__ for base in kind.__mro__ if base is not object))

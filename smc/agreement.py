@@ -1,0 +1,83 @@
+"""A running digest of the function that a session computes, compared with the peer's: a guard against mistakes.
+
+Each party notes what it does: steps, their sizes, and public contents such as circuits. The first message each way
+after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share is masked by the
+whole state, so a peer that computes another function cannot read it. A hostile peer may send whatever digest it likes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
+ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
+CHAINS = (
+    ("their steps differ", 5),
+    ("widths, batches or numbers of values differ", 5),
+    ("circuits or public numbers differ", 6),
+)  # each with its bytes of the digest
+DIGEST_BYTES = sum(size for _, size in CHAINS)
+SHOWN_NOTES = 3
+SHOWN_CHARACTERS = 120
+
+Size = int | Sequence[int]
+
+
+class Agreement:
+    """What one party has noted, and whether the peer has been told and has told the same."""
+
+    def __init__(self) -> None:
+        self._chains = tuple(hashlib.sha256() for _ in CHAINS)
+        self._recent: deque[str] = deque(maxlen=SHOWN_NOTES)  # since the peer's digest was the same
+        self.is_told = self.is_heard = True
+
+    def note(self, step: str, content: Callable[[], bytes] | None, sizes: dict[str, Size]) -> None:
+        """Add a step, with its public content and its sizes."""
+        words = ", ".join(f"{name} {_numbers(size)}" for name, size in sizes.items())
+        parts = (step.encode(), words.encode(), content() if content is not None else b"")
+        for chain, part in zip(self._chains, parts, strict=True):
+            chain.update(len(part).to_bytes(8, "little") + part)
+        self._recent.append(f"{step} ({words})"[:SHOWN_CHARACTERS] if words else step)
+        self.expect()
+
+    def expect(self) -> None:
+        """Put a digest in front of the next message each way."""
+        self.is_told = self.is_heard = False
+
+    def digest(self) -> bytes:
+        """Return the digest of everything noted."""
+        return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
+
+    def agreed(self) -> None:
+        """Forget notes that both parties share."""
+        self.is_heard = True
+        self._recent.clear()
+
+    def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """XOR a share with bits that only a party with the same notes can draw."""
+        key = b"".join(chain.digest() for chain in self._chains)
+        return share ^ np.frombuffer(hashlib.shake_256(key).digest(share.size), dtype=np.uint8).reshape(share.shape)
+
+    def differing(self, theirs: bytes) -> int:
+        """Return the number of the first chain in which a digest differs from ours."""
+        ends = np.cumsum([size for _, size in CHAINS])
+        place = next(i for i, (one, other) in enumerate(zip(self.digest(), theirs, strict=True)) if one != other)
+        return int(np.searchsorted(ends, place, side="right"))
+
+    def words(self, chain: int) -> str:
+        """Return an error's text about a difference in a chain."""
+        what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
+        steps = "; ".join(self._recent) or "none"
+        return (
+            f"the two parties compute different functions: {what}. Last steps here: {steps}. "
+            "Give both parties the same program, public arguments and release"
+        )
+
+
+def _numbers(size: Size) -> str:
+    return str(int(size)) if isinstance(size, int | np.integer) else " ".join(str(int(one)) for one in size)
