@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.errors import JobMismatchError, ProtocolError, SmcError
+
 DIFFERS = "another function"  # the last message of a party that has seen a difference: a byte, in which chain
 ASIDE = "checkpoint."  # labels of what two nodes say between steps: no part of the function, so without a digest
 CHAINS = (
@@ -35,6 +37,7 @@ class Agreement:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)
         self._recent: deque[str] = deque(maxlen=SHOWN_NOTES)  # since the peer's digest was the same
         self.is_told = self.is_heard = True
+        self._holds_code = self._has_same_code = False
 
     def note(self, step: str, content: Callable[[], bytes] | None, sizes: dict[str, Size]) -> None:
         """Add a step, with its public content and its sizes."""
@@ -44,6 +47,11 @@ class Agreement:
             chain.update(len(part).to_bytes(8, "little") + part)
         self._recent.append(f"{step} ({words})"[:SHOWN_CHARACTERS] if words else step)
         self.expect()
+
+    def note_code(self, step: str) -> None:
+        """Add the digest of all code that decides the next steps."""
+        self._holds_code = True
+        self.note(step, None, {})
 
     def expect(self) -> None:
         """Put a digest in front of the next message each way."""
@@ -56,6 +64,7 @@ class Agreement:
     def agreed(self) -> None:
         """Forget notes that both parties share."""
         self.is_heard = True
+        self._has_same_code = self._holds_code
         self._recent.clear()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -69,12 +78,14 @@ class Agreement:
         place = next(i for i, (one, other) in enumerate(zip(self.digest(), theirs, strict=True)) if one != other)
         return int(np.searchsorted(ends, place, side="right"))
 
-    def words(self, chain: int) -> str:
-        """Return an error's text about a difference in a chain."""
+    def error(self, chain: int) -> SmcError:
+        """Return the error for a difference in a chain: with the same code at both, it is the peer that departs."""
         what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
-        steps = "; ".join(self._recent) or "none"
-        return (
-            f"the two parties compute different functions: {what}. Last steps here: {steps}. "
+        steps = f"{what}. Last steps here: {'; '.join(self._recent) or 'none'}"
+        if self._has_same_code:
+            return ProtocolError(f"the peer does not compute what both parties agreed on: {steps}")
+        return JobMismatchError(
+            f"the two parties compute different functions: {steps}. "
             "Give both parties the same program, public arguments and release"
         )
 

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from smc.agreement import ASIDE, DIFFERS, DIGEST_BYTES, Agreement, Size
 from smc.channel import Channel
-from smc.errors import JobMismatchError, LinkError, ProtocolError
+from smc.errors import LinkError, ProtocolError
 from smc.meter import Cost, Meter
 from smc.primitives.prg import Prg
 
@@ -141,7 +141,7 @@ class Session:
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
         """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`.
 
-        `JobMismatchError` if the digest in front of it is not ours.
+        `Agreement.error` if the digest in front of it is not ours.
         """
         kind = np.dtype(dtype)
         head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
@@ -151,7 +151,7 @@ class Session:
         except ProtocolError as error:
             label, theirs = error.refused
             if label == DIFFERS and theirs:
-                raise JobMismatchError(self.agreement.words(theirs[0])) from None
+                raise self.agreement.error(theirs[0]) from None
             self._compare(theirs if len(theirs) == head else b"")
             raise
         self.meter.received(size)
@@ -161,12 +161,12 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `JobMismatchError` if there is a digest of the peer and it is not ours; the peer hears so."""
+        """Raise `Agreement.error` if there is a digest of the peer and it is not ours; the peer hears so."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):
                 self.channel.send(DIFFERS, bytes([chain]))
-            raise JobMismatchError(self.agreement.words(chain)) from None
+            raise self.agreement.error(chain) from None
 
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
         """Return a public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.

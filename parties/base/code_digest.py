@@ -10,11 +10,13 @@ import hashlib
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 PROTOCOLS = "protocols"  # the package of ours whose code decides what is computed
 SHOWN = 12  # hexadecimal digits
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
+ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at once
 
 
 @lru_cache(maxsize=64)
@@ -36,7 +38,8 @@ def code_digest(*modules: str) -> str:
         source = _source(name)
         if name in found or source is None:
             continue
-        tree = ast.parse(source.read_bytes())
+        with ONE_PARSER:
+            tree = ast.parse(source.read_bytes())
         found[name] = "" if _is_ours(name) else _plain(tree)
         waiting += [other for other in _imported(tree, name) if _counts(other, homes)]
     whole = "\0".join(part for name in sorted(found) for part in (name, found[name]) if found[name])

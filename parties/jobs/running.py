@@ -203,7 +203,7 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 def note_code(session: Session, task: Kind) -> None:
     """Note the name of a job's protocol and its code: the first message of its engine compares them."""
-    session.note(f"protocol {task.name} of code {code_of_kind(type(task))}")
+    session.agreement.note_code(f"protocol {task.name} of code {code_of_kind(type(task))}")
 
 
 def _both_say_yes(session: Session, ours: bool) -> bool:
