@@ -24,6 +24,7 @@ from parties.jobs import kinds, profiles
 from parties.jobs.choosing import usual
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Kind
+from parties.jobs.running import note_code
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
 from parties.link.opening import Link, link_over, outbox_for
@@ -207,6 +208,7 @@ def endings(
         end.sent = channel.sent
         session.channel = channel if lying is not None or not believed else Lying(session.channel, _truth)
         profile = profiles.named(task.specification()) or usual(task.settings)
+        note_code(session, task)
         return task.run(engine_of(session, profile), data, task.beginning, lambda step: None)
 
     def shown(state: Any, party: int) -> Any:
