@@ -66,7 +66,7 @@ def stepped(
     engine.session.note("numbers", str(unit).encode, width=width, signed=signed)
     lowest = -(1 << (width - 1)) if signed else 0
     highest = lowest + (1 << width) - 1
-    found = []
+    steps = []
     for place, value in enumerate(values):
         number = None if isinstance(value, str) else _fraction(value)
         multiple = None if number is None else number / unit
@@ -78,8 +78,8 @@ def stepped(
             raise InputError(
                 f"{what} number {place + 1} is {_shown(value)}, not from {lowest} to {highest} steps of {step}"
             )
-        found.append(int(multiple) - lowest)
-    return np.array(found, dtype=np.uint64)
+        steps.append(int(multiple) - lowest)
+    return np.array(steps, dtype=np.uint64)
 
 
 def _whole(value: Any, what: str, place: int) -> int:

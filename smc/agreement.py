@@ -75,7 +75,7 @@ class Agreement:
     def differing(self, theirs: bytes) -> int:
         """Return the number of the first chain in which a digest differs from ours."""
         ends = np.cumsum([size for _, size in CHAINS])
-        place = next(i for i, (one, other) in enumerate(zip(self.digest(), theirs, strict=True)) if one != other)
+        place = next(i for i, (ours, their) in enumerate(zip(self.digest(), theirs, strict=True)) if ours != their)
         return int(np.searchsorted(ends, place, side="right"))
 
     def error(self, chain: int) -> SmcError:
@@ -91,4 +91,4 @@ class Agreement:
 
 
 def _numbers(size: Size) -> str:
-    return str(int(size)) if isinstance(size, int | np.integer) else " ".join(str(int(one)) for one in size)
+    return " ".join(str(int(number)) for number in ([size] if isinstance(size, int | np.integer) else size))

@@ -31,18 +31,18 @@ def code_digest(*modules: str) -> str:
         12
     """
     homes = {home for name in modules if (home := _home(name)) is not None}
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
         source = _source(name)
-        if name in found or source is None:
+        if name in texts or source is None:
             continue
         with ONE_PARSER:
             tree = ast.parse(source.read_bytes())
-        found[name] = "" if _is_ours(name) else _plain(tree)
+        texts[name] = "" if _is_ours(name) else _plain(tree)
         waiting += [other for other in _imported(tree, name) if _counts(other, homes)]
-    whole = "\0".join(part for name in sorted(found) for part in (name, found[name]) if found[name])
+    whole = "\0".join(part for name in sorted(texts) for part in (name, texts[name]) if texts[name])
     return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()[:SHOWN]
 
 
@@ -78,15 +78,15 @@ def _source(name: str) -> Path | None:
 
 def _imported(tree: ast.AST, name: str) -> list[str]:
     """Return the modules that a module may import: of `from a import b`, both a and a.b."""
-    found: list[str] = []
+    names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(name.split(".")[: -node.level]) if node.level else ""
             module = ".".join(filter(None, (base, node.module)))
-            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
-    return [one for one in dict.fromkeys(found) if one]
+            names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return [imported for imported in dict.fromkeys(names) if imported]
 
 
 def _plain(node: Any) -> str:
@@ -99,7 +99,7 @@ def _plain(node: Any) -> str:
     body = fields.get("body")
     if isinstance(body, list):
         fields["body"] = [
-            one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
         ]
     return f"({type(node).__name__} " + " ".join(f"{name}={_plain(value)}" for name, value in fields.items()) + ")"
 

@@ -98,8 +98,8 @@ def _forecast(settings: Id3Settings) -> float:
     from smc.link_shape import LinkShape
 
     profile = usual(settings)
-    asked = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
-    program = Id3.planned(merge(settings, asked)).program(Inputs(0))
+    settings_of_demo = {"schema": example.demo().schema, "plain": True, "max_rows": ROWS}
+    program = Id3.planned(merge(settings, settings_of_demo)).program(Inputs(0))
     return forecast(program, profile).seconds(LinkShape(), own_pace() / USUAL)
 
 

@@ -33,7 +33,9 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
-@click.option("--own", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable.")
+@click.option(
+    "--own", "own_names", multiple=True, metavar="NAME", help="A further argument of this party's own, repeatable."
+)
 @click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
 @options_of(PROFILE)
 @link_options
@@ -41,7 +43,7 @@ PROFILE = [option for option in parameters(RunSettings) if option.key in ENGINE]
 def run(
     program: str,
     arguments: tuple[str, ...],
-    own: tuple[str, ...],
+    own_names: tuple[str, ...],
     integers: bool,
     config_file: Path | None,
     as_json: bool,
@@ -66,7 +68,7 @@ def run(
         "protocol": "run",
         "program": program,
         "code": code_digest(program.partition(":")[0]),
-        "arguments": public_arguments(function, inputs, own),
+        "arguments": public_arguments(function, inputs, own_names),
         **{k: v for k, v in engine.items() if v is not None},
     }
     connection = Connection(link)

@@ -134,9 +134,15 @@ class Engine(ABC):
         bounds = np.cumsum((0, *netlist.output_widths))
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
-    @abstractmethod
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """Open bits to both parties."""
+        widths, batches = [secret.width for secret in secrets], [secret.batch for secret in secrets]
+        self.session.note("opening", widths=widths, batches=batches)
+        return self._reveal(*secrets)
+
+    @abstractmethod
+    def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        """See `reveal`."""
 
 
 class XorSharedEngine(Engine):
@@ -147,9 +153,8 @@ class XorSharedEngine(Engine):
         """Return this party's XOR share of each bit, uint8[width, batch]. Local."""
 
     @override
-    def reveal(self, *secrets: Bits) -> list[BitMatrix]:
+    def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: one message each way, one bit each."""
-        self.session.note("opening", widths=[one.width for one in secrets], batches=[one.batch for one in secrets])
         shares = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in shares]) if shares else np.zeros(0, np.uint8)
         if flat.size:

@@ -50,24 +50,24 @@ def load_program(text: str) -> Found:
     return guarded
 
 
-def public_arguments(function: Found, values: Sequence[Any], own: Sequence[str]) -> dict[str, Any]:
+def public_arguments(function: Found, values: Sequence[Any], own_names: Sequence[str]) -> dict[str, Any]:
     """Return the arguments that both parties must give alike, by their names, in JSON's types.
 
     Args:
         function: A program; its first parameter is the engine.
         values: The arguments after the engine.
-        own: Names of further arguments that are this party's own. The first argument is, and so are those of `*args`.
+        own_names: Further arguments of this party alone. The first argument is, and so are those of `*args`.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[1:]
     except ValueError:  # of a function that is not Python's there is no signature
         return {}
-    single = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    for name in own:
+    single = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for name in own_names:
         if name not in single:
             raise InputError(f"--own: the program has no argument {quoted(name)}{did_you_mean(name, single)}")
-    given = list(zip(single, values, strict=False))[1:]
-    return {name: _as_json(value) for name, value in given if name not in own}
+    by_name = dict(list(zip(single, values, strict=False))[1:])
+    return {name: _as_json(value) for name, value in by_name.items() if name not in own_names}
 
 
 def _as_json(value: Any) -> Any:

@@ -24,6 +24,7 @@ from parties.jobs.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema
+from smc.agreement import Agreement
 from smc.counting import forecasts
 from smc.engines import Profile
 from smc.errors import InputError, LinkError
@@ -217,7 +218,7 @@ def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
 
     @contextmanager
     def agreed(*_: Any) -> Iterator[Any]:
-        yield SimpleNamespace(profile=chosen, link=None, engine=None)
+        yield SimpleNamespace(profile=chosen, link=None, engine=None, session=SimpleNamespace(agreement=Agreement()))
 
     monkeypatch.setattr(choosing, "choice", undecided)
     monkeypatch.setattr(Connection, "agreed", agreed)
