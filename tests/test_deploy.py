@@ -18,6 +18,7 @@ from parties.link.identity import load_identity
 from parties.node import settings
 from parties.node.service import STREAMS
 from tests.support.places import ROOT
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +78,7 @@ def test_the_steps_make_the_folders_that_the_nodes_are_given(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path / "deploy")
     for words in steps(0):
         if words[0] in ("cp", "mkdir"):
-            subprocess.run(words, check=True, timeout=10)
+            subprocess.run(words, check=True, timeout=PATIENCE)
         elif words[0] == "smc":
             assert run(words[1:]) == 0
     for service in ("anna", "bert"):
@@ -114,7 +115,7 @@ def test_compose_reads_its_file() -> None:
         pytest.skip("docker has no compose")
     command = ["docker", "compose", "--file", DEPLOY / "compose.yaml", "config", "--quiet"]
     environment = {**os.environ, "PARTY_USER": "1000:1000"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment)
     assert done.returncode == 0, done.stderr
 
 
@@ -143,6 +144,6 @@ def test_systemd_reads_the_unit_and_finds_it_little_exposed(tmp_path: Path) -> N
     copy.write_text(UNIT.read_text().replace("/opt/smc/bin/smc node", f"{present} node"))
     for command in (["verify"], ["security", "--offline=true", "--threshold=20", "--no-pager"]):
         arguments = ["systemd-analyze", *command, str(copy)]
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert copy.name not in done.stderr  # where what it does not know would be said

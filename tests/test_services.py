@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "services.sh"
@@ -43,7 +45,7 @@ def test_it_waits_for_the_lock_but_not_for_ever(tmp_path: Path, locked_for: int,
         env={**os.environ, **places},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0
     expected = "installed" if installed else f"not installable: {LOCKED}"

@@ -13,14 +13,14 @@ from parties.link.identity import create
 from tests.support.floods import ROWS, TABLE
 from tests.support.nodes import RESEARCH, Nodes, submit, verified
 from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.campaign  # tests/parties/node/test_succession.py is the short form
 
 
 def smc(directory: Path, *words: str) -> None:
     command = [sys.executable, "-m", "parties.cli", *words, "--config", "party.toml"]
-    done = subprocess.run(command, cwd=directory, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=directory, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
 
 

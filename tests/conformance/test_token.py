@@ -13,14 +13,16 @@ from parties.operator.interface import NotRecordedError
 from tests.support.floods import ROWS, TABLE
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, submit, verified
 from tests.support.tokens import soft_hsm
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.campaign  # tests/parties/link/test_token.py and node/records/test_token_signature.py: in short
 
 
 def smc(node: NodeProcess, *words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "parties.cli", *map(str, words)]
-    return subprocess.run(command, cwd=node.directory, env=node.environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, cwd=node.directory, env=node.environment, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def test_a_job_goes_on_when_the_token_is_back(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> None:

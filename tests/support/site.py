@@ -11,6 +11,7 @@ from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer
 from tests.support.fake_node import FakeNode
+from tests.support.waiting import PATIENCE
 
 
 class Site:
@@ -63,11 +64,11 @@ class Site:
 
     def _open(self, options: dict[str, Any]) -> Any:
         window = self.chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
-        window.set_default_timeout(8000)
+        window.set_default_timeout(1000 * PATIENCE)
         return window
 
 
-def until(true: Callable[[], bool], seconds: float = 8.0) -> None:
+def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait for something in the page; its policy does not let playwright's own way of waiting in."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -23,6 +23,7 @@ from parties.link.identity import create, load_identity, load_key
 from parties.sources import people
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
+from tests.support.waiting import PATIENCE
 
 WORD = "päss word of ours"
 
@@ -53,7 +54,7 @@ def test_other_programs_read_it(plain: bytes, tmp_path: Path) -> None:
     if openssl is None:
         pytest.skip("there is no openssl here")
     words = [openssl, "pkey", "-in", str(tmp_path / "a.key"), "-passin", f"file:{tmp_path / 'word'}"]
-    assert subprocess.run(words, capture_output=True, check=True, timeout=60).stdout == plain
+    assert subprocess.run(words, capture_output=True, check=True, timeout=PATIENCE).stdout == plain
 
 
 def test_a_credential_then_a_file_then_the_terminal(

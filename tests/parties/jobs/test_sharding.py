@@ -218,5 +218,5 @@ def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
         (data / f"{name}.py").write_text(f"open('loaded {name}', 'x')")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     command = [sys.executable, str(tmp_path / "begin.py")]
-    done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=120)
+    done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, sorted(data.glob("loaded *"))) == (0, []), done.stderr

@@ -35,6 +35,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError, JobMismatchError, LinkError
 from smc.kernels import warm
 from tests.support.places import ENVIRONMENT, ROOT
+from tests.support.waiting import PATIENCE
 
 DEMO = demo()
 OURS, THEIRS = pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)
@@ -154,7 +155,7 @@ def test_a_notebook_faces_a_command_line(
     try:
         with caplog.at_level(logging.INFO, "smc"):
             classifier = JointID3Classifier(DEMO.schema, peer=tmp_path / "party.toml", **flags).fit(OURS)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         process.wait()

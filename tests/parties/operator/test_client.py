@@ -23,6 +23,7 @@ from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
 from tests.support.api_server import KEY, LINK, application, serving, write_access
 from tests.support.fake_node import APPROVED, NOON, FakeNode, deep_tree, progress
+from tests.support.waiting import PATIENCE
 
 A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
 
@@ -54,7 +55,7 @@ def party(server: tuple[FakeNode, str], tmp_path: Path, monkeypatch: pytest.Monk
     node.add(C, state="queued", proposed_by="us")
     make_directory(tmp_path)
     write_access(tmp_path / "var", url)
-    return Party(node, url, tmp_path, NodeClient.from_config(tmp_path / "party.toml", timeout=5))
+    return Party(node, url, tmp_path, NodeClient.from_config(tmp_path / "party.toml", timeout=PATIENCE))
 
 
 def make_directory(path: Path) -> Path:

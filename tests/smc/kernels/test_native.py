@@ -23,6 +23,7 @@ from smc.hashing import hash_keys, round_keys
 from smc.kernels import native, private_files, warm
 from smc.local import run_local
 from tests.support.gate_hash import gate_hash
+from tests.support.waiting import PATIENCE
 
 
 def aes(key: bytes, blocks: np.ndarray) -> np.ndarray:
@@ -72,7 +73,9 @@ def test_a_program_that_finds_its_kernels_compiled_does_not_load_numba() -> None
         "print('numba' in sys.modules)\n"
     )
     round_keys(bytes(16))  # compiled now at the latest
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     assert found.stdout.strip() == "False"
 
 
@@ -270,7 +273,7 @@ def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path, sc
 
     def run(program: str) -> str:
         command = [sys.executable, "-c", program, str(tmp_path), scheme]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=250).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
     here, there = run(GARBLE), run(PLAIN_PROCESSOR + GARBLE)
     assert here == there
@@ -298,7 +301,7 @@ def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
     for one in running:
         one.stdin.write("\n")
         one.stdin.flush()
-    said = [one.communicate(timeout=60)[0] for one in running]
+    said = [one.communicate(timeout=PATIENCE)[0] for one in running]
     assert [one.returncode for one in running] == [0, 0]
     assert sorted(said) == ["", "labels\n"]
 

@@ -15,6 +15,7 @@ import pytest
 from smc import kernels
 from smc.hashing import hash_keys, round_keys
 from smc.kernels import native, objects
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="elsewhere LLVM loads everything"
@@ -59,7 +60,9 @@ def test_both_compute_the_same(code: bytes) -> None:
 def test_a_program_that_finds_its_kernels_compiled_loads_no_compiler() -> None:
     round_keys(bytes(16))  # compiled now at the latest
     program = "import sys; from smc.hashing import round_keys; round_keys(bytes(16)); print(*sys.modules)"
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     assert "smc.kernels.native" in found.stdout.split()
     assert not {"numba", "llvmlite.binding"} & set(found.stdout.split())
 

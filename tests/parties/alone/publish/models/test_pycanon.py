@@ -21,6 +21,7 @@ from parties.alone.publish.models.disclosure import PositiveDisclosure
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity
 from parties.alone.publish.models.model import KAnonymity
 from tests.support.anonymity import classes_of
+from tests.support.waiting import PATIENCE
 
 PYTHON = os.environ.get("SMC_PYCANON", "")
 PEER = """
@@ -63,7 +64,9 @@ def classes(rows: list[tuple[str, str, int]], column: int) -> Classes:
 @pytest.mark.skipif(not PYTHON, reason="SMC_PYCANON does not name an interpreter that has pyCANON")
 def test_models_equal_those_of_pycanon() -> None:
     tables = [table(seed) for seed in range(TABLES)]
-    done = subprocess.run([PYTHON, "-c", PEER], input=json.dumps(tables), capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [PYTHON, "-c", PEER], input=json.dumps(tables), capture_output=True, text=True, timeout=PATIENCE
+    )
     assert not done.returncode, done.stderr
     answers = json.loads(done.stdout)
     assert len(answers) == TABLES
