@@ -39,13 +39,6 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "of a job without a pause is looked at until when alone",
         ),
     ),
-    "parties/node/register.py": (
-        (
-            "if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:",
-            "if self._journal.entries((1 + 1), None) and not (state := self._journal.verify()).ok:",
-            "only whether there is any entry is asked",
-        ),
-    ),
     "parties/node/point/decision_point.py": (
         (
             "MOST_REMEMBERED = 1000 # requests",

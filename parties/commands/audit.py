@@ -84,10 +84,13 @@ def verify_command(
     peer_certificate: Path | None,
     as_json: bool,
 ) -> None:
-    """Check that no entry was changed or moved.
+    """Check that nothing of what the node keeps was changed.
 
-    Nor removed or inserted. Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
+    Of the log: no entry changed, moved, removed or inserted. Of a state directory also the jobs, and what else is
+    there. Exit code 0 if all is whole, 2 if it is not; then each problem is a line.
     """
+    from parties.node import integrity
+
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
         config_file = find_party_file(config_file)
     link = load(config_file).link
@@ -100,7 +103,7 @@ def verify_command(
             checked = check(*export.read_lines(export_file), owner, peers, archive=archive)
         elif place is not None:
             with database.reading(place) as connection:
-                checked = audit.verify(connection, owner, peers, archive=archive)
+                checked = integrity.verify(connection, owner, peers, place.parent, archive)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
@@ -468,7 +471,7 @@ def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
         for problem in state.problems:
             console.out.print(printable(problem))
     if not state.ok:
-        raise InputError(f"the audit log is not whole: {printable(state.problems[0])}")
+        raise InputError(f"the records are not whole: {printable(state.problems[0])}")
 
 
 def _line(entry: AuditEntry) -> str:

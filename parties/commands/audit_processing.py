@@ -61,12 +61,12 @@ def processing(
     else:
         console.print_json(document)
     if evidence.state is not None and not evidence.state.ok:
-        console.err.print(printable(f"the audit log is not whole: {evidence.state.problems[0]}"))
+        console.err.print(printable(f"the records are not whole: {evidence.state.problems[0]}"))
 
 
 def _evidence(path: Path) -> Evidence:
     """Return all that there is: the file, its schemas, the log if there is one."""
-    from parties.node import peers, settings
+    from parties.node import integrity, peers, settings
     from parties.node.governance.activities import Log, read
     from parties.node.governance.processing import Evidence
 
@@ -75,7 +75,7 @@ def _evidence(path: Path) -> Evidence:
     if place.exists():
         owner = read_certificate(required(file.link.certificate, "link.certificate"))
         with database.reading(place) as connection:
-            state = audit.state(audit.verify(connection, owner))
+            state = audit.state(integrity.verify(connection, owner, state=place.parent))
             log = read(map(audit.entry, database.rows(connection)))
     return Evidence(
         file=file,

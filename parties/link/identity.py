@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ class Identity:
         """False of a key in a token, and in a shard, which is told the key alone."""
         return self.token is None and self.key_path != Path()
 
-    @property
+    @cached_property
     def key(self) -> ec.EllipticCurvePrivateKey:
         """The private key, to sign with."""
         if self.token is not None:

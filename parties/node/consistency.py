@@ -1,21 +1,23 @@
 """Whether the jobs on disk are those of the audit log: who changes a row of the one contradicts the other.
 
 The log is checked by itself before (its chain of hashes, its signed head); here each job is compared with its entries.
+What no entry has of a job, such as its times, is under the seal of the tables (`records.seal`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from parties.node import outcome
+from parties.node.budget.account import Charge
+from parties.node.budget.bits import BitsCharge
 from parties.node.records.kinds import PEER_FAILED
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry
 
 Fields = Mapping[str, Any]
-Public = Callable[[Record], Fields]
 
 
 class _Logged:
@@ -29,8 +31,11 @@ class _Logged:
         self.withdrawn: dict[str, Fields | None] = {"us": None, "peer": None}
         self.finished: Fields | None = None
         self.opened: dict[int, Fields] = {}
-        self.spent: list[AuditEntry] = []
-        self.counted: list[AuditEntry] = []
+        self.committed: Fields | None = None
+        self.signed: Fields | None = None
+        self.sessions = 0
+        self.spent: list[Fields] = []
+        self.counted: list[Fields] = []
 
     def add(self, entry: AuditEntry) -> None:
         """Add one more entry, in their order."""
@@ -49,9 +54,15 @@ class _Logged:
             case "opened":
                 self.opened[fields["depth"]] = fields["opened"]
             case "spent":
-                self.spent.append(entry)
+                self.spent.append(_booked(Charge.read(entry.job or "", fields)))
             case "counted":
-                self.counted.append(entry)
+                self.counted.append(_booked(BitsCharge.read(entry.job or "", fields)))
+            case "started":
+                self.sessions += 1
+            case "committed":
+                self.committed = fields
+            case "signed":
+                self.signed = fields
             case "finished":
                 self.finished = fields
             case "withdrawn":
@@ -66,11 +77,26 @@ class _Logged:
             self.people.append(name)
 
 
-def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], public: Public) -> str | None:
-    """Return the first place where jobs and log say different things, job and field; None if there is none.
+def public(record: Record) -> dict[str, Any]:
+    """Return what is public of a job, and who proposed it: what its entry `proposed` says."""
+    job, party = record.ours.proposal, record.party
+    parameters = job.task.parameters()
+    return {
+        "by": record.proposed_by,
+        "protocol": job.task.name,
+        "purpose": job.purpose,
+        "table": record.table,
+        "peer_table": job.tables[1 - party],
+        "target": job.task.subject,
+        "columns": list(job.task.columns),
+        "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
+        "digest": job.digest,
+        **({"exact": job.task.told_exactly} if job.task.exact else {}),
+    }
 
-    `public(record)` is what an entry of kind `proposed` says of a job.
-    """
+
+def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> Iterator[str]:
+    """Yield where jobs and log say different things: job and field."""
     logged: dict[str, _Logged] = defaultdict(_Logged)
     archived = set()
     for entry in entries:
@@ -81,23 +107,28 @@ def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], publi
     known = {record.id: record for record in records}
     for identifier, record in known.items():
         if identifier in archived:
-            return f"job {identifier[:8]}: the audit log says that it is archived, and its row is here"
-        for field in _different(record, logged[identifier], public):
-            return f"job {identifier[:8]}: {field} is not what the audit log says"
+            yield f"job {identifier[:8]}: the audit log says that it is archived, and its row is here"
+            continue
+        for field in _different(record, logged[identifier]):
+            yield f"job {identifier[:8]}: {field} is not what the audit log says"
     for identifier, logged_job in logged.items():
         if identifier not in known and identifier not in archived and logged_job.proposed is not None:
-            return f"job {identifier[:8]}: the audit log knows it, and its row is gone"
-    return None
+            yield f"job {identifier[:8]}: the audit log knows it, and its row is gone"
 
 
-def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]:
+def _different(record: Record, logged: _Logged) -> Iterator[str]:
     """Yield the fields of a job that are not what the log says."""
     if logged.proposed is None:
         yield "its proposal"
         return
     if record.peer and logged.proposed["peer"] != record.peer:
         yield "its peer"
-    yield from (name for name, value in public(record).items() if logged.proposed.get(name) != value)
+    present = public(record)
+    # Parameters that the kind has got since then have no entry; the digest is of all.
+    present["parameters"] = {
+        name: value for name, value in present["parameters"].items() if name in logged.proposed["parameters"]
+    }
+    yield from (name for name, value in present.items() if logged.proposed.get(name) != value)
     theirs = record.theirs.verdict if record.theirs is not None else "waiting"
     for party, verdict in (("us", record.ours.verdict), ("peer", theirs)):
         if logged.verdicts[party] != verdict:
@@ -106,14 +137,20 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
         yield "who of us stands behind it"
     if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
         yield "its end"
-    if _charged(record) != [
-        [entry.fields[name] for name in ("counts_from", "table", "uses")] for entry in logged.spent
-    ]:
+    if ([] if record.charged is None else [_booked(record.charged)]) != logged.spent:
         yield "what it has spent"
-    if [[charge.stamp, charge.table, charge.step, charge.bits] for charge in record.bits] != [
-        [entry.fields[name] for name in ("counts_from", "table", "depth", "bits")] for entry in logged.counted
-    ]:
+    if list(map(_booked, record.bits)) != logged.counted:
         yield "the bits that it has opened"
+    if record.sessions != logged.sessions:
+        yield "the number of its sessions"
+    if logged.committed is not None:
+        for party, rows, field in (("us", record.fingerprint, "ours"), ("peer", record.peer_rows, "theirs")):
+            if rows != logged.committed[field]["rows"]:
+                yield f"the commitment to its rows ({party})"
+    if logged.signed is not None:
+        for party, side, field in (("us", record.ours, "ours"), ("peer", record.theirs, "theirs")):
+            if side is None or side.signed is None or side.signed.model_dump() != logged.signed[field]:
+                yield f"the signature under its result ({party})"
     if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
         yield "the job that it repeats"
     for party, side in (("us", record.ours), ("peer", record.theirs)):
@@ -124,10 +161,10 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
         yield f"its {record.ours.proposal.task.noun}"
 
 
-def _charged(record: Record) -> list[list[Any]]:
-    """Return what the job has spent as its entry says it."""
-    charge = record.charged
-    return [] if charge is None else [[charge.stamp, charge.table, [use.entry() for use in charge.uses]]]
+def _booked(charge: Charge | BitsCharge) -> Fields:
+    """Return a charge in the log's precision."""
+    fields = {**vars(charge), "at": charge.stamp}
+    return fields | ({"uses": [use.entry() for use in charge.uses]} if isinstance(charge, Charge) else {})
 
 
 def _is_result(record: Record, logged: _Logged) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,12 +24,13 @@ from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
 from parties.node.proposal import Proposal
 from parties.node.records import Evidence, Head, Signed, Withdrawal
+from parties.node.records.chain import Checked
 from parties.node.records.export import to_archive
 from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
-from parties.node.records.marker import check, remember
+from parties.node.records.marker import remember
 from parties.node.statement import Statement
 from parties.node.store import Record
-from parties.operator.interface import AuditEntry, AuditState
+from parties.operator.interface import AuditEntry
 from parties.operator.people import acting
 
 
@@ -76,22 +77,18 @@ class Journal:
         """The bytes, about, that this process has added to the log."""
         return self._log.bytes
 
-    def verify(self) -> AuditState:
+    def verify(self) -> Checked:
         """Check that the log is whole, and the peers' signatures in it are the peers'."""
-        return self._log.verify([who.peer for who in self._peers])
+        return self._log.checked([who.peer for who in self._peers])
+
+    def head(self) -> Head:
+        """Return the last entry's number and hash."""
+        return self._log.head()
 
     def peers_of_jobs(self) -> dict[str, str]:
         """Return the names of the jobs' peers, as their first entries have them."""
         proposed = (entry for entry in self._log.of_kind("proposed") if entry.fields)
         return {entry.job or "": entry.fields["peer"] for entry in proposed}
-
-    def disagreement(self, jobs: Iterable[Record]) -> str | None:
-        """Return where jobs are not what the log says of them; None if they are."""
-        return consistency.disagreement(jobs, self._log, self._public)
-
-    def check(self, marker: Path) -> None:
-        """Raise `InputError` if this is not the log that wrote this marker before."""
-        check(marker, self._log)
 
     def remember(self, marker: Path) -> None:
         """Write down, beside the log, how far it has come."""
@@ -188,27 +185,10 @@ class Journal:
         self._log.append(
             "proposed",
             record.id,
-            {**_whom(who), "address": address, **_person(record.proposed_by), **self._public(record)},
+            {**_whom(who), "address": address, **_person(record.proposed_by), **consistency.public(record)},
         )
         self.heard(record, None)
         self.verdict(record.id, "us", record.ours, record.reason)
-
-    def _public(self, record: Record) -> dict[str, Any]:
-        """Return what is public of a job, and who proposed it."""
-        job, party = record.ours.proposal, record.party
-        parameters = job.task.parameters()
-        return {
-            "by": record.proposed_by,
-            "protocol": job.task.name,
-            "purpose": job.purpose,
-            "table": record.table,
-            "peer_table": job.tables[1 - party],
-            "target": job.task.subject,
-            "columns": list(job.task.columns),
-            "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
-            "digest": job.digest,
-            **({"exact": job.task.told_exactly} if job.task.exact else {}),
-        }
 
     def heard(self, record: Record, before: Statement | None) -> None:
         """Record what the peer says of a job now that it did not say before."""

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
+from parties.node import integrity
 from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import ROLLED_BACK, Found, Heads, Shown
@@ -21,11 +23,12 @@ from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
-from parties.node.records import Head, database, shipped
+from parties.node.records import Head, audit, database, shipped
 from parties.node.records.beside import Beside
-from parties.node.records.chain import Row
+from parties.node.records.chain import NO_ENTRY, Checked, Row
 from parties.node.records.kinds import EntryKind, Repeated
 from parties.node.records.later import Later
+from parties.node.records.seal import Seal
 from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
@@ -72,10 +75,12 @@ class Register:
         self._running: set[str] = set()
         self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._closed = False
+        self._whole: int | None = None  # the version of the database when all was whole
         self.overwritten = True  # else what was archived may be in the write-ahead log until `archive` is called again
         self.entered: list[Callable[[], None]] = []  # called after entries were written
         with connection:
             connection.execute(shipped.TABLE)
+        self._seal = Seal(connection, peers.identity)
 
     # What there is.
 
@@ -181,21 +186,33 @@ class Register:
             return self._journal.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Check that the audit log is whole."""
+        """Check that all that is kept is whole, see `integrity`.
+
+        What was found whole before is not read again, unless somebody else has written to the database since.
+        """
         with self._open():
-            return self._journal.verify()
+            (*_, path), *_ = self._connection.execute("PRAGMA database_list")
+            return audit.state(self._checked(Path(path).parent))
+
+    def _checked(self, directory: Path) -> Checked:
+        checked, version = self._journal.verify(), database.version(self._connection)
+        if checked.problems or self._whole != version:
+            owner = self._peers.identity.certificate
+            problems = integrity.beside_the_log(self._connection, owner, checked.hashes, directory)
+            self._whole = None if checked.problems or problems else version
+            checked = replace(checked, problems=[*checked.problems, *problems])
+        return checked
 
     def check(self, marker: Path) -> None:
-        """Raise `InputError` if the log is not whole, not the one that was here before, or contradicts the jobs.
+        """Raise `InputError` if what is kept is not whole, or with a peer that was named otherwise.
 
         To go on with changed records would cover the change up. `marker` is the log's file beside the database.
         """
         with self._open():
-            self._journal.check(marker)
-            if self._journal.entries(1, None) and not (state := self._journal.verify()).ok:
-                raise InputError(f"the audit log is not whole: {state.problems[0]}; smc audit verify shows all")
-            if problem := self._journal.disagreement(self._store.all()):
-                raise InputError(f"{problem}: one of the two was changed")
+            self._whole = None  # all of it
+            problems = self._checked(marker.parent).problems
+            if problems and (problems != [NO_ENTRY] or integrity.is_begun(self._connection, marker.parent)):
+                raise InputError(f"{problems[0]}; smc audit verify shows all")
             for who in self._peers:
                 if problem := misnamed(who, self._peers, self._journal.names()):
                     raise MisnamedError(problem)
@@ -377,7 +394,10 @@ class Register:
             try:
                 with self._later.commit(later):
                     yield
+                    if self._seal.is_behind or self._journal.bytes != size:
+                        self._seal.write(self._journal.head())
             except BaseException:
+                self._seal.go_back()
                 if self._store.changes != changes:
                     self._store.go_back(before)
                 raise

@@ -37,7 +37,7 @@ from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
 from parties.node.records import beside, marker
-from parties.node.records.database import FILE_NAME
+from parties.node.records.database import FILE_NAME, STATE
 from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
 from parties.node.retention import DAY_SECONDS
@@ -228,6 +228,7 @@ class Node:
                 **known,
                 tables=list(self._offers.tables),
                 **self._ledger.accounts.recorded(),
+                state=STATE,
             )
             self._ledger.remember(self._marker)
         self._began = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -129,8 +130,7 @@ class Store:
                 connection.execute(table)
         # Overwrites deleted shares in the database itself; its write-ahead log has them until SQLite writes over that.
         connection.execute("PRAGMA secure_delete = ON")
-        rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
-        self._known = {identifier: _read(identifier, record) for identifier, record in rows}
+        self._known = {record.id: record for record in read(connection)}
         self.changes = 0  # since then, those among them that were taken back
 
     def kept(self) -> dict[str, Record]:
@@ -200,6 +200,18 @@ class Store:
     def forget_openings(self, job: str) -> None:
         """Forget the openings of a job that has ended."""
         self._connection.execute("DELETE FROM openings WHERE job = ?", (job,))
+
+
+def has_jobs(connection: sqlite3.Connection) -> bool:
+    """Return whether a database has the table of jobs."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs'").fetchone() is not None
+
+
+def read(connection: sqlite3.Connection) -> Iterator[Record]:
+    """Return the jobs in a database, the oldest first; none if it has no such table. `InputError` as of `_read`."""
+    if has_jobs(connection):
+        for identifier, record in connection.execute("SELECT id, record FROM jobs ORDER BY number"):
+            yield _read(identifier, record)
 
 
 def _read(identifier: str, text: str) -> Record:

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from parties.base.settings import required
 from parties.link.handshake import WIRE_VERSION
 from parties.link.identity import read_certificate
-from parties.node.records import audit, beside, database, marker
+from parties.node import integrity, store
+from parties.node.records import beside, database
+from parties.node.records.chain import NO_ENTRY
 from parties.node.records.database import FILE_NAME, STATE
 from parties.node.settings import NodeFile
-from parties.node.store import Store
 from smc import __version__
 from smc.errors import InputError
 
@@ -61,15 +62,11 @@ def check(file: NodeFile) -> Upgrade:
             found = database.state_number(copy)
             database.migrate(copy)
             certificate = read_certificate(required(file.link.certificate, "link.certificate"))
-            begun = (
-                database.last_rows(copy, 1) or database.signed_head(copy) or (path.parent / marker.FILE_NAME).exists()
-            )
-            entries = 0
-            if begun:  # else a start writes the first entry
-                checked = audit.verify(copy, certificate)
-                entries = checked.entries
-                problems += [f"the audit log: {problem}" for problem in checked.problems]
-            kept = Store(copy).all()
+            checked = integrity.verify(copy, certificate, state=path.parent)
+            entries = checked.entries
+            if checked.problems != [NO_ENTRY] or integrity.is_begun(copy, path.parent):
+                problems += checked.problems
+            kept = list(store.read(copy))
             jobs, waiting = len(kept), sum(record.ended_at is None for record in kept)
     except InputError as error:
         problems.append(str(error))

@@ -20,6 +20,7 @@ from parties.node.peers import Peers, Who
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
+from parties.node.records.database import STATE
 from parties.node.settings import NodeFile
 from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
@@ -81,7 +82,7 @@ class Party:
             {self.who.peer_name: say},
             self._has_changed,
         )
-        known = {"tables": list(tables), **self.ledger.accounts.recorded()}
+        known = {"tables": list(tables), "state": STATE, **self.ledger.accounts.recorded()}
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT, **known)
 
     def _has_changed(self, job: str) -> None:

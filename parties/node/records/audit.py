@@ -13,7 +13,7 @@ from cryptography import x509
 
 from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
-from parties.node.records import database
+from parties.node.records import database, seal
 from parties.node.records.chain import NOTHING, STAYS, Archive, Checked, Row, SignedHead, check, emptied, sign_head
 from parties.node.records.kinds import FIELDS, Blinded, EntryKind
 from parties.node.records.sealed import errors
@@ -114,6 +114,10 @@ class AuditLog:
 
         What was found whole before is not read again, unless somebody else has written to the database since.
         """
+        return state(self.checked(peers))
+
+    def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
+        """Return the same, with all that was found."""
         around = database.version(self._connection), [fingerprint(peer) for peer in peers]
         known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
         self._whole = None
@@ -122,7 +126,7 @@ class AuditLog:
             checked = verify(self._connection, self._identity.certificate, peers)
         if not checked.problems:
             self._whole = around, checked
-        return state(checked)
+        return checked
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
         """Go on with this identity in a log that is signed with the key of a former certificate.
@@ -133,6 +137,7 @@ class AuditLog:
             raise InputError(f"the audit log is not whole: {problems[0]}")
         self._known = sign_head(self._identity, self._end(former))
         database.put_head(self._connection, self._known)
+        seal.renew(self._connection, self._identity, former)
         prints = {"former_fingerprint": fingerprint(former), "fingerprint": fingerprint(self._identity.certificate)}
         return self.append("renewed", None, prints)
 

@@ -24,6 +24,7 @@ from parties.node.records.signature import check_signature, sign
 from parties.node.records.statements import Head, Signed, head_document
 from smc.errors import InputError
 
+NO_ENTRY = "there is no entry"  # a problem, but before a node has started for the first time
 NOTHING = "0" * 64  # stands for the hash before the first entry
 EMPTY = ""  # the fields of an entry whose content was archived
 STAYS = ("spent", "counted")  # kinds of entries that are never archived: budgets need them
@@ -235,7 +236,7 @@ def _archived_problems(checked: Checked, row: Row, archive: Archive) -> Iterator
 def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:
     """Yield what is wrong with the signed head, or between it and the last entry."""
     if signed is None:
-        yield "there is no entry" if last is None else f"the signed head after entry {last.number} is missing"
+        yield NO_ENTRY if last is None else f"the signed head after entry {last.number} is missing"
         return
     head, owner = signed.head, fingerprint(certificate)
     if signed.fingerprint != owner:

@@ -24,7 +24,7 @@ FILE_NAME = "node.sqlite"
 # What is kept in the database, and how, has a number. One release cannot read what a later one keeps, so whatever
 # changes tables or the JSON in them raises it and adds a step, empty if what was kept before reads as it is
 # (tests/parties/node/test_upgrade.py notices, and reads what each number kept).
-STEPS: tuple[str, ...] = ("", "", "", "")  # from one number to the next, as SQL; 0: before there were numbers
+STEPS: tuple[str, ...] = ("", "", "", "", "")  # from one number to the next, as SQL; 0: before there were numbers
 STATE = len(STEPS)
 _ALL_ENCRYPTED = 4  # the number from which on what is beside an encrypted database is encrypted, too
 

@@ -105,6 +105,7 @@ class NodeStarted(Blinded):
     tables: list[Text] = []  # by our names
     rows: dict[Text, list[list[Text | None]]] = {}
     same_rows: dict[Text, list[Text]] = {}
+    state: Size = 0  # the number of what is kept (`database.STATE`); 0: before it was told
 
 
 class NodeStopped(Fields):

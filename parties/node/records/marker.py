@@ -6,6 +6,7 @@ place.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -13,8 +14,10 @@ from pydantic import ValidationError
 from parties.node.records.audit import AuditLog
 from parties.node.records.beside import MARKER as FILE_NAME
 from parties.node.records.beside import Beside
+from parties.node.records.chain import Row
 from parties.node.records.database import FILE_NAME as DATABASE
 from parties.node.records.statements import Head
+from parties.operator.interface import AuditEntry
 from smc.errors import InputError
 
 __all__ = ["FILE_NAME", "check", "remember"]
@@ -25,15 +28,18 @@ def remember(path: Path, log: AuditLog) -> None:
     Beside(path.with_name(DATABASE)).write(path, log.head().model_dump_json().encode())
 
 
-def check(path: Path, log: AuditLog) -> None:
-    """Raise `InputError` if this is not the log that was there: the remembered entry is missing, or is another."""
+def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None:
+    """Raise `InputError` if this is not the log that was there: the remembered entry is missing, or is another.
+
+    `last` returns the last entry before a number.
+    """
     if not path.exists():
         return
     try:
         known = Head.model_validate_json(Beside(path.with_name(DATABASE)).read(path))
     except ValidationError:
         raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
-    entries = log.entries(1, known.number + 1)
+    entries = last(known.number + 1)
     if known.number and [(entry.number, entry.hash) for entry in entries] != [(known.number, known.hash)]:
         raise InputError(
             f"the audit log lacks entry {known.number}, which {path} names: it was taken away, or an older one put in "

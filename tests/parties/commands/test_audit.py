@@ -79,7 +79,7 @@ def test_verify_tells_each_problem_and_fails(config: Path, nodes: tuple[Any, Any
     runner = CliRunner()
     result = runner.invoke(group, ["verify", "--config", str(config)])
     assert isinstance(result.exception, InputError)
-    assert str(result.exception) == "the audit log is not whole: entry 4 is missing"
+    assert str(result.exception) == "the records are not whole: entry 4 is missing"
     assert result.stdout.splitlines() == ["entry 4 is missing", "entry 21 is missing at the end"]
     result = runner.invoke(group, ["verify", "--config", str(config), "--json"])
     assert json.loads(result.stdout)["problems"] == ["entry 4 is missing", "entry 21 is missing at the end"]

@@ -320,7 +320,7 @@ def test_a_changed_log_is_told(alice: Node, capsys: pytest.CaptureFixture[str]) 
     assert cli.run(["audit", "processing"]) == 0
     told = capsys.readouterr()
     assert "NOT whole" in told.out
-    assert "the audit log is not whole: entry 2 is missing" in told.err
+    assert "the records are not whole: entry 2 is missing" in told.err
 
 
 def test_before_the_first_run_the_file_is_all_there_is(

@@ -98,7 +98,9 @@ def test_bits_that_somebody_has_changed(bounded: Pair, change: str) -> None:
     if change == "gone":
         row["bits"] = []
     with party.connection:
-        party.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(row), job))
+        party.connection.execute(
+            "UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(row, separators=(",", ":")), job)
+        )
     party.crash()
     if change == "none":
         party.ledger.check(party.path.parent / "log.json")

@@ -143,7 +143,7 @@ def test_old_jobs_leave_and_all_entries_are_shipped(clinic: Path, node_of: Start
     before = Party(clinic / "state" / "node.sqlite", Who(own, peer.certificate, 0))
     job = before.ledger.propose({"table": "days", "splits": "multiway"})
     ended = before.ledger.cancel(job.id).model_copy(update={"ended_at": str(datetime.now(UTC) - timedelta(days=40))})
-    with before.connection:
+    with before.ledger._writing():
         before.ledger._store.put(ended)
     before.connection.close()
     with (clinic / "party.toml").open("a") as file:

@@ -103,7 +103,7 @@ def test_an_auditor_checks_the_signature(pair: Pair) -> None:
     changed = word.model_copy(update={"why": "art. 18"})
     with bob.connection:
         bob.ledger._journal.withdrawn(record.ours.proposal, bob.who, "peer", changed)
-    (problem,) = bob.ledger.verify().problems
+    problem, *_ = bob.ledger.verify().problems
     assert problem.endswith("holds a withdrawal that its signer has not signed")
 
 

@@ -291,7 +291,9 @@ def test_a_plain_database_is_refused_without_its_passphrase(place: Place, capsys
     for name in (MARKER, ACCOUNTS):
         (place.state / name).unlink()
     place.path.write_bytes(plain)
-    assert place.smc("audit", "verify") == 0  # nothing tells, unless party.toml does
+    capsys.readouterr()
+    assert place.smc("audit", "verify") == 2  # the log knows that people have names; else party.toml alone tells
+    assert f"{ACCOUNTS} is not what entry" in said(capsys)
     place.config.write_text(place.config.read_text().replace("[node]\n", "[node]\nsealed = true\n"))
     for words in (
         ["node"],
