@@ -1640,6 +1640,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
         "parties/commands/run.py",
         ("tests/parties/commands/test_run.py",),
-        [('"arguments": public_arguments(function, inputs, own),', '"arguments": {},')],
+        [('"arguments": public_arguments(function, inputs, own_names),', '"arguments": {},')],
     ),
 )

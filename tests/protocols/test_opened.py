@@ -24,6 +24,7 @@ from protocols.release.exact import exact_sums
 from protocols.release.median import noisy_median
 from protocols.release.top import noisy_top
 from protocols.tree import walk
+from smc.agreement import DIGEST_BYTES
 from smc.circuit import Builder
 from smc.engines import Engine, GmwEngine, make_engine
 from smc.errors import ProtocolError
@@ -103,11 +104,12 @@ def outcomes(name: str, engine: str, step: str, damage: Callable[[], Damage], ti
 
 
 def flips(seed: int) -> Damage:
-    """Some bits of every message change."""
+    """Some bits of every message change, but not those of the digest in front."""
     rng = np.random.default_rng(seed)
 
     def damage(payload: bytes) -> bytes:
         mask = rng.integers(0, 256, len(payload)) & rng.integers(0, 256, len(payload))
+        mask[:DIGEST_BYTES] = 0
         return bytes(np.frombuffer(payload, np.uint8) ^ mask.astype(np.uint8))
 
     return damage
