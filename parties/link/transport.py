@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
+from urllib.parse import quote
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.base.address import Address
+from parties.base.address import Address, addresses_of
 from parties.link import tls
 from parties.link.exchange_pb2 import DESCRIPTOR
 from parties.link.frames import MAX_FRAME_BYTES
@@ -171,7 +172,7 @@ def dial(
             if connection is None or call is None:
                 all_options = [*own_options, *options(keepalive, window)]
                 credentials = _credentials(identity, peer)
-                connection = opened.enter_context(grpc.secure_channel(f"dns:///{address}", credentials, all_options))
+                connection = opened.enter_context(grpc.secure_channel(_target(address), credentials, all_options))
                 call = _call_on(connection, outbox, label)
             assert call is not None
             opened.callback(call.cancel)
@@ -182,6 +183,21 @@ def dial(
             yield stream
         finally:
             outbox.close(discard=True)
+
+
+def _target(address: Address) -> str:
+    """Return what gRPC dials: all addresses of the host, of which it takes the first that leads to the peer.
+
+    Its own resolver takes one address of the hosts file. A host that cannot be looked up is left to it: that fails.
+    """
+    try:
+        found = addresses_of(address)
+    except OSError:
+        return f"dns:///{address}"
+    if all(":" not in host for host, _ in found):
+        return f"ipv4:{','.join(map(str, found))}"
+    wide = (Address(host if ":" in host else f"::ffff:{host}", port) for host, port in found)
+    return f"ipv6:{','.join(quote(str(one), safe='[]:') for one in wide)}"
 
 
 def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:

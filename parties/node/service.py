@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Protocol
 from cryptography import x509
 
 from parties.base import files
-from parties.base.address import Address, parse_address, require_free
+from parties.base.address import Address, addresses_of, parse_address, require_free
 from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
@@ -438,8 +437,8 @@ def _job_of(data: bytes) -> str:
 
 
 def _resolved(address: Address) -> str | None:
-    """Return the IP address that a name stands for."""
+    """Return the IP addresses that a name stands for: the link is with one of them."""
     try:
-        return str(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][4][0])
+        return " or ".join(one.host for one in addresses_of(address))
     except OSError:
         return None
