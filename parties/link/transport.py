@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.base.address import Address, addresses_of
-from parties.link import tls
+from parties.link import environment, tls
 from parties.link.exchange_pb2 import DESCRIPTOR
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.identity import Identity, tls_name
@@ -34,6 +34,7 @@ from smc.link_shape import WINDOW_BYTES
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 if is_first := "grpc" not in sys.modules:
+    environment.require_usable()
     # It would load its interface of coroutines, which nothing here uses: a quarter of its time.
     sys.modules["grpc.aio"] = types.ModuleType("grpc.aio")
 import grpc as grpc  # for `listening` too, which must not load it before this
