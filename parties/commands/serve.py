@@ -96,8 +96,7 @@ def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | No
         return None
     if identity is None or certificate is None:
         raise InputError(f"--{'certificate' if identity else 'identity'}: TLS needs --identity and --certificate")
-    own = load_identity(identity, certificate)
-    if not own.is_in_files:
+    if not load_identity(identity, certificate).is_in_files:
         raise InputError(f"--identity: the key of {certificate} is in a token; TLS here needs one in a file")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

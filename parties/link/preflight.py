@@ -77,31 +77,31 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
     reason is that of one where somebody answered.
     """
     try:
-        found = addresses_of(address)
+        addresses = addresses_of(address)
     except socket.gaierror as error:
         if error.errno == socket.EAI_AGAIN:
             raise _NoAnswerError("the name cannot be looked up now") from None
         raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
     troubles: list[LinkError | _NoAnswerError] = []
-    for one in found:
+    for numeric in addresses:
         try:
-            named = address if len(found) == 1 else one
-            return _attempt_at(one, named, identity, peer, timeout / len(found), look)
+            named = address if len(addresses) == 1 else numeric
+            return _attempt_at(numeric, named, identity, peer, timeout / len(addresses), look)
         except (LinkError, _NoAnswerError) as error:
             troubles.append(error)
     answers = [error for error in troubles if isinstance(error, LinkError)]
-    if answers or len(found) == 1:
+    if answers or len(addresses) == 1:
         raise [*answers, *troubles][0]
     kind = _RefusedError if all(isinstance(error, _RefusedError) for error in troubles) else _NoAnswerError
-    raise kind("; ".join(f"{one.host}: {error}" for one, error in zip(found, troubles, strict=True)))
+    raise kind("; ".join(f"{numeric.host}: {error}" for numeric, error in zip(addresses, troubles, strict=True)))
 
 
 def _attempt_at(
-    one: Address, address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool
+    numeric: Address, address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool
 ) -> bool:
     """See `_attempt`, of one numeric address, called `address` in messages."""
     try:
-        with socket.create_connection(one, timeout=timeout) as connection:
+        with socket.create_connection(numeric, timeout=timeout) as connection:
             if look:
                 _examine(connection, address, identity, peer)
             return look

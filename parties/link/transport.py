@@ -192,13 +192,13 @@ def _target(address: Address) -> str:
     Its own resolver takes one address of the hosts file. A host that cannot be looked up is left to it: that fails.
     """
     try:
-        found = addresses_of(address)
+        addresses = addresses_of(address)
     except OSError:
         return f"dns:///{address}"
-    if all(":" not in host for host, _ in found):
-        return f"ipv4:{','.join(map(str, found))}"
-    wide = (Address(host if ":" in host else f"::ffff:{host}", port) for host, port in found)
-    return f"ipv6:{','.join(quote(str(one), safe='[]:') for one in wide)}"
+    if all(":" not in host for host, _ in addresses):
+        return f"ipv4:{','.join(map(str, addresses))}"
+    mapped = (Address(host if ":" in host else f"::ffff:{host}", port) for host, port in addresses)
+    return f"ipv6:{','.join(quote(str(numeric), safe='[]:') for numeric in mapped)}"
 
 
 def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:
