@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from parties.base import extras, signals
+from parties.base.plain_letters import PLAIN_LETTERS
 from parties.base.text import did_you_mean, quoted
 from parties.jobs import kinds
 from smc import __version__
@@ -208,7 +209,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without our letters is no reason to fail
+            stream.reconfigure(errors=PLAIN_LETTERS)  # a terminal without our letters is no reason to fail
     _leave(run(arguments))
 
 

@@ -85,6 +85,12 @@ def taken(address: Address, instead: str = "name another port") -> str:
     return ""
 
 
+def addresses_of(address: Address) -> list[Address]:
+    """Return all numeric addresses of a host, in the system's order. OSError if none can be found."""
+    entries = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(address._replace(host=str(entry[4][0])) for entry in entries))
+
+
 def require_free(text: str, shards: int = 0) -> None:
     """Raise `InputError` if this machine cannot listen at an address: rather before the work than after it.
 

@@ -13,8 +13,11 @@ import shutil
 import stat
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from smc.errors import InputError
 
 YOUNGEST = 60.0  # seconds: its process may be about to take the lock
 _NAME = re.compile(r"smc-[a-z]+-[a-z0-9_]{8}")
@@ -24,8 +27,9 @@ class HeldDirectory(tempfile.TemporaryDirectory[str]):
     """A `TemporaryDirectory` for this user alone, named smc-KIND-..., that is held by a lock while it is in use."""
 
     def __init__(self, kind: str) -> None:
-        sweep(tempfile.gettempdir())
-        super().__init__(prefix=f"smc-{kind}-")
+        folder = ensure()
+        sweep(folder)
+        super().__init__(prefix=f"smc-{kind}-", dir=folder)
         self._lock: int | None = os.open(self.name, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -35,6 +39,34 @@ class HeldDirectory(tempfile.TemporaryDirectory[str]):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def ensure(*instead: Path) -> str:
+    """Return the folder for temporary files, also for libraries and child processes.
+
+    Where the system's are not usable it is a folder of this user: the first of these that can be written, or one in
+    the cache of the home.
+
+    Args:
+        instead: folders to take, made if they are not there; the best first.
+
+    Raises:
+        InputError: no folder can be written.
+    """
+    with suppress(FileNotFoundError):
+        return tempfile.gettempdir()
+    home = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # a user without a home
+        instead = (*instead, (Path(home) if home else Path.home() / ".cache") / "smc" / "tmp")
+    for folder in instead:
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(b"?")
+            tempfile.tempdir = os.environ["TMPDIR"] = str(folder.absolute())
+            return tempfile.tempdir
+    tried = ", ".join(map(str, instead))
+    raise InputError(f"no folder for temporary files can be written ({tried} neither): set TMPDIR to one that can")
 
 
 @cache

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,8 @@ from parties.base import console, files
 from parties.base.address import parse_address, taken
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
+from parties.commands import doctor
+from parties.commands.doctor import Finding
 from parties.commands.options import Between, find_party_file, json_option, party_config
 from parties.commands.rows import words_of
 from parties.link import tls
@@ -45,15 +46,6 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The outcome of one check: `text` says what was found or what to do."""
-
-    ok: bool
-    what: str
-    text: str
-
-
 @click.command("check", epilog="Example:  smc check --config party.toml")
 @party_config
 @click.option(
@@ -61,7 +53,9 @@ class Finding:
 )
 @json_option
 def check(config_file: Path | None, wait: float, as_json: bool) -> int:
-    """Check identity, clock, peer, state, tables, ports, shipping and log-in provider; nothing is changed.
+    """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
+
+    Of the machine: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 
     Exit code 0 if all is well, 2 if not.
     """
@@ -86,6 +80,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     """Make all checks, one after the other; each stands alone, whatever came of those before."""
     from parties.node.peers import entries
 
+    yield from doctor.machine(file.node.state)
     identity: Identity | None = None
     try:
         identity = _identity(file)
@@ -120,7 +115,9 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     if file.node.oidc is not None:
         yield _provider(file.node.oidc)
     for link, name, certificates in peers:
-        if is_shut:
+        if not doctor.grpc_environment().ok:
+            yield Finding(False, f"peer {name}".strip(), "not asked: gRPC's environment comes first")
+        elif is_shut:
             called = name or next(map(common_name, certificates), "the peer")
             yield Finding(False, f"peer {name}".strip(), f"{called}: not asked: our running node comes first")
         else:

@@ -128,7 +128,7 @@ class PartyDraft:
     multiple=True,
     help="A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
 )
-@click.option("--listen", metavar="HOST:PORT", help="Be the party that waits for the peer, here.")
+@click.option("--listen", metavar="HOST:PORT", help="Wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.")
 @click.option("--connect", metavar="HOST:PORT", help="Be the party that dials the peer, there.")
 @click.option(
     "--host", metavar="HOST", help="This machine as the peer names it: in the certificate, in the peer's file."

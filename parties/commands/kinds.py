@@ -87,12 +87,16 @@ def command_of(name: str) -> click.Command:
         settings = merge(in_file, {option.key: read[option.key] for option in options})
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
+        if on_rows and settings.own_table is not None:
+            settings.own_table.owned_by(link.identity)  # which merging forgets, and a flag may name
         outputs = Outputs.of(kind, settings)
         if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
             raise InputError("--ray: is for shards, and there are none here: give --shards N, if the job has it, too")
         if alone:
-            report_flag = {"report": settings.report}
-            _check_unlinked("--alone: nobody is dialled, and no byte is sent", {**flags, **report_flag})
+            without = {**flags, "report": settings.report}
+            if on_rows and settings.own_table is not None and settings.own_table.person is not None:
+                del without["identity"]  # its key chooses the rows of each person
+            _check_unlinked("--alone: nobody is dialled, and no byte is sent", without)
         if node is not None:
             from parties.commands.through_node import ask
 

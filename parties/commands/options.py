@@ -78,7 +78,11 @@ _LINK = (
     click.option("--identity", type=FILE, help="Own private key, NAME.key."),
     click.option("--certificate", type=FILE, help="Own certificate, NAME.crt."),
     click.option("--peer", type=FILE, help="The peer's certificate, the only one trusted."),
-    click.option("--listen", metavar="HOST:PORT", help="Be party 0: wait for the peer here."),
+    click.option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="Be party 0: wait for the peer here. 0.0.0.0 is all of IPv4, [::] IPv6 too.",
+    ),
     click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
     click.option("--wait", type=float, help=f"Seconds to wait for the peer to come  [{WAIT_SECONDS:g}]"),
     click.option("--timeout", type=float, help=f"Seconds of silence that end a session  [{TIMEOUT_SECONDS:g}]"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from pathlib import Path
 
 import click
 
-from parties.base import console, files
+from parties.base import console, files, keyfile
 from parties.base.address import Address, require_free
 from parties.commands.options import FILE, TABLE
 from parties.commands.own_table import chosen
+from parties.link.identity import load_identity
 from parties.models.load import load_any
 from parties.party_file import load
 from smc.errors import InputError
@@ -23,9 +25,12 @@ SHORTEST = 20  # letters of a token
 @click.option("--schema", "schema_file", type=FILE, help="Cells are raw, as this schema's types have them.")
 @click.option("--config", "config_file", type=FILE, help="Cells are as raw as those of a table of this party.toml.")
 @TABLE
-@click.option("--host", default="127.0.0.1", help="Where to listen; beyond this machine only with a token  [127.0.0.1]")
+@click.option("--host", default="127.0.0.1", help="Where to listen; elsewhere with a token and TLS  [127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), default=8400, help="0 takes any free port  [8400]")
 @click.option("--token-file", type=FILE, help="A secret that requests must bring, as Authorization: Bearer TOKEN.")
+@click.option("--identity", type=FILE, help="Private key for TLS  [link.identity of --config, if --host is elsewhere]")
+@click.option("--certificate", type=FILE, help="Its certificate, which callers must trust  [link.certificate]")
+@click.option("--socket", "socket_file", type=FILE, help="Listen at this Unix socket instead, for your user alone.")
 def serve(
     model_file: Path,
     schema_file: Path | None,
@@ -34,38 +39,69 @@ def serve(
     host: str,
     port: int,
     token_file: Path | None,
+    identity: Path | None,
+    certificate: Path | None,
+    socket_file: Path | None,
 ) -> None:
-    """Answer POST /predict with predictions of a model, on this machine only. No row is kept, or written to a log.
+    """Answer POST /predict with predictions of a model, on this machine only unless told otherwise.
 
     It takes {"rows": [{"COLUMN": VALUE, ...}, ...]}, and says of rows what `smc predict` says. /openapi.json describes
-    it. Ctrl-C or SIGTERM ends it.
+    it. No row is kept, or written to a log. Ctrl-C or SIGTERM ends it.
     """
     address = Address(host, port)
-    if not address.is_local and token_file is None:
+    elsewhere = socket_file is None and not address.is_local
+    if elsewhere and token_file is None:
         raise InputError(f"--host: {host} is not this machine alone: give --token-file, or listen at 127.0.0.1")
-    require_free(str(address))
+    if socket_file is not None and (identity or certificate):
+        raise InputError("--socket: a Unix socket has no TLS; remove --identity and --certificate")
+    if socket_file is None:
+        require_free(str(address))
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have theirs; give one of the two")
     if table is not None and config_file is None:
         raise InputError("--table: names a table of --config, which is missing")
     token = None if token_file is None else _token(token_file)
+    file = None if config_file is None else load(config_file)
+    if elsewhere and file is not None and identity is None and certificate is None:
+        identity, certificate = file.link.identity, file.link.certificate
+    tls = _tls(identity, certificate)
+    if elsewhere and tls is None:
+        raise InputError(
+            f"--host: token and rows would travel to {host} in clear: give --identity and --certificate for TLS, "
+            "or --config with both, or listen at 127.0.0.1 or a --socket"
+        )
     model = load_any(model_file)
-    tables = {} if config_file is None else load(config_file).tables
+    tables = {} if file is None else file.tables
     mapped = None if config_file is None else tables[chosen(table, tables)]
     from parties.deployed.columns import asked
     from parties.deployed.service import Predictor, make_app
     from parties.web.server import WebServer
 
     app = make_app(Predictor(model, asked(model, schema_file, mapped)), token)
-    server = WebServer(address, app, loopback_only=token is None, what="the model")
+    server = WebServer(address, app, not elsewhere, "the model", tls, socket_file)
     try:
         server.start()
-        console.err.print(f"predictions of {model.target} at http://{server.address}/predict")
+        where = f"{'http' if tls is None else 'https'}://{server.address}" if socket_file is None else str(socket_file)
+        console.err.print(f"predictions of {model.target} at {where}/predict")
         threading.Event().wait()
     except KeyboardInterrupt:  # SIGTERM too
         pass
     finally:
         server.stop()
+
+
+def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | None:
+    """Return TLS 1.3 with this key and certificate; None without both. `InputError` if they cannot serve."""
+    if identity is None and certificate is None:
+        return None
+    if identity is None or certificate is None:
+        raise InputError(f"--{'certificate' if identity else 'identity'}: TLS needs --identity and --certificate")
+    if not load_identity(identity, certificate).is_in_files:
+        raise InputError(f"--identity: the key of {certificate} is in a token; TLS here needs one in a file")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.load_cert_chain(certificate, identity, keyfile.passphrase(identity))
+    return context
 
 
 def _token(path: Path) -> str:

@@ -32,7 +32,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
-from parties.base import memory
+from parties.base import memory, temporary
 from parties.base.address import Address, parse_address
 from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
@@ -209,6 +209,7 @@ def _context() -> Any:
     """Return how processes begin; see the module's first lines. Protocols that are loaded here are loaded for all."""
     if sys.platform != "linux" or sys.version_info < (3, 11, 1):  # elsewhere a fork is not safe; CVE-2022-42919
         return multiprocessing.get_context("spawn")
+    temporary.ensure()  # the server's socket is in there
     context = multiprocessing.get_context("forkserver")
     protocols = [name for name in list(sys.modules) if name.startswith("protocols.")]
     context.set_forkserver_preload([__name__, *COMMAND, *protocols])

@@ -8,6 +8,7 @@ import time
 from google.protobuf.message import DecodeError
 from typing_extensions import override
 
+from parties.base.own_trouble import OURS
 from parties.link.exchange_pb2 import ABORT, GOODBYE, HELLO, Hello, Kind
 from parties.link.frames import FrameReader, FrameWriter, Received, assemble
 from parties.link.outbox import OutboxClosedError, OutboxStuckError
@@ -19,6 +20,10 @@ from smc.errors import LinkError, ProtocolError
 MAX_REASON_CHARACTERS = 300
 HELLO_STEP = "hello"
 GRACE_SECONDS = 1.0  # for the last frame to leave before the stream is cut
+
+
+class PeerTroubleError(LinkError):
+    """The peer ended the session over trouble of its own machine."""
 
 
 class GrpcChannel(Channel):
@@ -127,7 +132,8 @@ class GrpcChannel(Channel):
         if frame.kind == ABORT:
             self._last_word.acquire(blocking=False)
             reason = one_line(bytes(frame.payload).decode(errors="replace"))
-            raise LinkError(f"{self._peer} gave up at step '{frame.step}': {reason}")
+            kind = PeerTroubleError if reason.startswith(f"{OURS}: ") else LinkError
+            raise kind(f"{self._peer} gave up at step '{frame.step}': {reason}")
         return frame
 
     def _expire(self) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from typing import cast
 from urllib.parse import unquote
 
@@ -24,6 +25,7 @@ from parties.link.transport import GROUP, LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES
 
+ANY_IPV4 = "0.0.0.0"
 SPARE_CALLS = 4  # of a peer, beside its streams: those that are told that there are too many
 Take = Callable[[Stream], None]
 Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be sent on it, and who takes the stream
@@ -71,11 +73,12 @@ class Port:
             require_client_auth=True,
         )
         numeric = _numeric(address)
-        try:
-            port = self._server.add_secure_port(str(numeric), credentials)
-        except RuntimeError:
-            why = taken(numeric) or "the address is taken or not allowed"
-            raise InputError(f"cannot listen on {address}: {why}") from None
+        with _ipv4_alone(numeric) as numeric:
+            try:
+                port = self._server.add_secure_port(str(numeric), credentials)
+            except RuntimeError:
+                why = taken(numeric) or "the address is taken or not allowed"
+                raise InputError(f"cannot listen on {address}: {why}") from None
         self.address = Address(address.host, port)
         self._server.start()
 
@@ -197,3 +200,26 @@ def _numeric(address: Address) -> Address:
     except OSError as error:
         raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
     return Address(str(addresses[0][4][0]), address.port)
+
+
+@contextmanager
+def _ipv4_alone(address: Address) -> Iterator[Address]:
+    """Keep gRPC from IPv6 while it opens 0.0.0.0, which it takes for `::`; give the address, with a port.
+
+    It opens IPv4 alone where the port is taken on IPv6. So this takes it meanwhile: the port of IPv6 alone.
+    """
+    if address.host != ANY_IPV4:
+        yield address
+        return
+    if not address.port:
+        with socket.socket() as probe:
+            probe.bind(address)
+            address = Address(*probe.getsockname())
+    with ExitStack() as held:
+        with suppress(OSError):  # no IPv6 here, or another program has the port on it: then gRPC cannot have it either
+            mine = held.enter_context(socket.socket(socket.AF_INET6, socket.SOCK_STREAM))
+            mine.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            mine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # or old connections would be in the way
+            mine.bind(("::", address.port))
+            mine.listen(0)  # only so gRPC, which reuses addresses too, cannot have it
+        yield address

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from parties.base.address import Address, parse_address
+from parties.base.own_trouble import OURS, own_trouble
 from parties.link import tls
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line
@@ -242,6 +243,8 @@ def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[by
 
 def _public_reason(error: BaseException) -> str:
     """Return what the peer may know of our error. Others than the link's own may quote private data."""
+    if not isinstance(error, LinkError) and (reason := own_trouble(error)):
+        return f"{OURS}: {reason}"
     match error:
         case ShardError():
             return "LinkError: a shard has failed twice"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from cryptography import x509
 
 from parties.base import keyfile
-from parties.base.address import Address
+from parties.base.address import Address, addresses_of
 from parties.link import tls
 from parties.link.identity import Identity, common_name, short_fingerprint
 from smc.errors import LinkError, SmcError
@@ -71,16 +71,40 @@ def await_peer(
 
 
 def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool) -> bool:
-    """Return whether the peer answers, for which is looked only if `look`: else somebody does."""
+    """Return whether the peer answers, for which is looked only if `look`: else somebody does.
+
+    All addresses of the host are tried in turn, in `timeout` seconds altogether. If the peer is at none of them, the
+    reason is that of one where somebody answered.
+    """
     try:
-        with socket.create_connection(address, timeout=timeout) as connection:
-            if look:
-                _examine(connection, address, identity, peer)
-            return look
+        addresses = addresses_of(address)
     except socket.gaierror as error:
         if error.errno == socket.EAI_AGAIN:
             raise _NoAnswerError("the name cannot be looked up now") from None
         raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
+    troubles: list[LinkError | _NoAnswerError] = []
+    for numeric in addresses:
+        try:
+            named = address if len(addresses) == 1 else numeric
+            return _attempt_at(numeric, named, identity, peer, timeout / len(addresses), look)
+        except (LinkError, _NoAnswerError) as error:
+            troubles.append(error)
+    answers = [error for error in troubles if isinstance(error, LinkError)]
+    if answers or len(addresses) == 1:
+        raise [*answers, *troubles][0]
+    kind = _RefusedError if all(isinstance(error, _RefusedError) for error in troubles) else _NoAnswerError
+    raise kind("; ".join(f"{numeric.host}: {error}" for numeric, error in zip(addresses, troubles, strict=True)))
+
+
+def _attempt_at(
+    numeric: Address, address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool
+) -> bool:
+    """See `_attempt`, of one numeric address, called `address` in messages."""
+    try:
+        with socket.create_connection(numeric, timeout=timeout) as connection:
+            if look:
+                _examine(connection, address, identity, peer)
+            return look
     except ssl.SSLError as error:
         reason = error.reason or ""
         if reason == "TLSV1_ALERT_PROTOCOL_VERSION":

@@ -16,14 +16,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
+from urllib.parse import quote
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.base.address import Address
-from parties.link import tls
+from parties.base.address import Address, addresses_of
+from parties.link import environment, tls
 from parties.link.exchange_pb2 import DESCRIPTOR
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.identity import Identity, tls_name
@@ -33,6 +34,7 @@ from smc.link_shape import WINDOW_BYTES
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 if is_first := "grpc" not in sys.modules:
+    environment.require_usable()
     # It would load its interface of coroutines, which nothing here uses: a quarter of its time.
     sys.modules["grpc.aio"] = types.ModuleType("grpc.aio")
 import grpc as grpc  # for `listening` too, which must not load it before this
@@ -171,7 +173,7 @@ def dial(
             if connection is None or call is None:
                 all_options = [*own_options, *options(keepalive, window)]
                 credentials = _credentials(identity, peer)
-                connection = opened.enter_context(grpc.secure_channel(f"dns:///{address}", credentials, all_options))
+                connection = opened.enter_context(grpc.secure_channel(_target(address), credentials, all_options))
                 call = _call_on(connection, outbox, label)
             assert call is not None
             opened.callback(call.cancel)
@@ -182,6 +184,21 @@ def dial(
             yield stream
         finally:
             outbox.close(discard=True)
+
+
+def _target(address: Address) -> str:
+    """Return what gRPC dials: all addresses of the host, of which it takes the first that leads to the peer.
+
+    Its own resolver takes one address of the hosts file. A host that cannot be looked up is left to it: that fails.
+    """
+    try:
+        addresses = addresses_of(address)
+    except OSError:
+        return f"dns:///{address}"
+    if all(":" not in host for host, _ in addresses):
+        return f"ipv4:{','.join(map(str, addresses))}"
+    mapped = (Address(host if ":" in host else f"::ffff:{host}", port) for host, port in addresses)
+    return f"ipv6:{','.join(quote(str(numeric), safe='[]:') for numeric in mapped)}"
 
 
 def _call_on(connection: Wire, outbox: Outbox, label: str) -> Any:

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from parties.base.own_trouble import own_trouble
 from parties.base.rate import Rate
 from parties.link.handshake import make_hello
 from parties.link.listening import Take
@@ -224,8 +225,10 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
                 return
             try:
                 statement = read(key) if key else b""
-            except errors():
-                link.channel.abort(UNWRITTEN)  # with a new link all is said again
+            except errors() as error:
+                link.channel.abort(
+                    f"{UNWRITTEN}: {own_trouble(error)}".rstrip(": ")
+                )  # with a new link all is said again
                 return
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:

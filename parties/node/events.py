@@ -42,6 +42,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "statement refused": "warning",
     "table not available": "warning",
     "job failed": "error",
+    "own trouble": "error",
     "session failed": "error",
     "statement failed": "error",
     "records cannot be written": "error",
@@ -72,6 +73,10 @@ class Events:
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
+        self._own_trouble = Gauge(
+            "smc_own_trouble", "1 while this machine's own trouble holds jobs up.", ["reason"], registry=self.registry
+        )
+        self.own_trouble = ""
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
         self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)
         self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
@@ -108,6 +113,18 @@ class Events:
         """Set the present states of all jobs."""
         for state in get_args(State):
             self._jobs.labels(state).set(states.count(state))
+
+    def troubled(self, why: str) -> None:
+        """Keep what is wrong with this machine, until something is written again."""
+        self.well()
+        self.own_trouble = why
+        self._own_trouble.labels(why).set(1)
+
+    def well(self) -> None:
+        """Note that this machine does its part."""
+        if self.own_trouble:
+            self._own_trouble.remove(self.own_trouble)
+            self.own_trouble = ""
 
     def session_ended(self, seconds: float, cost: Cost) -> None:
         """Add a session's figures."""

@@ -13,9 +13,9 @@ from typing import Any
 
 from typing_extensions import override
 
+from parties.base.own_trouble import advice, own_trouble
 from parties.base.rate import Rate
 from parties.base.text import instead, quoted
-from parties.base.token_key import TokenError
 from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
@@ -276,6 +276,8 @@ class OperatorService(Operator):
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
         if contact is not None and state in ("queued", "interrupted"):
             why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
+            if not why and (trouble := contact.sessions.trouble(record.id)):
+                why = f"it is this node: {advice(trouble)}"
             return view.model_copy(update={"why": why}) if why else view
         return view
 
@@ -299,5 +301,5 @@ def recorded() -> Iterator[None]:
     try:
         yield
     except errors() as error:
-        hint = "" if isinstance(error, TokenError) else "; is the disk full?"
-        raise NotRecordedError(f"this node cannot write its records, so nothing has been done: {error}{hint}") from None
+        why = advice(own_trouble(error)) or str(error)
+        raise NotRecordedError(f"this node cannot write its records, so nothing has been done: {why}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -52,6 +53,7 @@ class Runs(Register):
         self.addresses: dict[str, str | None] = {}
         self.groups: dict[str, str] = {}  # of the key exchange with each peer
         self.tls: dict[str, str] = {}  # the version of the connection with each
+        self._spared = Counter[str]()  # sessions that are no tries, since the last one began
         self._reserved: dict[str, tuple[int, int]] = {}  # of jobs under way: a step that may begin, and its bits
 
     def asking(self, act: Callable[[Word | None], Done]) -> Done:
@@ -136,7 +138,8 @@ class Runs(Register):
         with self._writing(later=True):
             record = self._get_running(identifier)
             most = self._offers.tries(record.table)
-            if profile and record.tries >= most:
+            tries = max(0, record.tries - self._spared[identifier])
+            if profile and tries >= most:
                 raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
             self._journal.started(record, depth, profile, self.addresses.get(record.peer))
             changes: dict[str, Any] = {}
@@ -147,13 +150,21 @@ class Runs(Register):
                 changes = {"fingerprint": both.ours.rows, "peer_rows": both.theirs.rows}
             spent = outcome.added(record.spent, record.current)
             changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
-            changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
+            changes |= {"tries": tries + bool(profile), "profile": profile or record.profile}
             version = self._offers.version(record.table)
             same = not record.sessions or record.version == version  # else its answer is of no version of the rows
             changes |= {"repeats": repeats or record.repeats, "version": version if same else ""}
             if profile and record.charged is None and (refusal := self.accounts.refusal(record)):
                 raise BudgetError(refusal)
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
+        self._spared.pop(identifier, None)
+
+    def spare(self, identifier: str) -> None:
+        """Do not count a session as a try, whose `met` has: a machine's trouble ended it before it opened anything.
+
+        It is taken off when the next one begins. Until a restart: nothing can be written on a full disk.
+        """
+        self._spared[identifier] += 1
 
     def write_opening(self, identifier: str, opening: Written) -> None:
         """Write down our share of an opening, which has not left."""

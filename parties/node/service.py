@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,8 +11,9 @@ from typing import Protocol
 
 from cryptography import x509
 
-from parties.base import files
-from parties.base.address import Address, parse_address, require_free
+from parties.base import files, temporary
+from parties.base.address import Address, addresses_of, parse_address, require_free
+from parties.base.own_trouble import advice, own_trouble
 from parties.base.rate import Rate
 from parties.base.settings import at_key
 from parties.link.identity import fingerprint
@@ -91,6 +91,7 @@ class Node:
         with at_key("node.state"):  # which a start may bring forward: nobody else holds it, and nothing is in the way
             records.make_place(place)
             self._lock = files.lock(file.node.state / "lock")
+            temporary.ensure(file.node.state / "tmp")
         for key, text in file.ports().items():
             with at_key(key):
                 require_free(text)
@@ -123,7 +124,7 @@ class Node:
             {name: list(offer.schema.attributes) for name, offer in offers.tables.items()},
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
-            lambda: list(offers.stale().values()),
+            lambda: [*self._own_trouble(), *offers.stale().values()],
             unbounded(file.policy, {name: offer.settings.budget is not None for name, offer in offers.tables.items()}),
         )
         self._watches = (
@@ -277,9 +278,9 @@ class Node:
                 self._ledger.note("node stopped", why=why)
                 self._ledger.remember(self._marker)
             except InputError as error:
-                self._events.log("records cannot be written", why=str(error))
+                self._events.log("records cannot be written", why=own_trouble(error) or str(error))
             except errors() as error:  # it must not keep the node from stopping
-                self._events.log("records cannot be written", why=str(error))
+                self._events.log("records cannot be written", why=own_trouble(error) or str(error))
         for watch in self._watches:
             watch.stop()
         at_once([shipper.stop for shipper in self._shippers])
@@ -347,13 +348,19 @@ class Node:
         try:
             self._ledger.hear(peer, data)
         except errors() as error:
-            self._events.log("records cannot be written", why=str(error))
-            raise LinkError(UNWRITTEN) from None  # with a new link all is said again
+            why = own_trouble(error) or "the records cannot be written"
+            self._events.log("records cannot be written", why=why)
+            self._events.troubled(why)
+            raise LinkError(f"{UNWRITTEN}: {why}") from None  # with a new link all is said again
         except SmcError as error:
             self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except Exception as error:  # of one statement, and the same with each link: the link stays
             why = f"internal error: {type(error).__name__}"
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
+
+    def _own_trouble(self) -> list[str]:
+        why = self._events.own_trouble
+        return [f"it is this node: {advice(why)}; jobs wait for that"] if why else []
 
     def _meet(self, peer: str, session: Session) -> str:
         """Compare the heads of both logs; return why nothing may go on, if it may not."""
@@ -439,8 +446,9 @@ def _job_of(data: bytes) -> str:
 
 
 def _resolved(address: Address) -> str | None:
-    """Return the IP address that a name stands for."""
+    """Return the IP address that a name stands for; None if it has several: which has the link is not known."""
     try:
-        return str(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][4][0])
-    except OSError:
+        (only,) = addresses_of(address)
+    except (OSError, ValueError):
         return None
+    return only.host

@@ -14,8 +14,10 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 
+from parties.base.own_trouble import own_trouble
 from parties.jobs.choosing import choice_for
 from parties.jobs.inputs import AwayError, MachineError
+from parties.link.channel import PeerTroubleError
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
@@ -71,6 +73,7 @@ class Sessions:
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
         self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
+        self._troubles: dict[str, str] = {}  # of our machine, that ended the last session of a job
         self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -104,6 +107,10 @@ class Sessions:
         with self._lock:
             session = self._running.get(identifier)
             return session.progress() if session is not None else None
+
+    def trouble(self, identifier: str) -> str:
+        """Return what of our machine ended the job's last session; empty if nothing did."""
+        return self._troubles.get(identifier, "")
 
     def all_progress(self) -> list[Progress]:
         """Return where each running job is."""
@@ -281,6 +288,9 @@ class Sessions:
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._ledger.met(identifier, step, profile, both, earlier)
+                    session.counted = True
+                    self._troubles.pop(identifier, None)
+                    self._events.well()
                     self._events.log("session began", job=identifier, depth=step, profile=profile)
                 case Reached():
                     session.step = event
@@ -291,6 +301,7 @@ class Sessions:
                 case Written():
                     self._ledger.write_opening(identifier, event)
                 case Leaving():
+                    session.leaving = True
                     self._ledger.opening_leaves(identifier, event)
                 case Finished(state, total, report):
                     self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
@@ -308,9 +319,13 @@ class Sessions:
         match error:
             case ClosedError():
                 pass
-            case _ if isinstance(error, errors()):  # a full disk, or a token that is away: the job goes on later
-                self._events.log("records cannot be written", job=identifier, why=str(error))
+            case _ if why := self._own_trouble(error):  # a full disk, or a token that is away: the job goes on later
+                of_records = isinstance(error, errors())
+                self._events.log("records cannot be written" if of_records else "own trouble", job=identifier, why=why)
+                self._events.troubled(why)
+                self._troubles[identifier] = why
                 self._pauses.put(identifier)
+                self._not_a_try(identifier, session)
             case AwayError():
                 self._events.log("table away", job=identifier)
                 self._broke(identifier, session, str(error), begun=False)
@@ -325,6 +340,8 @@ class Sessions:
                 by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
                 self._ledger.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
+                if isinstance(error, PeerTroubleError):
+                    self._not_a_try(identifier, session)
                 self._broke(identifier, session, session.why or str(error), session.begun)
             case _:  # neither the peer's fault nor the job's own, as far as is known
                 self._events.log("session failed", job=identifier, error=type(error).__name__, stack=stack_of(error))
@@ -336,6 +353,17 @@ class Sessions:
                 self._ledger.crashed(identifier, error, public, session.begun, session.cost, by_rows)
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
+
+    def _own_trouble(self, error: BaseException) -> str:
+        """Return why our machine ended a session; empty if the session's own matters or the peer did."""
+        if isinstance(error, AwayError | LinkError | JobMismatchError | BudgetError):
+            return ""
+        return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
+
+    def _not_a_try(self, identifier: str, session: Running) -> None:
+        """Do not count a session of which no share has left, and which has found nothing: it opened nothing."""
+        if session.counted and not session.leaving and not session.got_further:
+            self._ledger.spare(identifier)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""

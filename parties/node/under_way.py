@@ -19,6 +19,8 @@ class Running:
     why: str = ""
     linked: bool = False  # the peer is there: from now on our rows may decide what happens
     begun: bool = False
+    counted: bool = False  # it is a try, by the records
+    leaving: bool = False  # a share of ours has left, or may have
     doing: str = "beginning"
     first: int = 0
     step: Reached | None = None

@@ -156,6 +156,6 @@ def _key(settings: TableSettings) -> str:
     if settings.identity is None:
         raise InputError(
             f"{settings.label}: person: which rows of a person take part is chosen by this party's private key: name "
-            "it as link.identity in party.toml"
+            "it as link.identity in party.toml; smc identity create makes one"
         )
     return hashlib.sha256(b"smc rows of people 1\0" + token_key.secret(settings.identity)).hexdigest()

@@ -7,6 +7,7 @@ a request for longest that is closed, and not the newest: whoever holds many of 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -15,9 +16,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from parties.base import bounds
 
-REQUEST_SECONDS = 10.0  # from the connection, or a request's first byte, to its last
+REQUEST_SECONDS = 10.0  # from the connection, or a request's first byte, to its body; and of silence within that
+LEAST_BYTES = 1024  # of a body in so many seconds: fewer are silence
+SILENT = b'{"error": "the request broke off: nothing came of it for %d s"}'
 ENDLESS = "/news"  # the path whose answer ends with its reader only
 STALLED_SECONDS = 30.0  # in which nobody takes more of an answer
+
+
+log = logging.getLogger(__name__)
 
 
 class Connection(H11Protocol):
@@ -28,6 +34,7 @@ class Connection(H11Protocol):
         self.idle_since: float | None = None  # None while a request is being answered
         self._request_due: asyncio.TimerHandle | None = None
         self._answer_due: asyncio.TimerHandle | None = None
+        self._came = 0  # bytes of the request since its deadline began
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin the deadline of somebody who has connected."""
@@ -41,6 +48,7 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take some of a request."""
+        self._came += len(data)
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._stop_waiting()
@@ -82,7 +90,27 @@ class Connection(H11Protocol):
 
     def _await_request(self) -> None:
         self.idle_since = time.monotonic()
-        self._request_due = self.loop.call_later(REQUEST_SECONDS, self.drop)
+        self._watch()
+
+    def _watch(self) -> None:
+        self._came = 0
+        self._request_due = self.loop.call_later(REQUEST_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Go on with a body that comes, however long it takes; end what is silent, and say so if a body was begun."""
+        if self.conn.their_state is h11.SEND_BODY and self._came >= LEAST_BYTES:
+            self._watch()
+            return
+        if self.conn.their_state is h11.SEND_BODY and self.cycle is not None and not self.cycle.response_started:
+            log.warning("a request broke off: silent for %g s", REQUEST_SECONDS)
+            body = SILENT % REQUEST_SECONDS
+            head = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            self.cycle.disconnected = True  # the application's answer comes too late
+            self.transport.write(head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            self.idle_since = None
+            self.transport.close()
+            return
+        self.drop()
 
     def _await_reader(self) -> None:
         left = self.transport.get_write_buffer_size()

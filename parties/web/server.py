@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import ssl
 import threading
 import time
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,11 +27,21 @@ class WebServer:
     """An ASGI application at an address; port 0 takes any free port.
 
     `loopback_only=False` serves other machines too: for inside a container whose port is published on loopback. `what`
-    it is stands in messages.
+    it is stands in messages. With `tls` it speaks https alone. With a `socket_file` it listens there, not at the
+    address: for this Unix user alone.
     """
 
-    def __init__(self, address: Address, app: ASGIApp, loopback_only: bool = True, what: str = "the web page") -> None:
+    def __init__(
+        self,
+        address: Address,
+        app: ASGIApp,
+        loopback_only: bool = True,
+        what: str = "the web page",
+        tls: ssl.SSLContext | None = None,
+        socket_file: Path | None = None,
+    ) -> None:
         self._address, self._app, self._loopback_only, self._what = address, app, loopback_only, what
+        self._tls, self._file = tls, socket_file
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -40,7 +52,7 @@ class WebServer:
 
     def start(self) -> None:
         """Begin to serve. `InputError` if the address is not of this machine's loopback, or cannot be had."""
-        listening = self._listen()
+        listening = self._listen() if self._file is None else self._listen_in(self._file)
         config = uvicorn.Config(
             self._app,
             http=Connection,
@@ -53,8 +65,11 @@ class WebServer:
             server_header=False,
             timeout_graceful_shutdown=int(STOP_SECONDS),
         )
+        config.load()
+        config.ssl = self._tls
         self._server = uvicorn.Server(config)
-        self._address = Address(self._address.host, listening.getsockname()[1])
+        if self._file is None:
+            self._address = Address(self._address.host, listening.getsockname()[1])
         self._thread = threading.Thread(target=self._server.run, args=([listening],), name="web", daemon=True)
         self._thread.start()
         deadline = time.monotonic() + START_SECONDS
@@ -72,6 +87,26 @@ class WebServer:
         self._thread.join(STOP_SECONDS + 1)
         self._server.force_exit = True
         self._thread.join(STOP_SECONDS)
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+    def _listen_in(self, path: Path) -> socket.socket:
+        """Open a Unix socket that this user alone may use; one that a killed process has left is replaced."""
+        if path.is_socket():
+            with socket.socket(socket.AF_UNIX) as probe:
+                if probe.connect_ex(str(path)) == errno.ECONNREFUSED:
+                    path.unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX)
+        before = os.umask(0o177)
+        try:
+            listening.bind(str(path))
+        except OSError as error:
+            listening.close()
+            why = "something is there already" if error.errno == errno.EADDRINUSE else error.strerror or error
+            raise InputError(f"{self._what} cannot be served at {path}: {why}; name another file") from None
+        finally:
+            os.umask(before)
+        return listening
 
     def _listen(self) -> socket.socket:
         """Open a socket at the address."""

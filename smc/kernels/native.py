@@ -259,7 +259,8 @@ def cache_directories() -> Iterator[Path]:
     with suppress(RuntimeError):  # a user without a home directory
         yield (Path(home) if home else Path.home() / ".cache") / "smc"
     # For services without a home that they may write; that it is this user's alone is checked as everywhere.
-    yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
+    with suppress(FileNotFoundError):  # no folder for temporary files
+        yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
 
 
 def _compile(module: str) -> bytes:

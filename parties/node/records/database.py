@@ -157,6 +157,11 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def writable(path: Path) -> sqlite3.Connection:
+    """Open a database that is there, to see whether it can be written; SQLite's errors are raised as they are."""
+    return _open(path, "rw")
+
+
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
     """Raise what SQLite complains of as an `InputError` that names the file."""

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -116,3 +117,18 @@ def test_the_file_that_a_node_holds_is_for_its_owner_only(tmp_path: Path) -> Non
     path.unlink()
     with files.lock(path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_without_the_systems_folder_one_of_this_user_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(file / "no")])
+    monkeypatch.setenv("TMPDIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(file))
+    with pytest.raises(InputError, match="no folder for temporary files can be written"):
+        temporary.ensure()
+    state = tmp_path / "state" / "tmp"
+    assert temporary.ensure(state) == str(state) == tempfile.gettempdir() == os.environ["TMPDIR"]
+    assert state.stat().st_mode & 0o777 == 0o700
+    assert not list(state.iterdir())

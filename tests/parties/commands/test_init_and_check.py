@@ -411,8 +411,13 @@ def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.Captu
     capsys.readouterr()
     assert smc("check", "--config", "party.toml") == 2
     lines = capsys.readouterr().out.splitlines()
-    assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
-    assert "there is no such file" in lines[4]
+    machine, party = lines[:6], lines[6:]
+    assert [line[4:].split("  ")[0] for line in machine] == [
+        *("space", "locks", "temporary files", "caches", "gRPC", "processor"),
+    ]
+    assert [line[:3].strip() for line in machine] == ["ok"] * 6
+    assert [line[:3].strip() for line in party] == ["ok", "ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
+    assert "there is no such file" in party[4]
 
 
 def test_a_log_in_provider_is_asked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from parties import cli
 from parties.cli import run
 from parties.jobs import kinds
+from parties.link.identity import create
 from tests.support.refused import refused
 
 SCHEMA = '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2]\noutcome = ["good", "bad"]\n'
@@ -120,3 +122,26 @@ def test_a_table_of_the_party_file(
     (place / "party.toml").write_text('[release.count]\nschema = "schema.toml"\nexact = true\nwhere = "age = odl"\n')
     assert run(["release", "count", "--config", "party.toml"]) == 2
     assert "did you mean 'old'" in capsys.readouterr().err
+
+
+def test_alone_on_a_table_of_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The party's key chooses the rows of each: it stands in party.toml, or is typed."""
+    create("anna", ["127.0.0.1"], tmp_path)
+    (tmp_path / "rows.csv").write_text("who,visits\n" + "".join(f"p{i % 4},{i % 2}\n" for i in range(1000)))
+    (tmp_path / "schema.toml").write_text('[attributes]\nvisits = ["0", "1"]\n')
+    table = '[tables.days]\nsource = "rows.csv"\nschema = "schema.toml"\nperson = "who"\nat_most = 1\n'
+    typed, named = tmp_path / "typed.toml", tmp_path / "named.toml"
+    typed.write_text(table)
+    named.write_text(f'[link]\nidentity = "anna.key"\n{table}')
+    words = ["release", "count", "--alone", "--json", "--table", "days", "--epsilon", "5"]
+    assert cli.run([*words, "--config", str(typed)]) == 2
+    assert "name it as link.identity in party.toml; smc identity create makes one" in capsys.readouterr().err
+    key = ["--identity", str(tmp_path / "anna.key")]
+    for given in ([str(named)], [str(typed), *key], [str(named), *key]):
+        assert cli.run([*words, "--config", *given]) == 0
+        (count,) = json.loads(capsys.readouterr().out)["numbers"]
+        assert abs(count["noisy"] - 4) < 50  # of four people one row each, and noise of scale 0.2
+    plain = tmp_path / "plain.toml"
+    plain.write_text(table.replace('person = "who"\nat_most = 1\n', ""))
+    assert cli.run([*words, "--config", str(plain), *key]) == 2
+    assert "leave --identity out" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import logging
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +21,10 @@ from starlette.testclient import TestClient
 from parties import cli
 from parties.deployed import service
 from parties.deployed.columns import asked
+from parties.link.identity import create
 from parties.models.load import load_any
 from parties.party_file import load
+from parties.web.server import WebServer
 from tests.support import deployed
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
@@ -172,6 +175,72 @@ def test_beyond_this_machine_only_with_a_token(tmp_path: Path, capsys: pytest.Ca
     token.chmod(0o644)
     assert cli.run([*words, "--token-file", str(token)]) == 2
     assert "chmod 600" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["flags", "config"])
+def test_beyond_this_machine_it_speaks_tls_alone(
+    given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, table = deployed.written(tmp_path, deployed.typed_model("linear"), deployed.typed_rows(2))
+    config = deployed.configured(tmp_path)
+    token, own = tmp_path / "token", create("anna", ["127.0.0.1"], tmp_path)
+    token.write_text(f"{TOKEN}\n")
+    token.chmod(0o600)
+    words = ["serve", "--model", str(model), "--port", "0", "--host", "0.0.0.0", "--token-file", str(token)]
+    assert cli.run([*words, "--config", str(config)]) == 2
+    assert "in clear: give --identity and --certificate" in capsys.readouterr().err
+    assert cli.run([*words, "--identity", str(own.key_path)]) == 2
+    assert "TLS needs --identity and --certificate" in capsys.readouterr().err
+    pair = {"identity": own.key_path, "certificate": own.certificate_path}
+    if given == "config":
+        link = "".join(f'{name} = "{path}"\n' for name, path in pair.items())
+        config.write_text(f"{config.read_text()}\n[link]\n{link}")
+        words += ["--config", str(config)]
+    else:
+        words += [word for name, path in pair.items() for word in (f"--{name}", str(path))] + ["--config", str(config)]
+    answers = []
+
+    def ask(server: WebServer) -> None:
+        real(server)
+        url, trusted = (
+            f"127.0.0.1:{server.address.port}/predict",
+            ssl.create_default_context(cafile=own.certificate_path),
+        )
+        said = {"json": {"rows": lines(table)}, "headers": {"Authorization": f"Bearer {TOKEN}"}, "timeout": PATIENCE}
+        answers.append(httpx.post(f"https://{url}", verify=trusted, **said).status_code)
+        with pytest.raises(httpx.HTTPError):
+            httpx.post(f"http://{url}", **said)
+        raise KeyboardInterrupt
+
+    real = WebServer.start
+    monkeypatch.setattr(WebServer, "start", ask)
+    assert cli.run(words) == 0
+    assert answers == [200]
+
+
+def test_a_unix_socket_is_this_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, table = deployed.written(tmp_path, deployed.typed_model("linear"), deployed.typed_rows(2))
+    path = tmp_path / "s"
+    words = ["serve", "--model", str(model), "--config", str(deployed.configured(tmp_path)), "--socket", str(path)]
+    answers = []
+
+    def ask(server: WebServer) -> None:
+        real(server)
+        assert path.stat().st_mode & 0o777 == 0o600
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as caller:
+            answers.append(caller.post("http://localhost/predict", json={"rows": lines(table)}).status_code)
+        raise KeyboardInterrupt
+
+    real = WebServer.start
+    monkeypatch.setattr(WebServer, "start", ask)
+    with socket.socket(socket.AF_UNIX) as left:  # by a process that was killed
+        left.bind(str(path))
+    assert cli.run(words) == 0
+    assert answers == [200]
+    assert not path.exists()
+    path.write_text("a file")
+    assert cli.run(words) == 2
+    assert path.read_text() == "a file"
 
 
 def test_a_taken_port_is_told_before_the_model_is_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ def operator_of(pair: Pair, connect: str | None = None, **control: Any) -> Opera
     """Alice's, with bob at the other end of such a link, and none of whose sessions is under way."""
     alice = pair.parties[0]
     control = {"connected": False, "trouble": "", "held": "not compared yet", "tls": "", "group": ""} | control
-    sessions = SimpleNamespace(progress=lambda _: None, stop=lambda *_: None)
+    sessions = SimpleNamespace(progress=lambda _: None, stop=lambda *_: None, trouble=lambda _: "")
     ended = SimpleNamespace(**control, stop=lambda: None)
     contact = cast("Contact", SimpleNamespace(who=alice.who, connect=connect, control=ended, sessions=sessions))
     columns = {"days": ["wind", "rain", "play"]}
@@ -126,7 +126,11 @@ def test_nobody_waits_longer_than_the_most(pair: Pair, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (sqlite3.OperationalError("disk I/O error"), r"disk I/O error; is the disk full\?$"),
+        (
+            sqlite3.OperationalError("disk I/O error"),
+            "the disk fails; look at the disk, then start the node again, then see smc check$",
+        ),
+        (sqlite3.OperationalError("database is locked"), "another program holds the database; end that program, "),
         (TokenError("the token is away"), "the token is away$"),
     ],
 )

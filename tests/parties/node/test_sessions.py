@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 import threading
@@ -288,3 +289,55 @@ def test_cancelled_while_the_peer_is_dialled(
         kinds = {entry.kind for entry in pair.parties[1].ledger.entries(100, None)}
         assert not kinds & {"started", "opened", "finished"}
         assert pair.parties[1].state(job) == "cancelled"
+
+
+@pytest.mark.parametrize("left", ["nothing", "a share"])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device", SECRET), sqlite3.OperationalError("database or disk is full")],
+    ids=["disk", "records"],
+)
+def test_a_machines_own_trouble_is_no_try_and_both_have_the_reason(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    left: str,
+) -> None:
+    """However long it lasts the job goes on after it: but not if a share has left in each session."""
+    times, works = [20], finds(TREE)
+
+    def run(link: Any, order: Any, tell: Any) -> executor.Finished:
+        if times[0] <= 0:
+            return works(link, order, tell)
+        tell(executor.Met(0, "mixed"))
+        if left == "a share":
+            tell(executor.Leaving(0, 0))
+        if order.identity is identities["bob"]:
+            times[0] -= 1
+            raise error
+        link.channel.receive("more", 1)
+        raise AssertionError("the peer went on")
+
+    monkeypatch.setattr(executor, "run", run)
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.001)
+    monkeypatch.setattr(sessions, "LONGEST_PAUSE", 0.01)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        alice, bob = (party.ledger for party in pair.parties)
+        notes: list[str] = []
+        for ledger in (alice, bob):
+            monkeypatch.setattr(ledger, "opening_leaves", lambda *_: None)
+        broke = alice.broke
+        monkeypatch.setattr(alice, "broke", lambda *told: (notes.append(told[1]), broke(*told)))
+        nodes.bob.start()
+        if left == "nothing":
+            eventually(lambda: bob.find(job).ours.end == "computed")
+        else:
+            eventually(lambda: pair.parties[1].state(job) == "failed")
+        assert all(note.endswith("trouble of its own machine: the disk is full") for note in notes)
+        assert (len(notes) == 20) == (left == "nothing")
+        logs = nodes.logs[1].getvalue()
+        assert '"why": "the disk is full"' in logs
+        assert SECRET not in logs + nodes.logs[0].getvalue()

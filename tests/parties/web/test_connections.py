@@ -96,13 +96,58 @@ def eventually(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    "said", [b"", b"GET / HTTP/1.1\r\nHo", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"]
-)
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHo"])
 def test_half_a_request_has_a_deadline(serve: Serve, app: Starlette, monkeypatch, said: bytes) -> None:
     monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.3)
     with connect(serve(app), said) as stranger:
         assert is_cut(stranger)
+
+
+def test_half_a_body_is_answered_and_in_the_log(serve: Serve, app: Starlette, monkeypatch, caplog) -> None:
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.3)
+    begun = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"
+    with connect(serve(app), begun) as stranger, stranger.makefile("rb") as answer:
+        assert answer.readline() == b"HTTP/1.1 408 Request Timeout\r\n"
+        assert b"nothing came of it" in answer.read()  # to its end: it is cut
+    assert "a request broke off: silent for 0.3 s" in caplog.text
+
+
+def test_a_body_may_take_longer_than_that(serve: Serve, app: Starlette, monkeypatch) -> None:
+    """A deadline on silence, not on length: three deadlines pass while the body comes."""
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 1.0)
+    passed = threading.Semaphore(0)
+    look = connection.Connection._look
+
+    def looking(self: connection.Connection) -> None:
+        look(self)
+        passed.release()
+
+    monkeypatch.setattr(connection.Connection, "_look", looking)
+    piece = b"x" * connection.LEAST_BYTES
+    length = 10_000 * len(piece)
+    with connect(serve(app), b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length) as sender:
+        sent = deadlines = 0
+        while deadlines < 3 and sent < length - len(piece):
+            sender.sendall(piece)
+            sent += len(piece)
+            deadlines += passed.acquire(timeout=0.05)
+        assert deadlines == 3
+        sender.sendall(b"x" * (length - sent))
+        with sender.makefile("rb") as answer:
+            assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
+            while answer.readline().strip():
+                pass
+            assert answer.read(len(str(length))) == str(length).encode()
+
+
+def test_a_trickle_is_silence(serve: Serve, app: Starlette, monkeypatch) -> None:
+    monkeypatch.setattr(connection, "REQUEST_SECONDS", 0.3)
+    begun = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\n"
+    with connect(serve(app), begun) as sender, suppress(ConnectionError):
+        for _ in range(5000):
+            sender.sendall(b"x")
+            time.sleep(0.02)
+        raise AssertionError("a byte at a time holds a connection")
 
 
 def test_so_has_the_next_one_of_a_connection(serve: Serve, app: Starlette, monkeypatch) -> None:

@@ -1,0 +1,56 @@
+"""Trouble of this machine, as errors of the system and of databases tell it: one reason, without a path or a value.
+
+The operator, the page, the figures and the peer get the same reason.
+"""
+
+from __future__ import annotations
+
+import errno
+
+OURS = "trouble of its own machine"  # before the reason, where the peer hears it
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EROFS: "the file system is read-only",
+    errno.EIO: "the disk fails",
+    errno.EMFILE: "too many files are open",
+    errno.ENFILE: "too many files are open",
+}
+_IN_WORDS = (  # of databases, which have no number in common
+    ("disk is full", "the disk is full"),
+    ("no space left on device", "the disk is full"),
+    ("is locked", "another program holds the database"),
+    ("readonly", "the database may only be read"),
+    ("disk i/o error", "the disk fails"),
+    ("unable to open", "the database cannot be opened"),
+    ("the disk has not taken what was written", "the disk fails"),
+)
+_DATABASES = ("sqlite3", "sqlcipher3.dbapi2", "duckdb", "_duckdb")
+REMEDY = {  # what the operator does about it
+    "the disk is full": "make room",
+    "the disk quota is used up": "make room or raise the quota",
+    "the file system is read-only": "mount it to be written",
+    "the disk fails": "look at the disk, then start the node again",
+    "too many files are open": "raise the limit (ulimit -n)",
+    "another program holds the database": "end that program",
+    "the database may only be read": "give this user the right to write it",
+    "the database cannot be opened": "look at its folder's rights",
+}
+
+
+def own_trouble(error: BaseException | None) -> str:
+    """Return why this machine could not do its part, by an error or what caused it; empty if that is not the reason."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in REASONS:
+            return REASONS[error.errno]
+        if type(error).__module__.startswith(_DATABASES):
+            text = str(error).lower()
+            if reason := next((reason for part, reason in _IN_WORDS if part in text), ""):
+                return reason
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def advice(reason: str) -> str:
+    """Return a reason with its remedy, for the operator of this machine."""
+    return f"{reason}; {REMEDY[reason]}, then see smc check" if reason in REMEDY else reason

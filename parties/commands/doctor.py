@@ -1,0 +1,116 @@
+"""What `smc check` finds of this machine: space, locks, temporary folder, caches, gRPC's environment, the processor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from parties.base import console, temporary
+from parties.base.own_trouble import advice, own_trouble
+from parties.link import environment
+from smc.errors import InputError
+
+LEAST_BYTES = 200 << 20  # free, for a job's records, copies and spill
+LEAST_FILES = 1000
+
+
+class Finding(NamedTuple):
+    """The outcome of one check: `text` says what was found or what to do."""
+
+    ok: bool
+    what: str
+    text: str
+
+
+def machine(state: Path) -> Iterator[Finding]:
+    """Check what a node with its records in the folder `state` needs of this machine."""
+    yield _space(state)
+    yield _locks(state)
+    yield _temporary()
+    yield _caches()
+    yield grpc_environment()
+    yield _processor()
+
+
+def grpc_environment() -> Finding:
+    """Check that gRPC would not end the process over what its variables say."""
+    try:
+        environment.require_usable()
+    except InputError as error:
+        return Finding(False, "gRPC", str(error))
+    return Finding(True, "gRPC", f"{environment.STRATEGY} is {os.environ.get(environment.STRATEGY, 'not set')}")
+
+
+def _space(state: Path) -> Finding:
+    """Check that the records' file system has room, and may be written."""
+    there = next(folder for folder in (state.absolute(), *state.absolute().parents) if folder.exists())
+    usage, facts = shutil.disk_usage(there), os.statvfs(there)
+    if facts.f_flag & os.ST_RDONLY:
+        return Finding(False, "space", f"{there} is mounted read-only: mount it to be written")
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding(False, "space", f"{there} cannot be written: give this user the right to")
+    if usage.free < LEAST_BYTES:
+        return Finding(False, "space", f"{console.size(usage.free)} are free at {there}: make room")
+    if facts.f_files and facts.f_favail < LEAST_FILES:
+        return Finding(False, "space", f"{facts.f_favail} more files fit at {there}: remove some")
+    return Finding(True, "space", f"{console.size(usage.free)} are free at {there}")
+
+
+def _locks(state: Path) -> Finding:
+    """Check that the records can be locked to be written; nothing is."""
+    from parties.node.records import database
+    from parties.node.records.sealed import errors
+
+    path = state / database.FILE_NAME
+    if not path.exists():
+        return Finding(True, "locks", "there are no records yet")
+    try:
+        with database.usable(path), closing(database.writable(path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+    except errors(InputError, OSError) as error:
+        return Finding(False, "locks", advice(own_trouble(error)) or str(error))
+    return Finding(True, "locks", f"{path} can be locked")
+
+
+def _temporary() -> Finding:
+    """Check that there is a folder for temporary files, with room."""
+    try:
+        folder = temporary.ensure()
+    except InputError as error:
+        return Finding(False, "temporary files", str(error))
+    free = shutil.disk_usage(folder).free
+    enough = free >= LEAST_BYTES
+    remedy = "" if enough else ": make room, or set TMPDIR"
+    return Finding(enough, "temporary files", f"in {folder}, where {console.size(free)} are free{remedy}")
+
+
+def _caches() -> Finding:
+    """Check that compiled kernels can be kept: else each process compiles them."""
+    from smc.kernels.native import cache_directories
+    from smc.kernels.private_files import UnsafeError, open_folder
+
+    tried = []
+    for folder in cache_directories():
+        try:
+            os.close(open_folder(folder))
+        except (OSError, UnsafeError):
+            tried.append(str(folder))
+            continue
+        if os.access(folder, os.W_OK):
+            return Finding(True, "caches", f"compiled kernels are kept in {folder}")
+        tried.append(str(folder))
+    return Finding(False, "caches", f"none of {', '.join(tried)} can be written: set XDG_CACHE_HOME to one that can")
+
+
+def _processor() -> Finding:
+    """Check that the processor has AES, which all kernels need."""
+    import llvmlite.binding as llvm
+
+    if llvm.get_host_cpu_features().get("aes") or llvm.get_default_triple().startswith(("aarch64", "arm64")):
+        return Finding(True, "processor", f"{llvm.get_host_cpu_name()} has AES")
+    return Finding(False, "processor", "has no AES instructions, which the kernels need: take another machine")

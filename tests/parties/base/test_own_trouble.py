@@ -1,0 +1,72 @@
+"""What of an error is this machine's own trouble, and in which words."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from parties.base.own_trouble import REASONS, REMEDY, advice, own_trouble
+from smc.errors import InputError, LinkError
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/secret"), "the disk is full"),
+        (OSError(errno.EROFS, "Read-only file system"), "the file system is read-only"),
+        (OSError(errno.EMFILE, "Too many open files"), "too many files are open"),
+        (sqlite3.OperationalError("database or disk is full"), "the disk is full"),
+        (sqlite3.OperationalError("database is locked"), "another program holds the database"),
+        (sqlite3.OperationalError("attempt to write a readonly database"), "the database may only be read"),
+        (sqlite3.OperationalError("disk I/O error"), "the disk fails"),
+        (sqlite3.IntegrityError("UNIQUE constraint failed"), ""),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), ""),
+        (FileNotFoundError(errno.ENOENT, "no such file"), ""),
+        (MemoryError(), ""),  # rows may be why
+        (InputError("the disk is full"), ""),
+        (ValueError("no space left on device"), ""),
+        (LinkError("gone"), ""),
+        (None, ""),
+    ],
+    ids=str,
+)
+def test_reasons(error: BaseException | None, reason: str) -> None:
+    assert own_trouble(error) == reason
+
+
+def test_what_is_behind_an_error_counts() -> None:
+    def copy() -> None:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError:
+            raise InputError("cannot copy the table") from None
+
+    with pytest.raises(InputError) as caught:
+        copy()
+    assert own_trouble(caught.value) == "the disk is full"
+
+
+def test_a_database_that_is_really_locked(tmp_path: Path) -> None:
+    first, second = (sqlite3.connect(tmp_path / "x", timeout=0) for _ in range(2))
+    first.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError) as caught:
+        second.execute("BEGIN IMMEDIATE")
+    assert own_trouble(caught.value) == "another program holds the database"
+    first.close(), second.close()
+
+
+def test_a_disk_that_is_really_full() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with pytest.raises(OSError) as caught, Path("/dev/full").open("wb", buffering=0) as file:  # noqa: PT011
+        file.write(b"x")
+    assert own_trouble(caught.value) == "the disk is full"
+
+
+def test_each_reason_has_a_remedy() -> None:
+    assert set(REASONS.values()) <= set(REMEDY)
+    assert advice("the disk is full") == "the disk is full; make room, then see smc check"
+    assert advice("the token is away") == "the token is away"
