@@ -104,10 +104,10 @@ class Events:
         if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
             self._logger.msg(event, **fields)
 
-    def jobs(self, states: list[str]) -> None:
-        """Set the present states of all jobs."""
+    def jobs(self, counts: Mapping[State, int]) -> None:
+        """Set how many jobs are in each state."""
         for state in get_args(State):
-            self._jobs.labels(state).set(states.count(state))
+            self._jobs.labels(state).set(counts.get(state, 0))
 
     def session_ended(self, seconds: float, cost: Cost) -> None:
         """Add a session's figures."""

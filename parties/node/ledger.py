@@ -157,7 +157,9 @@ class Ledger(Runs):
 
     def unasked(self) -> list[str]:
         """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
-        return [record.id for record in self.all()[::-1] if self._is_unasked(record)]
+        with self._lock:
+            jobs = sorted(self._index.unasked.values(), key=lambda record: self._store.number(record.id))
+            return [record.id for record in jobs if self._is_unasked(record)]
 
     def settle(self, identifier: str) -> bool:
         """Ask the decision point about a job of the peer's that our rules permit, and do as it says.

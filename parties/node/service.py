@@ -398,19 +398,18 @@ class Node:
 
     def _changed(self, identifier: str) -> None:
         self._desk.tell()
-        records = {record.id: record for record in self._ledger.all()}
-        states = {name: self._ledger.state(record) for name, record in records.items()}
-        self._events.jobs(list(states.values()))
-        state = states.get(identifier)
-        is_same = self._states.get(identifier) == state
-        if state is not None and not is_same and not lacks_signature(records[identifier], state):  # on its way
-            self._events.log("job", job=identifier, state=state)
-        if state in ENDED:
-            self._inputs.forget(identifier)
+        self._events.jobs(self._ledger.counts())
         if not identifier:
-            self._states = states
-        elif state is not None:  # of this one alone: another's change is logged when that is told
-            self._states[identifier] = state
+            self._states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
+        if (record := self._ledger.known(identifier)) is not None:
+            state = self._ledger.state(record)
+            if self._states.get(identifier) != state and not lacks_signature(record, state):  # on its way
+                self._events.log("job", job=identifier, state=state)
+            self._states[identifier] = state  # of this one alone: another's change is logged when that is told
+            if state in ENDED:
+                self._inputs.forget(identifier)
+                if (contact := self._contacts.get(record.peer)) is not None:
+                    contact.sessions.forget(identifier)
         self._asking.wake()
         for contact in self._contacts.values():
             contact.sessions.wake()

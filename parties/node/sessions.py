@@ -96,8 +96,14 @@ class Sessions:
         with self._news:
             self._news.notify_all()
         for identifier, session in self._running.copy().items():  # in one step
-            if self._ledger.state(self._ledger.find(identifier)) in ENDED:
+            record = self._ledger.known(identifier)
+            if record is not None and self._ledger.state(record) in ENDED:
                 session.abort("the job was ended")
+
+    def forget(self, identifier: str) -> None:
+        """Forget how long a job that has ended was left alone."""
+        self._pauses.forget(identifier)
+        self._table_pauses.forget(identifier)
 
     def progress(self, identifier: str) -> Progress | None:
         """Return where a running job is; None if it is not running."""
@@ -156,12 +162,14 @@ class Sessions:
             self._wake.clear()
             if not self._connected():
                 continue
-            for record in self._ledger.ready(self._peer):
+            for record in self._ledger.ready(self._peer) if len(self._running) < self._limit else ():
                 if self._pauses.lasts(record.id):
                     continue
                 try:
                     record, session = self._begin(record.id)
                 except RefusedError:
+                    if len(self._running) >= self._limit:
+                        break
                     continue
                 self._start(record, session, partial(self._dialled, record))
 
@@ -340,6 +348,7 @@ class Sessions:
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
         self._pauses.put(identifier, longer=not (begun and session.got_further))
-        if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
+        record = self._ledger.known(identifier)
+        if begun and record is not None and self._ledger.state(record) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)

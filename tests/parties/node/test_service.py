@@ -197,6 +197,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     """Of each job, if two change before either is told, too."""
     alice, log, woken, forgotten = pair.parties[0], StringIO(), list[str](), list[str]()
     wakes = {name: SimpleNamespace(wake=lambda name=name: woken.append(name)) for name in ("sessions", "asking")}
+    wakes["sessions"].forget = forgotten.append
     node = Node.__new__(Node)
     node._ledger, node._events, node._states = alice.ledger, Events(log), {}
     node._desk = SimpleNamespace(tell=lambda: woken.append("desk"))  # type: ignore[assignment]
@@ -209,7 +210,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     alice.ledger.cancel(job)
     assert forgotten == []
     node._changed(job)
-    assert forgotten == [job]
+    assert forgotten == [job, job], "its inputs, and how long it is left alone"
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [(line["job"], line["state"]) for line in lines if line["event"] == "job"] == [
         (job, "waiting"),
