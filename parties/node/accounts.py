@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from parties.base.text import quoted
 from parties.node.budget import same_rows, shown
-from parties.node.budget.account import Account, Charge
+from parties.node.budget.account import WINDOWS, Account, Charge
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.counting import in_words
@@ -94,12 +95,11 @@ class Accounts:
         at = None if charged is None else charged.stamp
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
-    def bits(self, table: str, peer: str | None = None) -> BitsAccount:
-        """Return what exact answers have opened of a table by now, or with one peer of its share."""
+    def bits(self, table: str, peer: str | None = None, since: datetime | None = None) -> BitsAccount:
+        """Return what exact answers have opened of a table by now (or since), or with one peer of its share."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
-        names = self.names(table)
-        charges = self._jobs.bits(names)
+        charges = self._jobs.bits(self.names(table), since)
         if peer is not None:
             who = self._peers.get(peer)
             budget = budget and budget.shared(1.0 if who is None else who.share)
@@ -113,7 +113,8 @@ class Accounts:
         names = self.names(record.table)
         of_table = [(job.peer, asked) for job, asked in besides if job.table in names and job.id != record.id]
         of_peer = sum(asked for peer, asked in of_table if peer == record.peer)
-        whole, share = self.bits(record.table), self.bits(record.table, record.peer)
+        since = self._window(record.table)
+        whole, share = self.bits(record.table, None, since), self.bits(record.table, record.peer, since)
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
 
     def _is_bounded(self, table: str) -> bool:
@@ -157,7 +158,7 @@ class Accounts:
         names = self.names(record.table)
         others = [other for other in besides if other.charged is None and other.table in names]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
-        charges = self._charges(record.table)
+        charges = self._charges(record.table, self._window(record.table))
         if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
             return refusal
         every = [use for other in others for use in other.ours.proposal.task.spends]
@@ -239,5 +240,12 @@ class Accounts:
         budget, person = offer.settings.budget, offer.settings.person or ""
         return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, person=person)
 
-    def _charges(self, table: str) -> list[Charge]:
-        return self._jobs.charges(self.names(table))
+    def _charges(self, table: str, since: datetime | None = None) -> list[Charge]:
+        return self._jobs.charges(self.names(table), since)
+
+    def _window(self, table: str) -> datetime | None:
+        """Return from when on charges count now; None for ever."""
+        offer = self._offers.tables.get(table)
+        budget = None if offer is None else offer.settings.budget
+        days = None if budget is None else WINDOWS.get(budget.per)
+        return None if days is None else self._clock.now() - timedelta(days=days)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from parties.base.canonical import dump
 from parties.node.statement import state
@@ -14,6 +15,7 @@ from parties.node.store import Record, Store, has_news, withdrawals
 from parties.operator.interface import ENDED, State
 
 Queue = Literal["waiting", "ready", "table", "peer"]  # for a consent, for room, for our table, for the peer's table
+Place = TypeVar("Place", int, tuple[datetime, int])
 Question = tuple[str, str, bytes]  # the peer, the version of our rows, the digest of what is asked
 
 
@@ -27,10 +29,10 @@ class JobIndex:
         self.counts = Counter[State]()  # jobs by state; a running one as what it would be else
         self.of_peer = Counter[tuple[str, State]]()  # the same by peer
         self.approved = Counter[tuple[str, str, date]]()  # by us, by peer, table and day
-        self.charged: defaultdict[str, dict[str, Record]] = defaultdict(
-            dict
-        )  # by our table, jobs that have spent of it
-        self.exact: defaultdict[str, dict[str, Record]] = defaultdict(dict)  # the same of bits
+        self.charged: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(
+            list
+        )  # jobs by our table, from when on
+        self.exact: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)  # the same of bits, once a charge
         self.withdrawn: dict[str, Record] = {}  # whose result was withdrawn
         self.unasked: dict[str, Record] = {}  # of which the decision point has not been asked
         self.news: defaultdict[str, list[int]] = defaultdict(list)  # by peer, jobs of which it has to hear, ascending
@@ -52,6 +54,19 @@ class JobIndex:
         """Return the numbers of jobs that are done and asked the same of this version of our rows, the oldest first."""
         return list(self._answers.get(_question(record, version), ()))
 
+    @staticmethod
+    def since(
+        charges: Mapping[str, list[tuple[datetime, int]]], tables: Iterable[str], at: datetime | None
+    ) -> list[int]:
+        """Return the numbers of jobs charged under these names after a moment (None: ever), the oldest first."""
+        found = {
+            number
+            for table in tables
+            if table in charges
+            for _, number in charges[table][0 if at is None else bisect_left(charges[table], (at, -1)) :]
+        }
+        return sorted(found)
+
     def _change(self, number: int, before: Record | None, after: Record | None) -> None:
         if before is not None:
             self._count(number, before, -1)
@@ -65,9 +80,9 @@ class JobIndex:
         if (day := day_of_approval(record)) is not None:
             _add(self.approved, (record.peer, record.table, day), times)
         if record.charged is not None:
-            _keep(self.charged[record.charged.table], identifier, record, times)
-        for table in {charge.table for charge in record.bits}:
-            _keep(self.exact[table], identifier, record, times)
+            _place(self.charged[record.charged.table], (record.charged.at, number), times)
+        for charge in record.bits:
+            _place(self.exact[charge.table], (charge.at, number), times)
         if withdrawals(record):
             _keep(self.withdrawn, identifier, record, times)
         if record.unasked:
@@ -120,8 +135,8 @@ def _keep(jobs: dict[str, Record], identifier: str, record: Record, times: int) 
         jobs.pop(identifier, None)
 
 
-def _place(numbers: list[int], number: int, times: int) -> None:
+def _place(places: list[Place], place: Place, times: int) -> None:
     if times > 0:
-        insort(numbers, number)
+        insort(places, place)
     else:
-        del numbers[bisect_left(numbers, number)]
+        del places[bisect_left(places, place)]

@@ -302,10 +302,10 @@ class Ledger(Runs):
         job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
-        if why := limits.excess(theirs, self._tally.of(name, moment), moment):
+        if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
             self._turn_away(theirs, who, why, why)
             return None
-        self._tally.add(name, moment, 1, 0)
+        self._tally.add(name, moment, 1, 0, self._gate.limits)
         if theirs.signed is not None:
             why = "no session of it has begun here"
             self._turn_away(theirs, who, why, why)
@@ -344,7 +344,7 @@ class Ledger(Runs):
         row, log = self._store.size(identifier), self._journal.bytes
         yield
         if size := self._store.size(identifier) - row + self._journal.bytes - log:
-            self._tally.add(peer, datetime.now(UTC), 0, size)
+            self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """Take news of a job that is not done."""

@@ -276,6 +276,7 @@ class OperatorService(Operator):
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
         if contact is not None and state in ("queued", "interrupted"):
             why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
+            why = why or (not view.why and contact.sessions.why_not_begun(record.id)) or ""
             return view.model_copy(update={"why": why}) if why else view
         return view
 

@@ -165,29 +165,32 @@ class Register:
     def released(self) -> list[Released]:
         """Return what every job has spent of our tables, archived ones too, the oldest first."""
         with self._lock:
-            return [*self._past.released, *map(_released, self._in_order(self._index.charged))]
+            numbers = self._index.since(self._index.charged, self._index.charged, None)
+            return [*self._past.released, *map(_released, map(self._store.at, numbers))]
 
-    def charges(self, tables: Collection[str]) -> list[Charge]:
-        """Return what every job has spent of tables under these names, archived ones too, the oldest first."""
-        with self._lock:
-            past = [one.charge for one in self._past.released if one.charge.table in tables]
-            own = self._in_order(
-                {table: self._index.charged[table] for table in tables if table in self._index.charged}
-            )
-            return [*past, *(record.charged for record in own if record.charged is not None)]
+    def charges(self, tables: Collection[str], since: datetime | None = None) -> list[Charge]:
+        """Return what jobs have spent of our tables, archived ones too, the oldest first.
 
-    def bits(self, tables: Collection[str]) -> list[BitsCharge]:
-        """Return the bits of exact answers that every job has opened of tables under these names, archived ones too."""
+        Args:
+            tables: the names that stand for the tables.
+            since: charges that count from a moment before may be left out; None for all of them.
+        """
         with self._lock:
-            past = [charge for charge in self._past.bits if charge.table in tables]
-            exact = self._index.exact
-            own = self._in_order({table: exact[table] for table in tables if table in exact})
-            return [*past, *(charge for record in own for charge in record.bits if charge.table in tables)]
+            past = (one.charge for one in self._past.released)
+            own = (self._store.at(number).charged for number in self._index.since(self._index.charged, tables, since))
+            return [charge for charge in (*past, *own) if charge is not None and charge.table in tables]
+
+    def bits(self, tables: Collection[str], since: datetime | None = None) -> list[BitsCharge]:
+        """Return the bits that exact answers of jobs have opened; the arguments are those of `charges`."""
+        with self._lock:
+            jobs = map(self._store.at, self._index.since(self._index.exact, tables, since))
+            own = (charge for record in jobs for charge in record.bits)
+            return [charge for charge in (*self._past.bits, *own) if charge.table in tables]
 
     def charged_tables(self) -> set[str]:
         """Return the names of tables under which anything was charged."""
         with self._lock:
-            past = {charge.table for charge in (*(one.charge for one in self._past.released), *self._past.bits)}
+            past = {one.charge.table for one in self._past.released} | {charge.table for charge in self._past.bits}
             present = (*self._index.charged.items(), *self._index.exact.items())
             return past | {table for table, jobs in present if jobs}
 
@@ -200,11 +203,6 @@ class Register:
         """Return the done jobs that asked the same peer the same of this version of our rows, the newest first."""
         with self._lock:
             return list(map(self._store.at, reversed(self._index.answers(record, version))))
-
-    def _in_order(self, jobs: Mapping[str, Mapping[str, Record]]) -> list[Record]:
-        """Return the jobs of some tables, the oldest first."""
-        found = {identifier: record for of_table in jobs.values() for identifier, record in of_table.items()}
-        return [found[identifier] for identifier in sorted(found, key=self._store.number)]
 
     def starts(self) -> list[Mapping[str, Any]]:
         """Return what the log says of each start of the node."""

@@ -71,6 +71,7 @@ class Sessions:
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
         self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
+        self._unbegun: dict[str, str] = {}  # why the last try to begin a session of a job came to nothing
         self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -104,6 +105,11 @@ class Sessions:
         """Forget how long a job that has ended was left alone."""
         self._pauses.forget(identifier)
         self._table_pauses.forget(identifier)
+        self._unbegun.pop(identifier, None)
+
+    def why_not_begun(self, identifier: str) -> str:
+        """Return why the last try to begin a session of a job came to nothing; empty if it has begun."""
+        return self._unbegun.get(identifier, "")
 
     def progress(self, identifier: str) -> Progress | None:
         """Return where a running job is; None if it is not running."""
@@ -288,6 +294,7 @@ class Sessions:
                 case Met(step, profile, both, earlier):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
+                    self._unbegun.pop(identifier, None)
                     self._ledger.met(identifier, step, profile, both, earlier)
                     self._events.log("session began", job=identifier, depth=step, profile=profile)
                 case Reached():
@@ -349,6 +356,10 @@ class Sessions:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
         self._pauses.put(identifier, longer=not (begun and session.got_further))
         record = self._ledger.known(identifier)
-        if begun and record is not None and self._ledger.state(record) not in ENDED:
+        if record is None or self._ledger.state(record) in ENDED:
+            return
+        if not begun:
+            self._unbegun[identifier] = why
+        else:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)
