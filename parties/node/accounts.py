@@ -134,12 +134,16 @@ class Accounts:
 
     def exposure_now(self, record: Record) -> Exposure | None:
         """Return the same with what is left of the peer's share of our table's bound."""
-        known = self.exposure(record)
-        return known and known.model_copy(update={"left": self.bits(record.table, record.peer).left})
+        known, table = self.exposure(record), record.table
+        if known is None or not self._is_bounded(table):
+            return known
+        return known.model_copy(update={"left": self.bits(table, record.peer, self._window(table)).left})
 
     def effect(self, record: Record, price: Price) -> Price:
         """Return a job's price with what it would leave of the peer's share of our table's budget."""
-        return shown.with_effect(price, self.share(record.table, record.peer), record.ours.proposal.task.spends)
+        charges = self._charges(record.table, self._window(record.table))
+        share = self._share(record.table, record.peer, charges)
+        return shown.with_effect(price, share, record.ours.proposal.task.spends)
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.

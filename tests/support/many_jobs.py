@@ -1,6 +1,7 @@
 """Run many quick jobs at two nodes, and measure what a job costs as the number of jobs grows.
 
     python -m tests.support.many_jobs --jobs 2000 --out jobs.json
+    python -m tests.support.many_jobs --write     # the table of docs/scale.md, from benchmarks/results/many_jobs.json
 
 The nodes are processes on this machine, joined by the real link over TLS. Each block of jobs gives a line: the
 processor time a job of each node, the time a job, and the memory and the database of each node at the block's end.
@@ -9,8 +10,9 @@ processor time a job of each node, the time a job, and the memory and the databa
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +28,10 @@ from tests.support.specified import SCHEMA
 
 JOB = {"protocol": "millionaires", "table": "rows", "of": "rows"}  # whose table is longer
 RULE = '[[policy]]\nname = "all"\neffect = "permit"\n'
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "many_jobs.json"
+BEGIN, END = "<!-- made by tests/support/many_jobs.py -->\n", "<!-- until here -->\n"
+ROWS_SHOWN = 6
 AT_ONCE = 8  # jobs that wait or run
 
 
@@ -77,14 +83,40 @@ def ended(node: NodeProcess, identifier: str) -> str:
     return view.state
 
 
+def table(builds: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    """Return the Markdown table of what a job cost in some blocks, by build."""
+    head = "| build | jobs done | processor a job, a | b | time a job | memory a | b | database a |"
+    lines = [head, "|---|" + "---:|" * 7]
+    for build, all_blocks in builds.items():
+        step = max(1, len(all_blocks) // ROWS_SHOWN)
+        shown = [*all_blocks[::step][:-1], all_blocks[-1]]
+        lines += [
+            f"| {build} | {one['jobs']:,.0f} | {one['cpu_a']:.0f} ms | {one['cpu_b']:.0f} ms | {one['ms']:.0f} ms "
+            f"| {one['mb_a']:.0f} MB | {one['mb_b']:.0f} MB | {one['kb_a'] / 1e3:.1f} MB |"
+            for one in shown
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def write() -> None:
+    """Put the table into its page."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    after = rest.split(END, 1)[1]
+    files.write_text(PAGE, before + BEGIN + table(json.loads(RESULTS.read_text())) + END + after)
+
+
 def main() -> int:
     """Run and print; 1 if a job was not done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2000, help="[2000]")
     parser.add_argument("--block", type=int, default=100, help="jobs a line  [100]")
     parser.add_argument("--before", default="", help="Python that each node runs first, to measure another build")
-    parser.add_argument("--out", type=Path, required=True, help="the blocks, as JSON")
+    parser.add_argument("--out", type=Path, help="the blocks, as JSON")
+    parser.add_argument("--write", action="store_true", help="run nothing; write the page's table")
     options = parser.parse_args()
+    if options.write:
+        write()
+        return 0
     found: list[Block] = []
     with TemporaryDirectory() as place:
         nodes = Nodes(Path(place))
@@ -96,7 +128,8 @@ def main() -> int:
             nodes.start()
             for block in blocks(nodes, options.jobs, options.block):
                 found.append(block)
-                files.write_text(options.out, json_rows({"blocks": [asdict(block) for block in found]}) + "\n")
+                if options.out is not None:
+                    files.write_text(options.out, json_rows({"after": [asdict(block) for block in found]}) + "\n")
                 print(block, flush=True)
         finally:
             nodes.close()
