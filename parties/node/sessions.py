@@ -354,10 +354,10 @@ class Sessions:
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
-        self._pauses.put(identifier, longer=not (begun and session.got_further))
         record = self._ledger.known(identifier)
         if record is None or self._ledger.state(record) in ENDED:
             return
+        self._pauses.put(identifier, longer=not (begun and session.got_further))
         if not begun:
             self._unbegun[identifier] = why
         else:
