@@ -251,7 +251,7 @@ def main() -> None:
         return
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + section() + END + rest.split(END)[1])
+    PAGE.write_text(before + BEGIN + "\n" + section() + END + rest.split(END, 1)[1])
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from parties.base.text import quoted
 from parties.node.budget import same_rows, shown
-from parties.node.budget.account import Account, Charge
+from parties.node.budget.account import WINDOWS, Account, Charge
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.counting import in_words
@@ -16,7 +17,7 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
-from parties.node.store import Record, withdrawals
+from parties.node.store import Record
 from parties.operator.budget import Exposure, Price, Simulation
 from parties.sources.settings import TableSettings
 
@@ -55,7 +56,7 @@ class Accounts:
 
     def charged(self) -> set[str]:
         """Return the names of tables under which anything was charged."""
-        return {charge.table for charge in self._all_charges()} | {charge.table for charge in self._jobs.bits()}
+        return self._jobs.charged_tables()
 
     def known(self) -> set[str]:
         """Return the names that tables had at earlier starts, or were charged under."""
@@ -79,11 +80,11 @@ class Accounts:
 
     def account(self, table: str) -> Account:
         """Return what has been spent of a table by now."""
-        return self._account(table, self._all_charges())
+        return self._account(table, self._charges(table))
 
     def share(self, table: str, peer: str) -> Account:
         """Return what one peer has spent by now of its share of a table's budget."""
-        return self._share(table, peer, self._all_charges())
+        return self._share(table, peer, self._charges(table))
 
     def price(self, record: Record) -> Price | None:
         """Return what a job spends of our table, or has spent; None if nothing."""
@@ -94,12 +95,11 @@ class Accounts:
         at = None if charged is None else charged.stamp
         return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
-    def bits(self, table: str, peer: str | None = None) -> BitsAccount:
-        """Return what exact answers have opened of a table by now, or with one peer of its share."""
+    def bits(self, table: str, peer: str | None = None, since: datetime | None = None) -> BitsAccount:
+        """Return what exact answers have opened of a table by now (or since), or with one peer of its share."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
-        names = self.names(table)
-        charges = [charge for charge in self._jobs.bits() if charge.table in names]
+        charges = self._jobs.bits(self.names(table), since)
         if peer is not None:
             who = self._peers.get(peer)
             budget = budget and budget.shared(1.0 if who is None else who.share)
@@ -108,11 +108,18 @@ class Accounts:
 
     def bits_fit(self, record: Record, bits: int, besides: Iterable[tuple[Record, int]]) -> bool:
         """Return whether a step of a job may open so many bits; `besides` are jobs under way and their next steps'."""
+        if not self._is_bounded(record.table):
+            return True
         names = self.names(record.table)
         of_table = [(job.peer, asked) for job, asked in besides if job.table in names and job.id != record.id]
         of_peer = sum(asked for peer, asked in of_table if peer == record.peer)
-        whole, share = self.bits(record.table), self.bits(record.table, record.peer)
+        since = self._window(record.table)
+        whole, share = self.bits(record.table, None, since), self.bits(record.table, record.peer, since)
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
+
+    def _is_bounded(self, table: str) -> bool:
+        offer = self._offers.tables.get(table)
+        return offer is not None and offer.settings.budget is not None
 
     def promised(self, record: Record) -> int:
         """Return how many bits a job that has begun must still have left, see `Kind.bits_at_least`."""
@@ -127,12 +134,16 @@ class Accounts:
 
     def exposure_now(self, record: Record) -> Exposure | None:
         """Return the same with what is left of the peer's share of our table's bound."""
-        known = self.exposure(record)
-        return known and known.model_copy(update={"left": self.bits(record.table, record.peer).left})
+        known, table = self.exposure(record), record.table
+        if known is None or not self._is_bounded(table):
+            return known
+        return known.model_copy(update={"left": self.bits(table, record.peer, self._window(table)).left})
 
     def effect(self, record: Record, price: Price) -> Price:
         """Return a job's price with what it would leave of the peer's share of our table's budget."""
-        return shown.with_effect(price, self.share(record.table, record.peer), record.ours.proposal.task.spends)
+        charges = self._charges(record.table, self._window(record.table))
+        share = self._share(record.table, record.peer, charges)
+        return shown.with_effect(price, share, record.ours.proposal.task.spends)
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
@@ -146,12 +157,12 @@ class Accounts:
                 f"the job opens {in_words(task.bits_at_least)}, more than table {quoted(record.table)} has left "
                 "(bits in its budget): ask for less, or with noise"
             )
-        if not (spends := task.spends):
+        if not (spends := task.spends) or not self._is_bounded(record.table):
             return ""
         names = self.names(record.table)
         others = [other for other in besides if other.charged is None and other.table in names]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
-        charges = self._all_charges()
+        charges = self._charges(record.table, self._window(record.table))
         if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
             return refusal
         every = [use for other in others for use in other.ours.proposal.task.spends]
@@ -199,18 +210,15 @@ class Accounts:
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
         job, version = record.ours.proposal, self._offers.version(record.table)
-        gone = {self._first(other) for other in self._jobs.all() if withdrawals(other)}
+        if not version:
+            return None
+        gone = set(map(self._first, self._jobs.withdrawn()))
         candidates = (
             candidate
-            for candidate in self._jobs.all()
-            if version
-            and candidate.version == version
-            and candidate.id != job.id
-            and candidate.peer == record.peer
+            for candidate in self._jobs.answers(record, version)
+            if candidate.id != job.id
             and record.repeats in ("", candidate.id)
-            and candidate.ours.proposal.tables == job.tables
             and candidate.ours.proposal.specification == job.specification
-            and self._jobs.state(candidate) == "done"
             and self._first(candidate) not in gone
         )
         return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
@@ -236,5 +244,12 @@ class Accounts:
         budget, person = offer.settings.budget, offer.settings.person or ""
         return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, person=person)
 
-    def _all_charges(self) -> list[Charge]:
-        return [one.charge for one in self._jobs.released()]
+    def _charges(self, table: str, since: datetime | None = None) -> list[Charge]:
+        return self._jobs.charges(self.names(table), since)
+
+    def _window(self, table: str) -> datetime | None:
+        """Return from when on charges count now; None for ever."""
+        offer = self._offers.tables.get(table)
+        budget = None if offer is None else offer.settings.budget
+        days = None if budget is None else WINDOWS.get(budget.per)
+        return None if days is None else self._clock.now() - timedelta(days=days)

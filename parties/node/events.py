@@ -39,6 +39,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "decision point": "warning",
     "nobody told": "warning",
     "session broke": "warning",
+    "session held back": "warning",
     "statement refused": "warning",
     "table not available": "warning",
     "job failed": "error",
@@ -49,7 +50,7 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "unexpected error": "error",
 }
 # What a peer can cause at will.
-FOLDED = ("connected", "disconnected", "not connected", "statement refused", "statement failed")
+FOLDED = ("connected", "disconnected", "not connected", "session held back", "statement refused", "statement failed")
 FREE, WINDOW_SECONDS = 10, 60.0  # lines of one of these about a peer before repeats are folded
 MOST_FRAMES = 30  # of a stack
 QUIET_SECONDS = 10.0  # before the same unexpected error is told again
@@ -109,10 +110,10 @@ class Events:
         if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
             self._logger.msg(event, **fields)
 
-    def jobs(self, states: list[str]) -> None:
-        """Set the present states of all jobs."""
+    def jobs(self, counts: Mapping[State, int]) -> None:
+        """Set how many jobs are in each state."""
         for state in get_args(State):
-            self._jobs.labels(state).set(states.count(state))
+            self._jobs.labels(state).set(counts.get(state, 0))
 
     def troubled(self, why: str) -> None:
         """Keep what is wrong with this machine, until something is written again."""

@@ -25,7 +25,6 @@ BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 BY_POINT = "decision point"  # who refuses what an outside decision point does not permit
 BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
 NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
-MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,7 @@ class Gate:
 
     def __init__(self, file: NodeFile, offers: Offers, point: DecisionPoint | None = None) -> None:
         self._file, self._offers, self._point = file, offers, point
+        self.limits = file.node.limits
         self.approvals = file.node.approvals  # so many people of ours must approve what no rule does
 
     def judge(
@@ -101,8 +101,8 @@ class Gate:
             public = f"the policy does not allow it ({decision.by}){unsaid}" if decision.by else decision.reason
             return _refused(by, decision.reason, public)
         if decision.effect == "ask":
-            if around.waiting >= MAX_WAITING:
-                return _refused(BY_NODE, f"{around.waiting} jobs are waiting already", NO)
+            if around.waiting >= self.limits.waiting:
+                return _refused(BY_NODE, self._too_many(around.waiting), NO)
             return Judgement("waiting", "", decision.reason)
         if misfit := self.misfit(job, who.party):
             return _refused(BY_NODE, misfit + self.remedy(job, who.party), misfit)
@@ -152,8 +152,8 @@ class Gate:
         if self._point is None or judgement.verdict != "approved":
             return judgement
         if word is None or word.about != xacml.about(question):
-            if around.waiting >= MAX_WAITING and question.proposed_by == "peer":
-                return _refused(BY_NODE, f"{around.waiting} jobs are waiting already", NO)
+            if around.waiting >= self.limits.waiting and question.proposed_by == "peer":
+                return _refused(BY_NODE, self._too_many(around.waiting), NO)
             reason = f"{judgement.reason}; the decision point is being asked"
             return Judgement("waiting", "", reason, ask=question)
         reason = said(word) if question.proposed_by == "us" else f"{judgement.reason}; {said(word)}"
@@ -162,6 +162,12 @@ class Gate:
         if word.decision is None:
             return Judgement("waiting", "", reason, ask=question)
         return _refused(BY_POINT, reason, NO)
+
+    def _too_many(self, waiting: int) -> str:
+        return (
+            f"node.limits.waiting: {waiting} jobs are waiting already, as many of a peer's as may; approve or refuse "
+            "some, or set a higher limit"
+        )
 
     def _of_ours(self, decision: Decision, misfit: str | None, around: Surroundings) -> Judgement:
         if misfit:

@@ -157,7 +157,9 @@ class Ledger(Runs):
 
     def unasked(self) -> list[str]:
         """Return the jobs that our rules permit, and of which the decision point has not said whether it does."""
-        return [record.id for record in self.all()[::-1] if self._is_unasked(record)]
+        with self._lock:
+            jobs = sorted(self._index.unasked.values(), key=lambda record: self._store.number(record.id))
+            return [record.id for record in jobs if self._is_unasked(record)]
 
     def settle(self, identifier: str) -> bool:
         """Ask the decision point about a job of the peer's that our rules permit, and do as it says.
@@ -300,10 +302,10 @@ class Ledger(Runs):
         job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
-        if why := limits.excess(theirs, self._tally.of(name, moment), moment):
+        if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
             self._turn_away(theirs, who, why, why)
             return None
-        self._tally.add(name, moment, 1, 0)
+        self._tally.add(name, moment, 1, 0, self._gate.limits)
         if theirs.signed is not None:
             why = "no session of it has begun here"
             self._turn_away(theirs, who, why, why)
@@ -342,7 +344,7 @@ class Ledger(Runs):
         row, log = self._store.size(identifier), self._journal.bytes
         yield
         if size := self._store.size(identifier) - row + self._journal.bytes - log:
-            self._tally.add(peer, datetime.now(UTC), 0, size)
+            self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """Take news of a job that is not done."""

@@ -1,20 +1,26 @@
-"""What a peer may ask of a node at most. What exceeds it is refused with a reason, and nothing of it is kept."""
+"""What a peer may ask of a node at most. What exceeds it is refused with a reason, and nothing of it is kept.
+
+The amounts are settings, `settings.LimitSettings`. Days are ours, in UTC, whatever the peer writes on its proposals.
+"""
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from parties.link.settings import MIB
+from parties.node.retention import DAY_SECONDS
+from parties.node.settings import LimitSettings
 from parties.node.statement import Statement
 from smc.errors import ProtocolError
 
-MOST_A_DAY = 500  # proposals, by our clock when we hear of them
-MOST_BYTES_A_DAY = 16 << 20  # of jobs and entries that the peer's statements make us write
 OLDEST = timedelta(days=31)  # it may have waited for a link for so long
 CLOCK_SKEW = timedelta(days=1)
 MOST_REFUSALS = 64  # that wait to be sent; the peer says again what it has not heard of
 
+_REMEDY = "as many as this node takes of a peer: wait until midnight UTC, or its operator sets a higher limit"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS heard (
     peer      TEXT PRIMARY KEY,
@@ -51,26 +57,45 @@ class Tally:
         row = self._connection.execute(query, (peer, str(now.date()))).fetchone()
         return Heard() if row is None else Heard(*row)
 
-    def add(self, peer: str, now: datetime, proposals: int, size: int) -> None:
+    def add(self, peer: str, now: datetime, proposals: int, size: int, limits: LimitSettings) -> None:
         """Add to today's. `ExcessError` if that is too much: then the transaction must not be committed."""
         heard = self.of(peer, now)
         total = heard.bytes + max(size, 0)
-        if total > MOST_BYTES_A_DAY:
-            raise ExcessError(f"what was said of jobs today has more than {MOST_BYTES_A_DAY >> 20} MiB")
+        if total > limits.mib_a_day * MIB:
+            raise ExcessError(
+                f"node.limits.mib_a_day: what was said of jobs today has more than {limits.mib_a_day} MiB, {_REMEDY}"
+            )
         values = (peer, str(now.date()), heard.proposals + proposals, total)
         self._connection.execute("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", values)
 
 
-def excess(theirs: Statement, heard: Heard, now: datetime) -> str | None:
-    """Return why a new proposal is one too many, or too old; None if it is not. `heard` is the peer's today."""
+def excess(theirs: Statement, heard: Heard, now: datetime, limits: LimitSettings) -> str | None:
+    """Return why a new proposal is one too many, or too old; None if it is not.
+
+    Args:
+        theirs: the proposal.
+        heard: what was heard of the peer today.
+        now: the present moment, by our clock.
+        limits: the node's.
+    """
     age = now - theirs.proposal.proposed_at
     if age > OLDEST:
         return f"it was proposed more than {OLDEST.days} days ago: propose it anew"
     if age < -CLOCK_SKEW:
         return "it was proposed in the future: one of the two clocks is wrong"
-    if heard.proposals >= MOST_A_DAY:
-        return f"{MOST_A_DAY} jobs were proposed today already"
+    if heard.proposals >= limits.jobs_a_day:
+        return f"node.limits.jobs_a_day: {limits.jobs_a_day} jobs were proposed today already, {_REMEDY}"
     return None
+
+
+def too_many_sessions(limits: LimitSettings) -> str:
+    """Return why a session cannot begin yet: the peer has begun as many as it may."""
+    number = limits.sessions_a_day
+    pause = math.ceil(DAY_SECONDS / number)
+    return (
+        f"node.limits.sessions_a_day: this node begins {number} sessions a day with a peer; the next begins within "
+        f"{pause} s; its operator may set a higher limit"
+    )
 
 
 class Refusals:

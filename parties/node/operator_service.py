@@ -278,6 +278,7 @@ class OperatorService(Operator):
             why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
             if not why and (trouble := contact.sessions.trouble(record.id)):
                 why = f"it is this node: {advice(trouble)}"
+            why = why or (not view.why and contact.sessions.why_not_begun(record.id)) or ""
             return view.model_copy(update={"why": why}) if why else view
         return view
 

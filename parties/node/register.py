@@ -16,9 +16,11 @@ from typing import Any
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
 from parties.node import integrity
+from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import ROLLED_BACK, Found, Heads, Shown
+from parties.node.job_index import JobIndex, Queue, base_state
 from parties.node.journal import Journal, Released
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
@@ -33,12 +35,13 @@ from parties.node.records.sealed import errors
 from parties.node.records.shipped import Shipped
 from parties.node.retention import Archived, Days, due, new_file
 from parties.node.statement import End, state
-from parties.node.store import Record, Store, has_news, is_held
+from parties.node.store import Record, Store, is_held
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from smc.errors import InputError
 
 FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
+ENDED_STATES = frozenset(ENDED)
 
 
 class ClosedError(InputError):
@@ -64,6 +67,7 @@ class Register:
         self._lock = threading.RLock()
         self._later = Later(connection)
         self._store = Store(connection)
+        self._index = JobIndex(self._store)
         self._journal = Journal(connection, peers)
         self._past = self._journal.past()
         self.revoked = self._journal.revoked()
@@ -92,10 +96,21 @@ class Register:
     def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
         with self._lock:
-            jobs = self.all()
-            if before is not None:
-                jobs = jobs[jobs.index(self.find(before)) + 1 :]
+            number = None if before is None else self._store.number(self.find(before).id)
+            jobs = self._store.newest(number)
+            if states and not ENDED_STATES.intersection(states):
+                open_jobs = (one for one in reversed(self._index.open()) if number is None or one < number)
+                jobs = map(self._store.at, open_jobs)
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
+
+    def counts(self) -> Counter[State]:
+        """Return how many jobs are in each state."""
+        with self._lock:
+            counts = self._index.counts.copy()
+            for record in filter(None, map(self._store.get, self._running)):
+                counts[base_state(record)] -= 1
+                counts[self.state(record)] += 1
+            return counts
 
     def known(self, identifier: str) -> Record | None:
         """Return a job by its full identifier; None if there is none (any more)."""
@@ -115,6 +130,8 @@ class Register:
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:
+            if (record := self._store.get(beginning.lower())) is not None:
+                return record
             matches = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
             if len(matches) != 1:
                 many = "no job begins" if not matches else f"{len(matches)} jobs begin"
@@ -132,8 +149,8 @@ class Register:
 
     def to_greet(self, peer: str) -> list[str]:
         """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
-        jobs = (record for record in reversed(self.all()) if record.peer == peer)
-        return [record.id for record in jobs if has_news(record)]
+        with self._lock:
+            return [self._store.at(number).id for number in self._index.news[peer]]
 
     def statement(self, identifier: str) -> bytes:
         """Return what we have to say of a job, now; empty if that is nothing."""
@@ -148,14 +165,44 @@ class Register:
     def released(self) -> list[Released]:
         """Return what every job has spent of our tables, archived ones too, the oldest first."""
         with self._lock:
-            jobs = ((record.ours.proposal, record.charged) for record in self._store.all())
-            own = [Released(job.task.name, job.digest, charge) for job, charge in jobs if charge is not None]
-            return [*self._past.released, *own]
+            numbers = self._index.since(self._index.charged, self._index.charged, None)
+            return [*self._past.released, *map(_released, map(self._store.at, numbers))]
 
-    def bits(self) -> list[BitsCharge]:
-        """Return the bits of exact answers that every job has opened of our tables, archived ones too."""
+    def charges(self, tables: Collection[str], since: datetime | None = None) -> list[Charge]:
+        """Return what jobs have spent of our tables, archived ones too, the oldest first.
+
+        Args:
+            tables: the names that stand for the tables.
+            since: charges that count from a moment before may be left out; None for all of them.
+        """
         with self._lock:
-            return [*self._past.bits, *(charge for record in self._store.all() for charge in record.bits)]
+            past = (one.charge for one in self._past.released)
+            own = (self._store.at(number).charged for number in self._index.since(self._index.charged, tables, since))
+            return [charge for charge in (*past, *own) if charge is not None and charge.table in tables]
+
+    def bits(self, tables: Collection[str], since: datetime | None = None) -> list[BitsCharge]:
+        """Return the bits that exact answers of jobs have opened; the arguments are those of `charges`."""
+        with self._lock:
+            jobs = map(self._store.at, self._index.since(self._index.exact, tables, since))
+            own = (charge for record in jobs for charge in record.bits)
+            return [charge for charge in (*self._past.bits, *own) if charge.table in tables]
+
+    def charged_tables(self) -> set[str]:
+        """Return the names of tables under which anything was charged."""
+        with self._lock:
+            past = {one.charge.table for one in self._past.released} | {charge.table for charge in self._past.bits}
+            present = (*self._index.charged.items(), *self._index.exact.items())
+            return past | {table for table, jobs in present if jobs}
+
+    def withdrawn(self) -> list[Record]:
+        """Return the jobs whose result was withdrawn."""
+        with self._lock:
+            return list(self._index.withdrawn.values())
+
+    def answers(self, record: Record, version: str) -> list[Record]:
+        """Return the done jobs that asked the same peer the same of this version of our rows, the newest first."""
+        with self._lock:
+            return list(map(self._store.at, reversed(self._index.answers(record, version))))
 
     def starts(self) -> list[Mapping[str, Any]]:
         """Return what the log says of each start of the node."""
@@ -174,11 +221,11 @@ class Register:
 
     def ready(self, peer: str) -> list[Record]:
         """Return jobs with a peer that could begin or go on now, the oldest first."""
-        return [record for record in self._agreed(peer) if not (record.ours.waits or record.peer_waits)]
+        return self._agreed(peer, "ready")
 
     def waiting_for_table(self, peer: str) -> list[Record]:
         """Return jobs with a peer that could begin or go on if our table were there, the oldest first."""
-        return [record for record in self._agreed(peer) if record.ours.waits]
+        return self._agreed(peer, "table")
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """Return the last entries of the audit log, the newest first."""
@@ -369,9 +416,10 @@ class Register:
             self._closed = True
             self._connection.close()
 
-    def _agreed(self, peer: str) -> list[Record]:
-        both = ("queued", "interrupted")
-        return [record for record in reversed(self.all()) if record.peer == peer and self.state(record) in both]
+    def _agreed(self, peer: str, queue: Queue) -> list[Record]:
+        with self._lock:
+            jobs = map(self._store.at, self._index.queue(peer, queue))
+            return [record for record in jobs if record.id not in self._running]
 
     # How it is written.
 
@@ -390,7 +438,7 @@ class Register:
         `later`: a power cut may take it back until something of it is told outside, or another change is written.
         """
         with self._open():
-            before, changes, size = self._store.kept(), self._store.changes, self._journal.bytes
+            mark, changes, size = self._store.begin(), self._store.changes, self._journal.bytes
             try:
                 with self._later.commit(later):
                     yield
@@ -399,8 +447,9 @@ class Register:
             except BaseException:
                 self._seal.go_back()
                 if self._store.changes != changes:
-                    self._store.go_back(before)
+                    self._store.go_back(mark)
                 raise
+            self._store.done(mark)
             if self._journal.bytes != size:
                 for wake in self.entered:
                     wake()
@@ -443,6 +492,12 @@ class Register:
             speak(record.id)
         self._changed(record.id)
         return record
+
+
+def _released(record: Record) -> Released:
+    job = record.ours.proposal
+    assert record.charged is not None
+    return Released(job.task.name, job.digest, record.charged)
 
 
 def now() -> str:

@@ -16,6 +16,7 @@ from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.counting import BitsError
 from parties.node.gate import BUDGET, AskFirstError, Gate, Surroundings
+from parties.node.job_index import day_of_approval
 from parties.node.offers import Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers
@@ -111,7 +112,8 @@ class Runs(Register):
                 if why := self._gate.objection(*asked, word):
                     self._not_now(record, why)
                     return None
-                self._unsigned[identifier] += record.ours.end == "computed"
+                if record.ours.end == "computed":
+                    self._unsigned[identifier] += 1
                 self._running.add(identifier)
         if refused is not None:
             self._tell(refused)
@@ -310,6 +312,8 @@ class Runs(Register):
         with self._lock:
             self._running.discard(identifier)
             self._reserved.pop(identifier, None)
+            if (record := self._store.get(identifier)) is None or self.state(record) in ENDED:
+                self._unsigned.pop(identifier, None)
         self._changed(identifier)
 
     # How it is written.
@@ -378,17 +382,11 @@ class Runs(Register):
     def _around(self, record: Record) -> Surroundings:
         """Return what counts beside the job when it is judged."""
         at = datetime.now().astimezone()
-        same = [
-            other.ours.at
-            for other in self.all()
-            if other.ours.verdict == "approved"
-            and other.table == record.table
-            and other.peer == record.peer
-            and other.id != record.id
-            and other.ours.at
-        ]
-        today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
-        waiting = sum(other.peer == record.peer and self.state(other) == "waiting" for other in self.all())
+        key = record.peer, record.table, at.date()
+        known = self._store.get(record.id)
+        itself = known is not None and (known.peer, known.table, day_of_approval(known)) == key
+        today = self._index.approved[key] - itself
+        waiting = self._index.of_peer[record.peer, "waiting"]
         group = self.groups.get(record.peer)
         return Surroundings(
             today,

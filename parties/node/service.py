@@ -30,6 +30,7 @@ from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.ledger import Ledger
+from parties.node.limits import too_many_sessions
 from parties.node.offers import Offers
 from parties.node.operator_service import REVOKED, Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
@@ -56,7 +57,6 @@ from smc.session import Session
 SCHEMA_SECONDS = 10.0  # between looks at whether the tables' schemas are what they were
 STREAMS = 40  # threads of the port for each peer: the control link and sessions
 LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
-SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are let begin, each some entries of the log
 
 
 class WebFrontend(Protocol):
@@ -190,7 +190,8 @@ class Node:
             lambda: control.connection,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
-        return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, 1 / SECONDS_A_SESSION))
+        begun = self._file.node.limits.sessions_a_day
+        return Contact(who, options.connect, control, held, links, Rate(begun, begun / DAY_SECONDS))
 
     # Its life.
 
@@ -333,7 +334,9 @@ class Node:
             if contact.control.held:
                 raise RefusedError("jobs wait: the two nodes' records are not compared yet, or one's were rolled back")
             if not contact.begun.allows():
-                raise RefusedError("too many sessions were begun one after the other: wait a little")
+                why = too_many_sessions(self._file.node.limits)
+                self._events.log("session held back", peer=name, why=why)
+                raise RefusedError(why)
             try:
                 return contact.sessions.admit(label.removeprefix(sessions.LABEL))
             except RefusedError:
@@ -405,19 +408,18 @@ class Node:
 
     def _changed(self, identifier: str) -> None:
         self._desk.tell()
-        records = {record.id: record for record in self._ledger.all()}
-        states = {name: self._ledger.state(record) for name, record in records.items()}
-        self._events.jobs(list(states.values()))
-        state = states.get(identifier)
-        is_same = self._states.get(identifier) == state
-        if state is not None and not is_same and not lacks_signature(records[identifier], state):  # on its way
-            self._events.log("job", job=identifier, state=state)
-        if state in ENDED:
-            self._inputs.forget(identifier)
+        self._events.jobs(self._ledger.counts())
         if not identifier:
-            self._states = states
-        elif state is not None:  # of this one alone: another's change is logged when that is told
-            self._states[identifier] = state
+            self._states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
+        if (record := self._ledger.known(identifier)) is not None:
+            state = self._ledger.state(record)
+            if self._states.get(identifier) != state and not lacks_signature(record, state):  # on its way
+                self._events.log("job", job=identifier, state=state)
+            self._states[identifier] = state  # of this one alone: another's change is logged when that is told
+            if state in ENDED:
+                self._inputs.forget(identifier)
+                if (contact := self._contacts.get(record.peer)) is not None:
+                    contact.sessions.forget(identifier)
         self._asking.wake()
         for contact in self._contacts.values():
             contact.sessions.wake()

@@ -74,6 +74,7 @@ class Sessions:
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
         self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
         self._troubles: dict[str, str] = {}  # of our machine, that ended the last session of a job
+        self._unbegun: dict[str, str] = {}  # why the last try to begin a session of a job came to nothing
         self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -99,8 +100,19 @@ class Sessions:
         with self._news:
             self._news.notify_all()
         for identifier, session in self._running.copy().items():  # in one step
-            if self._ledger.state(self._ledger.find(identifier)) in ENDED:
+            record = self._ledger.known(identifier)
+            if record is not None and self._ledger.state(record) in ENDED:
                 session.abort("the job was ended")
+
+    def forget(self, identifier: str) -> None:
+        """Forget how long a job that has ended was left alone."""
+        self._pauses.forget(identifier)
+        self._table_pauses.forget(identifier)
+        self._unbegun.pop(identifier, None)
+
+    def why_not_begun(self, identifier: str) -> str:
+        """Return why the last try to begin a session of a job came to nothing; empty if it has begun."""
+        return self._unbegun.get(identifier, "")
 
     def progress(self, identifier: str) -> Progress | None:
         """Return where a running job is; None if it is not running."""
@@ -163,12 +175,14 @@ class Sessions:
             self._wake.clear()
             if not self._connected():
                 continue
-            for record in self._ledger.ready(self._peer):
+            for record in self._ledger.ready(self._peer) if len(self._running) < self._limit else ():
                 if self._pauses.lasts(record.id):
                     continue
                 try:
                     record, session = self._begin(record.id)
                 except RefusedError:
+                    if len(self._running) >= self._limit:
+                        break
                     continue
                 self._start(record, session, partial(self._dialled, record))
 
@@ -287,6 +301,7 @@ class Sessions:
                 case Met(step, profile, both, earlier):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
+                    self._unbegun.pop(identifier, None)
                     self._ledger.met(identifier, step, profile, both, earlier)
                     session.counted = True
                     self._troubles.pop(identifier, None)
@@ -367,7 +382,12 @@ class Sessions:
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """Leave the job of a broken session alone for a while, longer each time that it got no further."""
+        record = self._ledger.known(identifier)
+        if record is None or self._ledger.state(record) in ENDED:
+            return
         self._pauses.put(identifier, longer=not (begun and session.got_further))
-        if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
+        if not begun:
+            self._unbegun[identifier] = why
+        else:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)

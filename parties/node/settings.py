@@ -5,6 +5,9 @@ state = "state"                  # jobs, records, and the key to the node's own 
 retention_days = 365             # jobs that ended longer ago are archived; or what rights of their table say
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
+[node.limits]                     # what each peer may ask of this node
+jobs_a_day = 10000
+
 [node.oidc]                       # people with an account may sign in by it
 issuer = "https://login.example.org/realms/clinic"
 client_id = "smc"
@@ -85,6 +88,22 @@ def _local(value: str) -> str:
 LocalAddress = Annotated[Here, AfterValidator(_local)]
 
 
+class LimitSettings(Settings):
+    """The table [node.limits]: what each peer may ask of this node. A refusal names the limit.
+
+    `jobs_a_day` proposals are taken on a day of UTC. `mib_a_day` is the size of the rows and entries that all that the
+    peer says makes this node write then. `sessions_a_day` are begun: all at once if the peer likes, and as many again
+    spread over each day. `waiting` proposals wait for the operator.
+
+    The defaults permit 10,000 quick jobs a day, each with a session that breaks: such a job writes 10 kB in all.
+    """
+
+    jobs_a_day: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 10_000
+    mib_a_day: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 256
+    sessions_a_day: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 20_000
+    waiting: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 100
+
+
 class NodeSettings(Settings):
     """The table [node]. All ports that it opens are here; port 0 is any free one.
 
@@ -94,7 +113,8 @@ class NodeSettings(Settings):
     many run at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
     to stop. Jobs that ended `retention_days` ago are archived. `sealed` says that the state is encrypted: one that is
     not is refused (`smc audit seal`). `link` is what the connection to the peer is like: for
-    predictions only. `oidc` is a provider by which people with an account sign in on the page.
+    predictions only. `oidc` is a provider by which people with an account sign in on the page. `limits` are for what
+    each peer may ask.
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # beside the file, as paths in it are
@@ -110,6 +130,7 @@ class NodeSettings(Settings):
     stop: Seconds = 30.0
     link: Annotated[str, AfterValidator(link_shape)] = "lan"
     oidc: OidcSettings | None = None
+    limits: LimitSettings = Field(default_factory=LimitSettings)
 
 
 class ControllerSettings(Settings):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -120,7 +121,8 @@ class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
 
     This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
-    After a transaction that failed, `go_back` forgets what was not written. `InputError` if a row is damaged.
+    After a transaction that failed, `go_back` forgets what was not written. Jobs have numbers in the order in which
+    they came. `InputError` if a row is damaged.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -131,15 +133,47 @@ class Store:
         # Overwrites deleted shares in the database itself; its write-ahead log has them until SQLite writes over that.
         connection.execute("PRAGMA secure_delete = ON")
         self._known = {record.id: record for record in read(connection)}
+        self._numbers = {identifier: number for number, identifier in enumerate(self._known)}
+        self._ids = {number: identifier for identifier, number in self._numbers.items()}
+        self._order = list(self._ids)  # ascending
+        self._next = len(self._order)
+        self._undo: list[tuple[int, str, Record | None]] = []  # jobs as they were, since the transaction began
+        self.watchers: list[Callable[[int, Record | None, Record | None], None]] = []  # told of each change
         self.changes = 0  # since then, those among them that were taken back
 
-    def kept(self) -> dict[str, Record]:
-        """Return all jobs as they are now, for `go_back`."""
-        return dict(self._known)
+    def begin(self) -> int:
+        """Begin a transaction; return what `go_back` takes, and `done`."""
+        return len(self._undo)
 
-    def go_back(self, records: dict[str, Record]) -> None:
+    def done(self, mark: int) -> None:
+        """End a transaction that is written."""
+        if not mark:  # else it is within another, which may fail yet
+            self._undo.clear()
+
+    def go_back(self, mark: int) -> None:
         """Forget what was not written: the transaction has failed."""
-        self._known = records
+        while len(self._undo) > mark:
+            self._set(*self._undo.pop())
+        self.changes += 1
+
+    def _set(self, number: int, identifier: str, record: Record | None) -> None:
+        before = self._known.get(identifier)
+        if record is None:
+            del self._known[identifier], self._numbers[identifier], self._ids[number]
+            del self._order[bisect_left(self._order, number)]
+        else:
+            self._known[identifier] = record
+            if before is None:
+                self._numbers[identifier], self._ids[number] = number, identifier
+                insort(self._order, number)
+        for watch in self.watchers:
+            watch(number, before, record)
+
+    def _change(self, identifier: str, record: Record | None) -> None:
+        number = self._numbers.get(identifier, self._next)
+        self._next = max(self._next, number + 1)
+        self._undo.append((number, identifier, self._known.get(identifier)))
+        self._set(number, identifier, record)
         self.changes += 1
 
     def put(self, record: Record) -> None:
@@ -148,15 +182,13 @@ class Store:
             "INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record",
             (record.id, record.model_dump_json()),
         )
-        self._known[record.id] = _lean(record)
-        self.changes += 1
+        self._change(record.id, _lean(record))
 
     def remove(self, identifier: str) -> None:
         """Remove a job; what it held is overwritten."""
         self._connection.execute("DELETE FROM jobs WHERE id = ?", (identifier,))
         self.forget_openings(identifier)
-        del self._known[identifier]
-        self.changes += 1
+        self._change(identifier, None)
 
     def size(self, identifier: str) -> int:
         """Return the bytes of a job's row; 0 if there is none."""
@@ -170,7 +202,24 @@ class Store:
 
     def all(self) -> list[Record]:
         """Return all jobs, the oldest first."""
-        return list(self._known.values())
+        return [record for _, record in self.numbered()]
+
+    def numbered(self) -> Iterator[tuple[int, Record]]:
+        """Yield all jobs with their numbers, the oldest first."""
+        return ((number, self.at(number)) for number in self._order)
+
+    def at(self, number: int) -> Record:
+        """Return the job with a number."""
+        return self._known[self._ids[number]]
+
+    def number(self, identifier: str) -> int:
+        """Return the number of a job."""
+        return self._numbers[identifier]
+
+    def newest(self, before: int | None = None) -> Iterator[Record]:
+        """Yield the jobs (before this number), the newest first; nothing may change meanwhile."""
+        last = len(self._order) if before is None else bisect_left(self._order, before)
+        return (self.at(self._order[place]) for place in range(last - 1, -1, -1))
 
     def write_opening(self, job: str, opening: Written) -> None:
         """Put down a share before it leaves, in the place of those of other steps and later ones of this step."""

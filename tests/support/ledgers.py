@@ -21,7 +21,7 @@ from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.records.database import STATE
-from parties.node.settings import NodeFile
+from parties.node.settings import LimitSettings, NodeFile, NodeSettings
 from parties.node.store import Record
 from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings, TableSettings
@@ -55,6 +55,7 @@ class Party:
         self.version = ""  # of its rows, likewise
         self.tables: dict[str, TableSettings] = {}  # in place of that one, likewise
         self.point: Says | None = None  # the decision point, from the next opening on
+        self.limits = LimitSettings()  # likewise
         self.said: list[bytes] = []
         self.inputs = TypedInputs()
         self.changed: Callable[[str], None] = lambda _: None
@@ -66,7 +67,7 @@ class Party:
         table = TableSettings.model_construct(max_rows=100, tries=5, budget=self.budget, version=self.version)
         tables = self.tables or {"days": table}
         self.offers = Offers({name: Offer(settings, SCHEMA) for name, settings in tables.items()}, {})
-        file = NodeFile(policy=self.rules)
+        file = NodeFile(policy=self.rules, node=NodeSettings(limits=self.limits))
 
         def say(identifier: str) -> None:
             if data := self.ledger.statement(identifier):

@@ -37,6 +37,7 @@ class AuditLog:
         self._identity = identity
         self._known: SignedHead | None = None  # written or checked by this object
         self.bytes = 0  # added by this object, about
+        self._latest: tuple[Head, str | None] = Head(number=0, hash=NOTHING), None  # the latest time until an entry
         self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
 
     def append(self, kind: EntryKind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
@@ -77,8 +78,15 @@ class AuditLog:
         return self._end(self._identity.certificate)
 
     def latest(self) -> str | None:
-        """Return the latest time of any entry, ISO 8601 in UTC; None of no entries."""
-        return database.latest(self._connection)
+        """Return the latest time of any entry, ISO 8601 in UTC; None of no entries. Reads the new ones only."""
+        known, before = self._latest
+        if not self.has(known):  # it was not written after all
+            known, before = Head(number=0, hash=NOTHING), None
+        new = database.latest(self._connection, known.number)
+        latest = max(filter(None, (before, new)), default=None)
+        if rows := database.last_rows(self._connection, 1):
+            self._latest = rows[0].head(), latest
+        return latest
 
     def evidence(self) -> Evidence:
         """Return the signed head of what is written, to be shown to a peer. `InputError` if there is none."""

@@ -214,9 +214,9 @@ def last_rows(connection: sqlite3.Connection, last: int, before: int | None = No
     return [Row._make(values) for values in connection.execute(query, values)]
 
 
-def latest(connection: sqlite3.Connection) -> str | None:
-    """Return the latest time of an entry: all are written alike, so as texts they are in order."""
-    moment: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
+def latest(connection: sqlite3.Connection, after: int = 0) -> str | None:
+    """Return the latest time of an entry (after this one): all are written alike, so as texts they are in order."""
+    moment: str | None = connection.execute("SELECT max(at) FROM audit WHERE number > ?", (after,)).fetchone()[0]
     return moment
 
 

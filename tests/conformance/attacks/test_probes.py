@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from parties.node import gate, register
+from parties.node.settings import LimitSettings
 from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from tests.support.floods import Hostile, furnished, proposed
@@ -17,6 +18,7 @@ from tests.support.nodes import Nodes, verified
 from tests.support.proposals import proposal_of
 from tests.support.waiting import eventually
 
+MAX_WAITING = LimitSettings().waiting
 OTHER = Schema({"hail": ("weak", "strong"), "play": ("yes", "no")}, "play")
 DENY = '[[policy]]\nname = "secret rule"\neffect = "deny"\npurpose = "probe"\n'
 
@@ -50,7 +52,7 @@ def test_guesses_are_not_told_apart(nodes: Nodes) -> None:
         eventually(lambda: len(hostile.answers) == len(guesses) + len(denied))
         assert told(hostile, denied) == [{"verdict": "refused", "by": "node", "why": gate.NO, "settled": True}]
         assert told(hostile, guesses) == [{}], "more than that it waits"
-        for number in range(gate.MAX_WAITING - len(guesses)):
+        for number in range(MAX_WAITING - len(guesses)):
             say(proposed(f"t{number}", **stated).to_bytes())
         more = [proposed("rows", **stated), *(proposed(f"u{number}", **stated) for number in range(30))]
         for one in more:

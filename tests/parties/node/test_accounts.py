@@ -331,11 +331,10 @@ def test_a_renamed_table_has_spent_what_it_had(noisy: Pair) -> None:
     alice = noisy.parties[0]
     offer(alice, days={"source": "/data/a.csv"})
     run(noisy, agree(noisy, 1.5))
-    alice.connection.execute("BEGIN IMMEDIATE")
-    record = alice.ledger.all()[0]
-    charge = alice.ledger._journal.counted(record, alice.who, 0, 5)
-    alice.ledger._store.put(record.model_copy(update={"bits": (charge,)}))
-    alice.connection.commit()
+    with alice.ledger._writing():
+        record = alice.ledger.all()[0]
+        charge = alice.ledger._journal.counted(record, alice.who, 0, 5)
+        alice.ledger._store.put(record.model_copy(update={"bits": (charge,)}))
     for source in ("/data/./a.csv", "/new/a.csv", "/new/a.csv"):  # the rows move, and the name stays known
         accounts = offer(alice, nights={"source": source}, other={"source": "/data/b.csv"})
         assert accounts.tables() == ["nights", "other"]

@@ -55,7 +55,7 @@ def test_a_level_leaves_out_what_is_less_grave(level: LogLevel) -> None:
 
 def test_figures_for_prometheus() -> None:
     events = Events(StringIO())
-    events.jobs(["done", "done", "waiting"])
+    events.jobs({"done": 2, "waiting": 1})
     for seconds in (0.5, 2.0):
         events.session_ended(seconds, Cost(bytes_sent=30, bytes_received=4))
     told = events.registry.get_sample_value

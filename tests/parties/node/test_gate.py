@@ -15,12 +15,13 @@ from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
 from parties.node.policy.rules import Rule
 from parties.node.proposal import Proposal
-from parties.node.settings import NodeFile
+from parties.node.settings import LimitSettings, NodeFile
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
+MAX_WAITING = LimitSettings().waiting
 AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
 
 
@@ -86,9 +87,9 @@ def test_the_table_that_counts_is_ours(identities: dict[str, Identity]) -> None:
 
 
 def test_no_more_wait_than_somebody_can_look_at(identities: dict[str, Identity]) -> None:
-    assert judged(identities, job_of(1), waiting=gate.MAX_WAITING - 1).verdict == "waiting"
-    assert judged(identities, job_of(1), waiting=gate.MAX_WAITING).verdict == "refused"
-    assert judged(identities, job_of(0), by="us", waiting=gate.MAX_WAITING).verdict == "approved"
+    assert judged(identities, job_of(1), waiting=MAX_WAITING - 1).verdict == "waiting"
+    assert judged(identities, job_of(1), waiting=MAX_WAITING).verdict == "refused"
+    assert judged(identities, job_of(0), by="us", waiting=MAX_WAITING).verdict == "approved"
 
 
 def test_a_bound_below_the_tables_own_is_refused_without_a_look_at_the_rows(identities: dict[str, Identity]) -> None:
@@ -115,7 +116,7 @@ def test_whom_no_rule_serves_is_told_one_thing(identities: dict[str, Identity]) 
     others = Rule.model_validate({"name": "carol's", "effect": "permit", "peer": "carol"})
     nights = job_of(1, table="days", peer_table="nights")
     found = [judged(identities, job, rules=(deny, others)) for job in (job_of(1), nights)]
-    found += [judged(identities, job, rules=(others,), waiting=gate.MAX_WAITING) for job in (job_of(1), nights)]
+    found += [judged(identities, job, rules=(others,), waiting=MAX_WAITING) for job in (job_of(1), nights)]
     assert {(one.verdict, one.by, one.public) for one in found} == {("refused", "node", gate.NO)}
     assert "no wind" in found[0].reason
     assert "waiting already" in found[2].reason

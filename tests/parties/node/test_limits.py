@@ -13,6 +13,7 @@ from parties.base.rate import Rate
 from parties.link.identity import Identity
 from parties.node import limits, register, runs
 from parties.node.policy.rules import Rule
+from parties.node.settings import LimitSettings
 from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
@@ -47,10 +48,14 @@ def test_the_last_moments_of_a_proposal() -> None:
         (-limits.CLOCK_SKEW, None),
         (-limits.CLOCK_SKEW - second, "in the future"),
     ):
-        found = limits.excess(said(NOW - age), limits.Heard(), NOW)
+        found = limits.excess(said(NOW - age), limits.Heard(), NOW, LimitSettings())
         assert found is None if why is None else why in (found or "")
-    assert limits.excess(said(), limits.Heard(499, 0), NOW) is None
-    assert limits.excess(said(), limits.Heard(500, 0), NOW) == "500 jobs were proposed today already"
+    few = LimitSettings(jobs_a_day=500)
+    assert limits.excess(said(), limits.Heard(499, 0), NOW, few) is None
+    why = limits.excess(said(), limits.Heard(500, 0), NOW, few)
+    assert why is not None
+    assert "node.limits.jobs_a_day: 500 jobs were proposed today already" in why
+    assert "wait until midnight UTC" in why
 
 
 def hear(pair: Pair, statement: Statement) -> Statement:
@@ -61,14 +66,20 @@ def hear(pair: Pair, statement: Statement) -> Statement:
     return Statement.from_bytes(answer)
 
 
+def limit(pair: Pair, **settings: int) -> None:
+    """Let bob's file have these limits from now on."""
+    pair.parties[1].limits = LimitSettings(**settings)
+    pair.parties[1].ledger._gate.limits = pair.parties[1].limits
+
+
 def kept(pair: Pair) -> int:
     return len(pair.parties[1].ledger.all())
 
 
 @pytest.mark.usefixtures("one_day")
-def test_a_day_is_counted_by_our_clock(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_is_counted_by_our_clock(pair: Pair) -> None:
     """Whatever dates the peer writes on its proposals."""
-    monkeypatch.setattr(limits, "MOST_A_DAY", 5)
+    limit(pair, jobs_a_day=5)
     for number in range(12):
         answer = hear(pair, said(NOW - timedelta(days=number)))
         assert (answer.verdict == "refused") == (number >= 5)
@@ -94,12 +105,13 @@ def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPa
     verdicts = [hear(pair, first)]
     size = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
     assert size > 2 * len(first.to_bytes())
-    monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)
+    monkeypatch.setattr(limits, "MIB", 3 * size + size // 2)
+    limit(pair, mib_a_day=1)
     verdicts += [hear(pair, said()) for _ in range(5)]
     assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
     assert kept(pair) == 3
     now = pair.parties[1].ledger._tally.of("alice", datetime.now(UTC)).bytes
-    monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", now + 50)
+    monkeypatch.setattr(limits, "MIB", now + 50)
     pair.parties[1].hear(first.model_copy(update={"why": "x" * 40}).to_bytes())
     with pytest.raises(ProtocolError, match="today"):  # more of a job that is kept counts as well
         pair.parties[1].hear(first.model_copy(update={"why": "x" * 100}).to_bytes())
@@ -156,10 +168,11 @@ def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
 
 def test_probes_are_counted_and_folded(permitting: Pair) -> None:
     """2,000 guesses of a table's name were answered, of which the log showed nothing; now 500, in a few entries."""
+    limit(permitting, jobs_a_day=500)
     bob = permitting.parties[1]
     before = len(bob.ledger.entries(10_000, None))
     answers = [hear(permitting, said(peer_table=f"t{number}")) for number in range(700)]
-    assert sum("there is no table" in one.why for one in answers) == limits.MOST_A_DAY
+    assert sum("there is no table" in one.why for one in answers) == 500
     bob.ledger.note_repeats()
     entries = bob.ledger.entries(len(bob.ledger.entries(10_000, None)) - before, None)
     assert [entry.kind for entry in entries] == ["repeated", *["turned away"] * register.FREE]

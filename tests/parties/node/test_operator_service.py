@@ -22,11 +22,13 @@ from tests.support.registry import registered
 GROUP = min(tls.POST_QUANTUM)
 
 
-def operator_of(pair: Pair, connect: str | None = None, **control: Any) -> OperatorService:
+def operator_of(pair: Pair, connect: str | None = None, unbegun: str = "", **control: Any) -> OperatorService:
     """Alice's, with bob at the other end of such a link, and none of whose sessions is under way."""
     alice = pair.parties[0]
     control = {"connected": False, "trouble": "", "held": "not compared yet", "tls": "", "group": ""} | control
-    sessions = SimpleNamespace(progress=lambda _: None, stop=lambda *_: None, trouble=lambda _: "")
+    sessions = SimpleNamespace(
+        progress=lambda _: None, stop=lambda *_: None, trouble=lambda _: "", why_not_begun=lambda _: unbegun
+    )
     ended = SimpleNamespace(**control, stop=lambda: None)
     contact = cast("Contact", SimpleNamespace(who=alice.who, connect=connect, control=ended, sessions=sessions))
     columns = {"days": ["wind", "rain", "play"]}
@@ -60,6 +62,12 @@ def test_a_revoked_peer_is_shown_so_however_its_link_ended(pair: Pair) -> None:
     assert operator.revoke("bob", " ").peers[0].trouble == operator.job(job).why == REVOKED
     (entry,) = [one for one in operator.audit() if one.kind == "pin revoked"]
     assert entry.fields["why"] == "no reason given"
+
+
+def test_why_no_session_begins_is_shown(pair: Pair) -> None:
+    """As the peer has told it, for it may be a limit of the peer's."""
+    job = agreed(pair)
+    assert operator_of(pair, unbegun="the peer refuses: its limit").job(job).why == "the peer refuses: its limit"
 
 
 def effects(operator: OperatorService, noisy: str, exact: str) -> tuple[float | None, ...]:

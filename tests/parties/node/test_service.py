@@ -22,7 +22,7 @@ from parties.node import control, service, sessions
 from parties.node.events import Events
 from parties.node.heads import Found
 from parties.node.service import Node, at_once
-from parties.node.settings import load
+from parties.node.settings import LimitSettings, NodeFile, NodeSettings, load
 from parties.operator.interface import Operator
 from smc.errors import InputError, LinkError
 from smc.local import run_local
@@ -43,7 +43,9 @@ class Door:
         ways.links, ways.begun = rates
         self.node = Node.__new__(Node)
         self.node._contacts, self.node._ledger, self.node._stopping = {"bob": ways}, alice.ledger, False  # type: ignore[dict-item]
-        self._peer = alice.who.peer
+        self._peer, self.log = alice.who.peer, StringIO()
+        self.node._events = Events(self.log)
+        self.node._file = NodeFile(node=NodeSettings(limits=LimitSettings(sessions_a_day=begun)))
 
     def _session(self, job: str) -> None:
         if job in self.refuses:
@@ -95,7 +97,13 @@ def test_a_peer_that_comes_too_often_waits(pair: Pair) -> None:
         assert door.refused(f"{sessions.LABEL}cd") == "not this one"
     for job in ("ab", "ef"):
         door.come(sessions.LABEL + job)
-    assert "too many sessions" in door.refused(f"{sessions.LABEL}ab")
+    why = door.refused(f"{sessions.LABEL}ab")
+    assert (
+        "node.limits.sessions_a_day: this node begins 2 sessions a day with a peer; the next begins within 43200 s"
+        in why
+    )
+    (line,) = map(json.loads, door.log.getvalue().splitlines())
+    assert (line["event"], line["peer"], line["why"]) == ("session held back", "bob", why)
     assert door.admitted == ["link", "ab", "ef"]
 
 
@@ -197,6 +205,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     """Of each job, if two change before either is told, too."""
     alice, log, woken, forgotten = pair.parties[0], StringIO(), list[str](), list[str]()
     wakes = {name: SimpleNamespace(wake=lambda name=name: woken.append(name)) for name in ("sessions", "asking")}
+    wakes["sessions"].forget = forgotten.append
     node = Node.__new__(Node)
     node._ledger, node._events, node._states = alice.ledger, Events(log), {}
     node._desk = SimpleNamespace(tell=lambda: woken.append("desk"))  # type: ignore[assignment]
@@ -209,7 +218,7 @@ def test_a_step_of_a_job_is_logged_once_and_wakes_who_waits(pair: Pair) -> None:
     alice.ledger.cancel(job)
     assert forgotten == []
     node._changed(job)
-    assert forgotten == [job]
+    assert forgotten == [job, job], "its inputs, and how long it is left alone"
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [(line["job"], line["state"]) for line in lines if line["event"] == "job"] == [
         (job, "waiting"),
@@ -256,11 +265,11 @@ def test_the_life_of_a_node_is_in_its_records_and_its_log(
     lines = [f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"']
     lines += [f'[[peers]]\nname = "{name}"\ncertificate = "{identities[name].certificate_path}"' for name in peers]
     ports = "".join(f'{port} = "127.0.0.1:0"\n' for port in ("listen", "web", "metrics", "health"))
-    (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}"]))
+    (tmp_path / "party.toml").write_text("\n".join([*lines, f"[node]\n{ports}", "limits.sessions_a_day = 200"]))
     node = Node(load(tmp_path / "party.toml"), page)
     ways = node.start()
     for contact in node._contacts.values():
-        for rate, most, seconds in ((contact.links, 30, 3.0), (contact.begun, 200, 10.0)):
+        for rate, most, seconds in ((contact.links, 30, 3.0), (contact.begun, 200, 432.0)):
             assert allowed(rate, seconds) == (most, False, True)
     node.stop("it is evening", seconds=7)
     assert (compiled, stopped) == ([1], [7] * len(peers))

@@ -21,6 +21,7 @@ from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions, validity
 from parties.node.prediction import predicted
+from parties.node.under_way import Running
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from tests.support.ledgers import TREE, agreed, propose
 from tests.support.session_pairs import finds, running
@@ -55,6 +56,22 @@ def test_no_more_than_there_is_room_for(tmp_path: Path, parties: Any, identities
         assert pair.parties[0].state(second) == "queued"
         take(Stream(iter([]), outbox, lambda: None))  # a stream that is over ends the session
         eventually(lambda: not nodes.run(first))
+
+
+def test_why_a_session_does_not_begin_is_kept(tmp_path: Path, parties: Any, identities: dict[str, Identity]) -> None:
+    """Until the job ends; of one that has ended nothing is kept."""
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob._stopped(job, Running(), LinkError("the peer refuses: a limit"))
+        assert nodes.bob.why_not_begun(job) == "the peer refuses: a limit"
+        assert nodes.bob._pauses.lasts(job)
+        nodes.bob.forget(job)
+        assert nodes.bob.why_not_begun(job) == ""
+        assert not nodes.bob._pauses.lasts(job)
+        pair.parties[1].ledger.cancel(job)
+        nodes.bob._stopped(job, Running(), LinkError("the peer refuses: a limit"))
+        assert nodes.bob.why_not_begun(job) == ""
+        assert not nodes.bob._pauses.lasts(job)
 
 
 @pytest.mark.parametrize("state", ["waiting", "refused", "unknown"])

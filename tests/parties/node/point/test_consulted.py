@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from parties.link.identity import Identity
 from parties.node import executor
-from parties.node.gate import MAX_WAITING, Gate, Judgement, Surroundings
+from parties.node.gate import Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
 from parties.node.point import asking, xacml
 from parties.node.point.asking import Asking
 from parties.node.point.xacml import Word
 from parties.node.policy.rules import Rule
-from parties.node.settings import NodeFile
+from parties.node.settings import LimitSettings, NodeFile
 from parties.node.statement import Statement
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
@@ -35,6 +35,7 @@ from tests.support.proposals import proposal_of
 from tests.support.session_pairs import finds, running
 from tests.support.waiting import PATIENCE, eventually
 
+MAX_WAITING = LimitSettings().waiting
 PERMIT = (Rule(name="all", effect="permit"),)
 REFUSALS: list[Any] = ["Deny", "NotApplicable", "Indeterminate"]
 
