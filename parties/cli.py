@@ -24,7 +24,7 @@ from parties.base.plain_letters import PLAIN_LETTERS
 from parties.base.text import did_you_mean, quoted
 from parties.jobs import kinds
 from smc import __version__
-from smc.errors import InputError, JobMismatchError, LinkError, SmcError
+from smc.errors import InputError, JobMismatchError, LinkError, MachineError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
@@ -84,7 +84,7 @@ _LOADER = "pydantic.plugin._loader"  # would search all installed packages for p
 if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
     vars(sys.modules.setdefault(_LOADER, ModuleType(_LOADER))).setdefault("get_plugins", tuple)
 
-EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
+EXIT_CODES: dict[type[SmcError], int] = {MachineError: 5, InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
 LINE = 2000  # characters of a message: what was given may be of any length
 YOUNG_OBJECTS = 200_000  # before a collection: to load modules makes 100,000 objects and no garbage

@@ -13,6 +13,10 @@ class InputError(SmcError):
     """The operator's own input is wrong: a file, a value, an option. Exit code 2."""
 
 
+class MachineError(InputError):
+    """This machine cannot do it now, and may later: a full disk, a database that is locked. Exit code 5."""
+
+
 class JointRefusalError(InputError):
     """A refusal by both parties' inputs together, as both have opened it; the same text for both. Exit code 2."""
 

@@ -176,7 +176,7 @@ def export_command(
     if out is None:
         print(text, end="")
     else:
-        files.write_text(out, text)
+        files.write_text(out, text, private=True)
         console.err.print(f"written: {out}")
 
 

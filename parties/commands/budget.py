@@ -16,7 +16,7 @@ from parties.commands.options import find_party_file, out_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.proposed import Proposed, at_file
 from parties.jobs.spending import EXACT
-from parties.operator.budget import Simulation, TableBudget, Totals, enough_for
+from parties.operator.budget import Simulation, TableBudget, Totals, enough_for, parts
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def _jobs(budget: TableBudget) -> Table:
 def _simulated(simulation: Simulation) -> Iterator[str]:
     """Yield what a job would do."""
     place = f"table {simulation.table}: " if simulation.table else ""
-    left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}"
+    whose = parts(simulation.of_share, simulation.of_table)
+    left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}{whose and f' ({whose})'}"
     unit = "by Gaussian noise (rho)," if simulation.unit == "rho" else simulation.unit
     yield f"{place}{unit} spent {_number(simulation.spent)}, asked {_number(simulation.asked)}, {left}"
     if simulation.price is not None:

@@ -41,6 +41,7 @@ def node(config_file: Path | None, log_level: LogLevel, upgrade_check: bool, as_
     from parties.base.bounds import raise_descriptors
     from parties.commands.serving import Page
     from parties.node import settings
+    from parties.node.beginning import passing_troubles
     from parties.node.service import Node
 
     path = find_party_file(config_file)
@@ -55,7 +56,7 @@ def node(config_file: Path | None, log_level: LogLevel, upgrade_check: bool, as_
             "--json goes with --upgrade-check; the log of a node that runs is JSON anyway, but on a terminal"
         )
     raise_descriptors()
-    with console.progress("starting"):
+    with console.progress("starting"), passing_troubles():
         page = Page(file.node, file.notify, file.tables)
         party = Node(file, page, log_level)
         try:

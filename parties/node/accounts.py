@@ -9,7 +9,7 @@ from typing import Any
 
 from parties.base.text import quoted
 from parties.node.budget import same_rows, shown
-from parties.node.budget.account import WINDOWS, Account, Charge
+from parties.node.budget.account import WINDOWS, Account, Charge, Limits, least
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.moments import Clock
 from parties.node.counting import in_words
@@ -42,7 +42,8 @@ class Accounts:
     """The accounts of a node's tables, as its jobs have used them.
 
     A peer may spend its share of a table's budget (`peers.Who.share`), and is told of its own spending only. Shares
-    come to 1 at most, so peers that talk to each other have the budget at most.
+    come to 1 at most, so peers that talk to each other have the budget at most. What a peer that left our file, or one
+    whose share was larger then, has spent beyond that bounds all: then a job must fit the whole table's budget, too.
     """
 
     def __init__(self, offers: Offers, jobs: Register, peers: Peers) -> None:
@@ -85,6 +86,12 @@ class Accounts:
     def share(self, table: str, peer: str) -> Account:
         """Return what one peer has spent by now of its share of a table's budget."""
         return self._share(table, peer, self._charges(table))
+
+    def limits(self, table: str, peer: str) -> Limits:
+        """Return the accounts that a job with a peer must fit: those of `refusal`."""
+        charges = self._charges(table, self._window(table))
+        whole = self._account(table, charges)
+        return Limits(self._share(table, peer, charges), whole, not self._kept_by_shares(whole))
 
     def price(self, record: Record) -> Price | None:
         """Return what a job spends of our table, or has spent; None if nothing."""
@@ -133,17 +140,18 @@ class Accounts:
         return Exposure(at_most=at_most, opened=opened)
 
     def exposure_now(self, record: Record) -> Exposure | None:
-        """Return the same with what is left of the peer's share of our table's bound."""
+        """Return the same with what is left to the peer: of its share and of our table's bound, the lesser."""
         known, table = self.exposure(record), record.table
         if known is None or not self._is_bounded(table):
             return known
-        return known.model_copy(update={"left": self.bits(table, record.peer, self._window(table)).left})
+        since = self._window(table)
+        of_share, of_table = self.bits(table, record.peer, since).left, self.bits(table, None, since).left
+        left = least(of_share, of_table)
+        return known.model_copy(update={"left": left, "of_share": of_share, "of_table": of_table})
 
     def effect(self, record: Record, price: Price) -> Price:
-        """Return a job's price with what it would leave of the peer's share of our table's budget."""
-        charges = self._charges(record.table, self._window(record.table))
-        share = self._share(record.table, record.peer, charges)
-        return shown.with_effect(price, share, record.ours.proposal.task.spends)
+        """Return a job's price with what it would leave of our table's budget, and of the peer's share of it."""
+        return shown.with_effect(price, self.limits(record.table, record.peer), record.ours.proposal.task.spends)
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
@@ -162,12 +170,11 @@ class Accounts:
         names = self.names(record.table)
         others = [other for other in besides if other.charged is None and other.table in names]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
-        charges = self._charges(record.table, self._window(record.table))
-        if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
+        limits = self.limits(record.table, record.peer)
+        if refusal := limits.share.refusal((*peer_uses, *spends)):
             return refusal
         every = [use for other in others for use in other.ours.proposal.task.spends]
-        whole = self._account(record.table, charges)
-        if self._kept_by_shares(whole) or whole.fits((*every, *spends)):
+        if not limits.is_table_binding or limits.table.fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
@@ -193,9 +200,9 @@ class Accounts:
     def simulated(self, record: Record, why: str) -> Simulation:
         """Return what a job would do to its table's budget; `why` it would be refused, empty if it would not."""
         task = record.ours.proposal.task
-        account, earlier = self.share(record.table, record.peer), self.earlier(record)
+        limits, earlier = self.limits(record.table, record.peer), self.earlier(record)
         known = earlier.job.id if task.spends and earlier else ""
-        simulated = shown.simulation(account, task.spends, why, known, task.exact)
+        simulated = shown.simulation(limits, task.spends, why, known, task.exact)
         return simulated.model_copy(update={"exposure": self.exposure_now(record)})
 
     def terms(self, record: Record) -> Terms:

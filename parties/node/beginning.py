@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from parties.link.identity import Identity
@@ -15,8 +17,9 @@ from parties.node.policy.rules import Rule, remarks, unbounded
 from parties.node.records import marker
 from parties.node.records.audit import other_certificate
 from parties.node.records.database import signed_head
+from parties.node.records.sealed import errors
 from parties.sources.opening import open_table
-from smc.errors import InputError
+from smc.errors import InputError, MachineError
 
 
 def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, identity: Identity, state: Path) -> None:
@@ -50,3 +53,30 @@ def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
             open_table(offer.settings, offer.schema, columns[0], columns).close()
         except InputError as error:
             events.log("table not available", table=name, why=str(error))
+
+
+@contextmanager
+def passing_troubles() -> Iterator[None]:
+    """Raise `MachineError` for an error of a start behind which is a full disk or a locked database, in any words.
+
+    Then a later start may go well: whoever supervises the node is to try again.
+    """
+    try:
+        yield
+    except Exception as error:
+        if cause := next(filter(_is_passing, _behind(error)), None):
+            said = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
+            raise MachineError(said) from error
+        raise
+
+
+def _behind(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_passing(error: BaseException) -> bool:
+    if isinstance(error, errors(name="OperationalError")):
+        return any(word in str(error) for word in ("is full", "is locked", "disk I/O error"))
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)

@@ -244,7 +244,7 @@ class OperatorService(Operator):
         accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
             shown.table_budget(
-                accounts.account(table), {name: accounts.share(table, name) for name in peers}, group
+                accounts.account(table), {name: accounts.limits(table, name) for name in peers}, group
             ).model_copy(
                 update={
                     "bits": shown.table_bits(accounts.bits(table)),

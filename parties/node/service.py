@@ -49,6 +49,7 @@ from parties.node.store import lacks_signature
 from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator, State
+from parties.operator.starting import Starting
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
@@ -92,6 +93,7 @@ class Node:
             records.make_place(place)
             self._lock = files.lock(file.node.state / "lock")
             temporary.ensure(file.node.state / "tmp")
+            self._starting = Starting(file.node.state)
         for key, text in file.ports().items():
             with at_key(key):
                 require_free(text)
@@ -111,6 +113,7 @@ class Node:
             _refuse(same_rows.unknown_names(file.tables, self._ledger.accounts.known()))
         except InputError:
             self._ledger.close()
+            self._starting.over()
             self._lock.close()
             raise
         emulated = file.link.emulate
@@ -198,7 +201,7 @@ class Node:
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; return where everything is, for the operator."""
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
-        warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
+        warm(on_compiled=self._compiling)
         if self._listens is not None:
             listening = [contact for contact in self._contacts.values() if contact.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
@@ -218,6 +221,7 @@ class Node:
             self._listens = self._port.address
         node = self._file.node
         served = self._frontend.start(self._desk, self._events, self._log_in_failed)
+        self._starting.over()
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
         prints = [fingerprint(who.peer) for who in self._peers]
@@ -290,12 +294,17 @@ class Node:
         if self._port is not None:
             self._port.close()
         self._ledger.close()
+        self._starting.over()
         self._lock.close()
         self._events.log_repeats()
         if self._began:
             self._events.log("node stopped")
 
     # How the parts speak to each other.
+
+    def _compiling(self, done: int, total: int) -> None:
+        self._starting.tell("compiling the inner loops", done, total)
+        self._events.log("compiling the inner loops", done=done, of=total)
 
     def _archive(self) -> dict[str, str]:
         """Archive the jobs that have been kept long enough; return what is to be said of it."""

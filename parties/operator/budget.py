@@ -9,6 +9,8 @@ from pydantic import Field
 
 from parties.operator.view import View
 
+STOPS = "it stops before a step that takes more"
+
 
 class LeftFor(View):
     """What a table's budget is enough for: so many questions of one sort, each of this epsilon, and nothing else."""
@@ -29,6 +31,17 @@ def enough_for(questions: Sequence[LeftFor]) -> str:
     return " or ".join(known) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
 
+def parts(of_share: float | None, of_table: float | None) -> str:
+    """Return what is left of the peer's share and of the table in a phrase; empty if it is the same, or not known."""
+    if of_share is None or of_table is None or of_share == of_table:
+        return ""
+    return f"{_figure(of_share)} of its share, {_figure(of_table)} of the table"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
 class Price(View):
     """A job's spending of our table: once, when its first share of an answer leaves.
 
@@ -43,7 +56,9 @@ class Price(View):
     adjacency: str
     uses: list[str]
     charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
-    left: float | None = None  # epsilon, now; None: no bound, or it is charged already
+    left: float | None = None  # to the peer, epsilon, now; None: no bound, or it is charged already
+    of_share: float | None = None  # the epsilon left of the peer's share
+    of_table: float | None = None  # and of the whole table; `left` is the lesser
     after: float | None = None  # what is left once it is spent
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
     repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
@@ -61,7 +76,8 @@ class Price(View):
         if self.left is None or self.after is None:
             return ""
         then = f"after it {self.after:.4g}, enough for {enough_for(self.enough_for)}"
-        return f"of the table's budget epsilon {self.left:.4g} is left, {then}"
+        whose = parts(self.of_share, self.of_table)
+        return f"of the table's budget epsilon {self.left:.4g} is left{whose and f' to the peer ({whose})'}, {then}"
 
     @property
     def standing(self) -> str:
@@ -76,7 +92,9 @@ class Exposure(View):
 
     at_most: int | None
     opened: int  # so far, booked before each step
-    left: int | None = None  # of the peer's share of the table's bound, now; None: no bound, or it is not known
+    left: int | None = None  # to the peer, now; None: no bound, or it is not known
+    of_share: int | None = None  # left of the peer's share of the table's bound
+    of_table: int | None = None  # and of the table's bound; `left` is the lesser
 
     @property
     def words(self) -> str:
@@ -84,7 +102,8 @@ class Exposure(View):
         most = (
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
-        left = "" if self.left is None else f"; {self.left:,} are left here: it stops before a step that takes more"
+        whose = parts(self.of_share, self.of_table)
+        left = "" if self.left is None else f"; {self.left:,} are left here{whose and f' ({whose})'}: {STOPS}"
         opened = f", {self.opened:,} opened so far" if self.opened else ""  # by this job, not of the table
         return f"{most}{opened}{left}"
 
@@ -122,7 +141,10 @@ class Totals(View):
 
 
 class PeerSpent(View):
-    """The spending of jobs with one peer of a table, of all that counts now, and the epsilon left of its share."""
+    """The spending of jobs with one peer of a table, of all that counts now, and the epsilon left to it.
+
+    That is the lesser of what is left of its share and, where charges beyond shares count, of the whole table.
+    """
 
     peer: str
     totals: Totals
@@ -174,7 +196,10 @@ class TableBudget(View):
 class Simulation(View):
     """The effect of a job on the budget of a table: three numbers in `unit` (epsilon, rho or delta).
 
-    They are those of the decision; `left` before the job, `after` it. `why` says in words what it would be refused for;
+    They are those of the decision, by the peer's share or by the whole table, whichever decides: `left` before the job,
+    `after` it; `of_share` and `of_table` are the epsilons left of both.
+
+    `why` says in words what it would be refused for;
     `earlier` names the job whose result it returns for nothing, if the peer's table is declared to be the same, too.
     """
 
@@ -191,6 +216,8 @@ class Simulation(View):
     price: Price | None
     exposure: Exposure | None = None
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
+    of_share: float | None = None
+    of_table: float | None = None
 
 
 class Registered(View):

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -30,6 +31,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from parties.base import files
 from parties.base.address import owners
 from parties.base.text import printable, quoted
+from parties.operator import starting
 from parties.operator.interface import ENDED, JobView, NotRecordedError, Operator
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
@@ -49,6 +51,15 @@ class _Access(BaseModel):
 
     url: Annotated[str, Field(pattern="^http://[^/]+$")]
     key: Annotated[str, Field(pattern="^[!-~]+$")]
+
+
+class _NotRunningError(LinkError):
+    """Nobody answers, and nothing was sent."""
+
+
+def _say_start(step: str) -> None:
+    if sys.stderr is not None:
+        print(f"smc: waiting for the node: {step}", file=sys.stderr, flush=True)
 
 
 class _Login(BaseModel):
@@ -98,7 +109,8 @@ class NodeClient:
 
     `state` is the node's state directory; every call waits for an answer for at most `timeout` seconds. Every call may
     raise `LinkError`: no node is running, or it does not answer. `InputError`: as `Operator` says. A client may be used
-    by several threads and need not be closed.
+    by several threads and need not be closed. While the node is starting, a call waits for it besides, and tells
+    `on_start` each step.
     """
 
     # What travels in the path, the query and the body: see `_call`.
@@ -121,12 +133,16 @@ class NodeClient:
     register = _call(Operator.register, "GET", "budget/register")
 
     def __init__(
-        self, state: Path | str, timeout: float = TIMEOUT_SECONDS, start: str = "smc node --config party.toml"
+        self,
+        state: Path | str,
+        timeout: float = TIMEOUT_SECONDS,
+        start: str = "smc node --config party.toml",
+        on_start: Callable[[str], None] = _say_start,
     ):
         self.state = Path(state)
         self._access = self.state / "api.json"
         self._timeout = timeout
-        self._start = start
+        self._start, self._on_start = start, on_start
 
     @classmethod
     def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
@@ -165,7 +181,16 @@ class NodeClient:
             pause = min(LONGER * pause, LONGEST_WAIT_SECONDS)
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
-        """Return one request, its answer checked. Nothing is between the two processes: no proxy, no certificates."""
+        """Return one request, its answer checked; of a node that is starting, as soon as it is up."""
+        try:
+            return self._asked(kind, method, path, content)
+        except _NotRunningError:  # nothing was sent
+            if not starting.wait(self.state, self._on_start):
+                raise
+            return self._asked(kind, method, path, content)
+
+    def _asked(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None) -> Parsed:
+        """Return one answer, checked. Nothing is between the two processes: no proxy, no certificates."""
         access = self._read_access()
         node = f"the node at {access.url}"
         body = None if content is None else json.dumps(content, default=str)  # dates, which TOML has, as text
@@ -201,9 +226,8 @@ class NodeClient:
         except ValidationError:
             raise self._nobody(f"{self._access} is not what a node writes") from None
 
-    def _nobody(self, sign: str) -> LinkError:
-        soon = "one that has just been started answers when its inner loops are compiled"
-        return LinkError(f"no node is running here: start it with {self._start} ({sign}; {soon})")
+    def _nobody(self, sign: str) -> _NotRunningError:
+        return _NotRunningError(f"no node is running here: start it with {self._start} ({sign})")
 
 
 def _beginning(identifier: str) -> str:

@@ -148,7 +148,8 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
             for column in (a, b)
         )
         ordered, _ = _union(first, second, value_order)
-        merged = Domain(merged.column.model_copy(update={"values": ordered}))
+        values = tuple(value for value in ordered if value != merged.column.other)
+        merged = Domain(merged.column.model_copy(update={"values": values}))
     return merged
 
 

@@ -88,7 +88,7 @@ def _categories(a: CategoryType, b: CategoryType) -> dict[str, Any]:
     others = sorted({column.other for column in (a, b) if column.other is not None})
     return {
         "type": "category",
-        "values": tuple(text for text in values if text not in grouped),
+        "values": tuple(text for text in values if text not in grouped and text not in others),
         "groups": {label: tuple(sorted(members)) for label, members in sorted(groups.items())} or None,
         "prefix": prefix,
         "other": others[0] if others else None,

@@ -77,6 +77,7 @@ class Logins:
         self._computing = threading.Lock()  # one password at a time: each takes its time and 19 MiB
         self._rates: dict[str, Rate] = {}
         self._rate = Rate(ALL_FAILURES, 1 / ALL_SECONDS, clock)
+        self._provider_rate = Rate(ALL_FAILURES, 1 / ALL_SECONDS, clock)  # apart: wrong passwords lock nobody out of it
 
     @property
     def by_name(self) -> bool:
@@ -127,7 +128,7 @@ class Logins:
 
     def log_in_as(self, proven: Callable[[], Person]) -> Login:
         """Begin a session of the person whom `proven` returns; what it raises, `InputError`, is a failed log-in."""
-        if not self._rate.allows():
+        if not self._provider_rate.allows():
             self.failed("", "too many have failed")
             raise InputError(TOO_MANY)
         try:
@@ -135,7 +136,7 @@ class Logins:
         except InputError as error:
             self.failed("", str(error))
             raise
-        self._rate.back()
+        self._provider_rate.back()
         with self._lock:
             return self._begin(person)
 

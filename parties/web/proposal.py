@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from parties.base.settings import problems
-from parties.base.text import quoted
+from parties.base.text import is_marked, quoted
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, private_parameters, public_parameters
 from parties.jobs.tabular_settings import check_names
@@ -272,7 +272,7 @@ def _like(job: JobView) -> dict[str, str]:
         "peer": job.peer,
         "table": job.table,
         "peer_table": job.peer_table,
-        "purpose": job.purpose,
+        "purpose": "" if is_marked(job.purpose) else job.purpose,  # what is not seen is not sent on
     }
     zeros = {name: _text(value) for name, value in parameters.items() if value == 0}
     return {**head, **texts, **zeros}

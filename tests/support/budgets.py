@@ -7,7 +7,7 @@ from typing import Any
 
 from parties.jobs.spending import PureLoss, exact
 from parties.node.budget import shown
-from parties.node.budget.account import Account, Charge
+from parties.node.budget.account import Account, Charge, Limits
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.sources.settings import BudgetSettings
 
@@ -30,6 +30,11 @@ def account(table: str = "patients", budget: BudgetSettings | None = FOUR, **mor
     return Account(table, budget, charges, now)
 
 
+def alone(account: Account) -> Limits:
+    """Return the limits of the only peer, whose share is the whole."""
+    return Limits(account, account, False)
+
+
 class Budgets:
     """The calls of an operator that are about budgets."""
 
@@ -39,7 +44,7 @@ class Budgets:
     def simulate(self, job: dict[str, Any]) -> Simulation:
         uses = (PureLoss("discrete Laplace", exact(float(job.get("epsilon", 1)))),)
         known = account()
-        return shown.simulation(known, uses, known.refusal(uses) or "", "", False)
+        return shown.simulation(alone(known), uses, known.refusal(uses) or "", "", False)
 
     def register(self) -> Registered:
         return Registered(entry={"party": "clinic-a"}, fingerprint="AB", signature="ab" * 64)

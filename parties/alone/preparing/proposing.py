@@ -243,8 +243,8 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
     if prefix is not None:
         fields["prefix"] = prefix
-    if rare := len(rows) - len(often):
-        fields["other"] = OTHER
+    if rare := len(rows.keys() - often - {OTHER}):
+        fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` is one of them
         remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: {quoted(OTHER)}")
     if not often:
         raise InputError(f"no value in {RARE} rows")
@@ -255,7 +255,7 @@ def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
     """Return which values of the target few rows have, and a type that counts them with others."""
     rows = {value: sum(of.values()) for value, of in column.counts.items()}
     few = [value for value in domain if value != MISSING and value in rows and rows[value] < RARE]
-    often = [value for value in domain if value != MISSING and value not in few]
+    often = [value for value in domain if value != MISSING and value not in few and value != OTHER]
     if not few or type_of(domain) is not None:  # of typed ones the few are in ranges or groups already
         return []
     if column.reads == "integer" and len(numbers := _often(column)) > 1:

@@ -29,7 +29,7 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 PARQUET = ".parquet"
-FORMULA = r"^[=+\-@\t\r]"  # how a cell begins that spreadsheets compute
+FORMULA = "^[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"  # how a cell begins that spreadsheets compute
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # which may begin so, too
 
 

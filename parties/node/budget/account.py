@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import PlainSerializer, PlainValidator
 
@@ -33,6 +33,7 @@ from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 
 SLACK = Fraction(1, 1 << 40)  # of epsilon: a third is no decimal number, and three of them must fit where one did
+Number = TypeVar("Number", int, float)
 WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 
@@ -213,3 +214,52 @@ class Account:
         order = best_order(exact(budget.epsilon), conversion)
         left = exact(budget.delta) - max(exact(budget.apart), loss.delta)  # of when more could be apart than now
         return order, room_at(order, budget.epsilon, left) - loss.at_order(order)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The accounts that a job with one peer must fit: the peer's share of a table's budget, and the whole table.
+
+    The table binds unless all that counts was spent by peers of our file within their shares: then shares keep it.
+    """
+
+    share: Account
+    table: Account
+    is_table_binding: bool
+
+    @property
+    def binding(self) -> list[Account]:
+        """The accounts of which each must have room."""
+        return [self.share, self.table] if self.is_table_binding else [self.share]
+
+    @property
+    def budget(self) -> BudgetSettings | None:
+        """The peer's part of the table's budget; None where there is no bound."""
+        return self.share.budget
+
+    @property
+    def left(self) -> float | None:
+        """Epsilon that one more pure use may have: the lesser of share and table; None where there is no bound."""
+        return least(*(account.left for account in self.binding))
+
+    def with_uses(self, uses: Sequence[Loss]) -> Limits:
+        """Return the limits as they would be if a job with the peer had just spent these."""
+        return Limits(self.share.with_uses(uses), self.table.with_uses(uses), self.is_table_binding)
+
+    def fits(self, uses: Sequence[Loss]) -> bool:
+        """Return whether a job with these uses fits each account that binds."""
+        return all(account.fits(uses) for account in self.binding)
+
+    def deciding(self, uses: Sequence[Loss]) -> Account:
+        """Return the account whose numbers decide: the least left of those that refuse these uses, else of all."""
+        refusing = [account for account in self.binding if not account.fits(uses)]
+        return min(refusing or self.binding, key=lambda account: _room(account.numbers(uses)))
+
+
+def _room(numbers: Numbers | None) -> float:
+    return math.inf if numbers is None else numbers.left
+
+
+def least(*left: Number | None) -> Number | None:
+    """Return the least of what is left; None stands for no bound."""
+    return min((one for one in left if one is not None), default=None)

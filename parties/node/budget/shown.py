@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from parties.jobs.spending import Loss, PureLoss, exact
-from parties.node.budget.account import WINDOWS, Account, Charge, Numbers
+from parties.node.budget.account import WINDOWS, Account, Charge, Limits, Numbers
 from parties.node.budget.bits import BitsAccount
 from parties.node.budget.composition import Composition, advanced, epsilon_of
 from parties.operator.budget import ChargeView, LeftFor, PeerSpent, Price, Simulation, TableBits, TableBudget, Totals
@@ -39,16 +39,24 @@ def price(account: Account, uses: Sequence[Loss]) -> Price:
     )
 
 
-def with_effect(known: Price, account: Account, uses: Sequence[Loss]) -> Price:
-    """Return the price with what it leaves of the account; as it was, if it is spent or there is no bound."""
-    if account.budget is None or known.charged_at is not None or known.repeats:
+def with_effect(known: Price, limits: Limits, uses: Sequence[Loss]) -> Price:
+    """Return the price with what it leaves; as it was, if it is spent or there is no bound."""
+    if limits.budget is None or known.charged_at is not None or known.repeats:
         return known
-    after = account.with_uses(uses)
-    changes = {"left": account.left, "after": after.left, "enough_for": enough_for(after)}
-    return known.model_copy(update=changes)
+    after = limits.with_uses(uses)
+    changes = {"left": limits.left, "after": after.left, "enough_for": enough_for(after)}
+    of_share, of_table = parts(limits)
+    return known.model_copy(update=changes | {"of_share": of_share, "of_table": of_table})
 
 
-def enough_for(account: Account) -> list[LeftFor]:
+def parts(limits: Limits) -> tuple[float | None, float | None]:
+    """Return what is left of the peer's share and of the whole table, where an operator should know of both."""
+    share, table = limits.share.left, limits.table.left
+    is_known = share is not None and table is not None and (limits.is_table_binding or table >= share)
+    return share, table if is_known else None
+
+
+def enough_for(account: Account | Limits) -> list[LeftFor]:
     """Return how often each of `QUESTIONS` fits into what is left, if nothing else is asked; none without a bound."""
     budget = account.budget
     if budget is None:
@@ -63,13 +71,13 @@ def enough_for(account: Account) -> list[LeftFor]:
     return [LeftFor(what=what, epsilon=epsilon, times=times(epsilon)) for what, epsilon in QUESTIONS]
 
 
-def simulation(account: Account, uses: Sequence[Loss], why: str, earlier: str, exact: bool) -> Simulation:
-    """Return what a job with these uses would do to a table's budget."""
+def simulation(limits: Limits, uses: Sequence[Loss], why: str, earlier: str, exact: bool) -> Simulation:
+    """Return what a job with these uses would do to a table's budget; the numbers are of the account that decides."""
+    account = limits.deciding(uses)
     known = account.numbers(uses)
     numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
-    after = None if known is None or why else numbers.left - numbers.asked
-    if after is not None and numbers.unit == "epsilon":
-        after = account.with_uses(uses).left
+    after = None if known is None or why else _after(limits, uses)
+    of_share, of_table = parts(limits) if numbers.unit == "epsilon" else (None, None)
     return Simulation(
         table=account.table,
         unit=numbers.unit,
@@ -82,8 +90,18 @@ def simulation(account: Account, uses: Sequence[Loss], why: str, earlier: str, e
         earlier=earlier,
         exact=exact,
         price=price(account, uses) if uses else None,
-        enough_for=[] if why else enough_for(account.with_uses(uses)),
+        enough_for=[] if why else enough_for(limits.with_uses(uses)),
+        of_share=of_share,
+        of_table=of_table,
     )
+
+
+def _after(limits: Limits, uses: Sequence[Loss]) -> float | None:
+    """Return what a job that fits leaves, in the unit in which it is judged: the least of the accounts that bind."""
+    known = [numbers for account in limits.binding if (numbers := account.numbers(uses)) is not None]
+    if any(numbers.unit == "epsilon" for numbers in known):
+        return limits.with_uses(uses).left
+    return min((numbers.left - numbers.asked for numbers in known), default=None)
 
 
 def words(use: Loss) -> str:
@@ -93,10 +111,10 @@ def words(use: Loss) -> str:
     return f"{use.mechanism}: {use.measure} {float(use.amount):.4g}{delta}{times}"
 
 
-def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({}), group: int = 1) -> TableBudget:
-    """Return all of an account, with the price of `group` rows; `shares` are those of the peers that have one."""
+def table_budget(account: Account, limits: Mapping[str, Limits] = MappingProxyType({}), group: int = 1) -> TableBudget:
+    """Return all of an account, with the price of `group` rows; `limits` are those of the peers that have a share."""
     budget, charges, priced = account.budget, account.charges, account.of_group(group)
-    peers = sorted({charge.peer for charge in account.counted} | shares.keys())
+    peers = sorted({charge.peer for charge in account.counted} | limits.keys())
     return TableBudget(
         table=account.table,
         budget=None if budget is None else budget.epsilon,
@@ -110,7 +128,7 @@ def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyT
         left=account.left,
         now=_totals(priced, priced.loss),
         ever=_totals(priced, priced.composed(charges)),
-        peers=[_peer_spent(priced, peer, shares.get(peer)) for peer in peers],
+        peers=[_peer_spent(priced, peer, limits.get(peer)) for peer in peers],
         jobs=[_charge_view(priced, charge) for charge in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
         enough_for=enough_for(account),
@@ -131,9 +149,9 @@ def table_bits(account: BitsAccount) -> TableBits:
     )
 
 
-def _peer_spent(account: Account, peer: str, share: Account | None) -> PeerSpent:
+def _peer_spent(account: Account, peer: str, limits: Limits | None) -> PeerSpent:
     loss = account.composed(charge for charge in account.counted if charge.peer == peer)
-    return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if share is None else share.left)
+    return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if limits is None else limits.left)
 
 
 def _charge_view(account: Account, charge: Charge) -> ChargeView:

@@ -298,6 +298,8 @@ BOUNDS = {
     "support_epsilon": ("at_most", "below"),
     "k": ("at_least", "above"),
     "max_depth": ("at_most", "below"),
+    "shards": ("at_most", "below"),
+    "max_rows": ("at_most", "below"),
     "runs_today": ("at_most", "below"),
 }
 

@@ -596,6 +596,24 @@ def test_rare_classes_are_named_to_the_owner_with_a_type_that_groups_them(
         assert not set(few) & set(domain)
 
 
+@pytest.mark.parametrize("target", [None, "out"])
+def test_a_value_that_is_called_other_stands_with_rare_ones(tmp_path: Path, target: str | None) -> None:
+    """The label of rare values is no second value of its name: the column stays."""
+    cells = [*["a"] * 40, *["b"] * 40, *["other"] * 40, "c", "d"]
+    (tmp_path / "a.csv").write_text("x,out\n" + "".join(f"{cell},{'yn'[i % 2]}\n" for i, cell in enumerate(cells)))
+    proposal = look(tmp_path / "a.csv", target)
+    assert tuple(proposal.schema.attributes["x"]) == ("a", "b", "other")
+    assert "2 values of fewer than 10 rows: 'other'" in " ".join(proposal.columns[0].remarks)
+
+
+def test_a_rare_class_beside_one_called_other_gets_a_type_that_reads(tmp_path: Path) -> None:
+    cells = [*["a"] * 40, *["other"] * 40, "c"]
+    (tmp_path / "a.csv").write_text("out,x\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells)))
+    remarks = " ".join(look(tmp_path / "a.csv", "out").columns[0].remarks)
+    typed = tomllib.loads("t = " + remarks[remarks.index("{") : remarks.index("}") + 1])["t"]
+    assert tuple(Domain(read_type(typed))) == ("a", "other")
+
+
 def codes(path: Path, name: str, numbers: list[int]) -> TableProposal:
     path.write_text(f"{name},out\n" + "".join(f"{n},{'yn'[i % 2]}\n" for i, n in enumerate(numbers)))
     return look(path, "out")

@@ -93,6 +93,7 @@ def test_an_auditor_needs_the_export_and_the_certificates_only(
     ours, theirs = tmp_path / "alice.jsonl", tmp_path / "bob.jsonl"
     run("export", "--config", config, "--out", ours)
     run("export", "--state", bob.path.parent, "--out", theirs)
+    assert [path.stat().st_mode & 0o777 for path in (ours, theirs)] == [0o600, 0o600]
     owner = ["--certificate", alice.own.certificate_path]
     peer = ["--against", theirs, "--peer-certificate", bob.own.certificate_path]
     assert run("verify", "--export", ours, *owner).stdout.startswith("whole: 21 entries")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import sqlite3
@@ -10,8 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from parties.cli import EXIT_CODES
 from parties.link.identity import Identity
 from parties.node import beginning
+from parties.node.beginning import passing_troubles
 from parties.node.events import Events
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
@@ -20,7 +23,7 @@ from parties.node.policy.rules import Rule
 from parties.node.records.chain import Head, SignedHead, sign_head
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
-from smc.errors import InputError
+from smc.errors import InputError, MachineError
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
 
@@ -91,3 +94,33 @@ def test_tables_that_cannot_be_opened_are_told_at_once(tmp_path: Path) -> None:
     assert len(remarks) == len(told) - 1
     assert "there is no table 'nights'" in remarks[0]
     assert [("'there'" in remark, "epsilon" in remark) for remark in remarks[1:]] == [(True, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "is_passing"),
+    [
+        (sqlite3.OperationalError("database or disk is full"), True),
+        (sqlite3.OperationalError("database is locked"), True),
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        (sqlite3.OperationalError("no such table: jobs"), False),
+        (PermissionError(errno.EACCES, "Permission denied"), False),
+        (InputError("node.web: nonsense"), False),
+    ],
+)
+def test_a_start_that_may_go_well_later_has_an_exit_code_of_its_own(first: Exception, is_passing: bool) -> None:
+    """Also behind an error in other words, from None: 2 would keep a supervisor from trying again."""
+
+    def start(words: Exception | None) -> None:
+        with passing_troubles():
+            try:
+                raise first
+            except Exception:
+                if words is not None:
+                    raise words from None
+                raise
+
+    for words in (None, InputError("node.state: cannot be used")):
+        with pytest.raises((OSError, sqlite3.Error, InputError)) as caught:
+            start(words)
+        assert isinstance(caught.value, MachineError) is is_passing
+    assert next(code for kind, code in EXIT_CODES.items() if isinstance(MachineError(""), kind)) == 5

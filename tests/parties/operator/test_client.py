@@ -16,9 +16,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from parties.models.trees.tree import MAX_DEPTH
-from parties.operator import client
+from parties.operator import client, starting
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, Operator
+from parties.operator.starting import Starting
 from parties.party_file import state_directory
 from smc.errors import InputError, LinkError
 from tests.support.api_server import KEY, LINK, application, serving, write_access
@@ -184,10 +185,38 @@ def test_a_node_that_has_gone_is_no_node(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     write_access(tmp_path, f"http://127.0.0.1:{port}")
-    with pytest.raises(
-        LinkError, match=rf"no node is running here.*nothing answers at http://127\.0\.0\.1:{port}; one that has just"
-    ):
+    with pytest.raises(LinkError, match=rf"no node is running here.*nothing answers at http://127\.0\.0\.1:{port}"):
         NodeClient(tmp_path).jobs()
+
+
+def test_a_node_that_is_starting_is_waited_for(party: Party) -> None:
+    """With each step that it tells, whether the last one left `api.json` or not."""
+    state, told = party.directory / "var", []
+    (state / "api.json").unlink()
+    mark = Starting(state)
+
+    def on_start(step: str) -> None:
+        told.append(step)
+        if step == "starting":
+            mark.tell("compiling the inner loops", 1, 2)
+        else:
+            write_access(state, party.url)
+            mark.over()
+
+    assert len(NodeClient(state, on_start=on_start).jobs()) == 3
+    assert told == ["starting", "compiling the inner loops, 1 of 2 done"]
+    assert not (state / "starting").exists()
+
+
+def test_the_mark_of_a_start_that_was_killed_is_none(tmp_path: Path) -> None:
+    (tmp_path / "starting").write_text('["compiling the inner loops", 1, 2]')
+    with pytest.raises(LinkError, match="no node is running here"):
+        NodeClient(tmp_path).jobs()
+    mark = Starting(tmp_path)
+    assert starting.step(tmp_path) == "starting"
+    mark.over()
+    mark.over()
+    assert starting.step(tmp_path) is None
 
 
 def test_a_silent_node_is_not_waited_for_without_end(tmp_path: Path) -> None:

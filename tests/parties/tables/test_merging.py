@@ -13,7 +13,7 @@ from parties.cli import run
 from parties.tables import schema
 from parties.tables.merging import merge
 from parties.tables.schema import Schema
-from parties.tables.types import Domain, IntegerType
+from parties.tables.types import CategoryType, Domain, IntegerType
 from smc.errors import InputError
 
 OURS = Schema({"sex": ("female", "male"), "age": ("9", "10", "?"), "id": ("1",), "play": ("yes", "no")}, "play")
@@ -59,6 +59,13 @@ def test_what_many_columns_share_is_a_line() -> None:
     assert len(merged.notes) == 60
     names = ", ".join(f"'c{i}'" for i in range(8))
     assert list(merged.summary()) == [f"bounds differ: the wider ones are taken: columns {names}, … (60 in all)"]
+
+
+def test_a_value_of_one_that_stands_for_the_rest_in_the_other() -> None:
+    """Both have `other`: one as a value, one as the label of all else. It is one category."""
+    one = Schema({"c": Domain(CategoryType(values=("a", "other")))})
+    two = Schema({"c": Domain(CategoryType(values=("a", "b"), other="other"))})
+    assert {tuple(merge(*pair).schema.attributes["c"]) for pair in ((one, two), (two, one))} == {("a", "b", "other")}
 
 
 def test_what_cannot_be_merged() -> None:

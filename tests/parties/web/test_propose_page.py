@@ -73,6 +73,13 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
     assert browser.get("/propose?like=ffffffff").status_code == 400
 
 
+@pytest.mark.parametrize("purpose", ["p\u0430yments", "n\u0336o", "a\u202eb"])
+def test_a_job_like_another_takes_no_marks_along(browser: Browser, node: FakeNode, purpose: str) -> None:
+    page = browser.get(f"/propose?like={node.add(purpose=purpose).id}").text
+    assert 'id="purpose"' in page
+    assert purpose not in page
+
+
 def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
     page = browser.get("/propose?kind=id3").text
     assert page.count('type="checkbox" name="columns:smoker"') == len(node.tables)

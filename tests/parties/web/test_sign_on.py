@@ -359,6 +359,15 @@ def test_failed_ones_are_slowed(place: Place) -> None:
     assert place.failures == [("", "too many have failed")]
 
 
+def test_wrong_passwords_lock_nobody_out_of_the_provider(place: Place, provider: Provider) -> None:
+    """And the other way round: they are counted apart."""
+    for number in range(login.ALL_FAILURES + 1):
+        with pytest.raises(InputError):
+            place.logins.log_in(f"name{number}", "wrong")
+    browser = place.browser()
+    assert back(browser, provider.approve(away(browser), "anna")).status_code == 303
+
+
 def test_a_page_elsewhere_keeps_nobody_out(place: Place, provider: Provider) -> None:
     """It can make browsers ask for any address here, as often as it likes: that begins no log-in, and none fails."""
     begun = place.browser()

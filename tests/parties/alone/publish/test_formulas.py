@@ -27,7 +27,25 @@ k = 2
 """
 
 
-@pytest.mark.parametrize("cell", [LINK, "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\r=x", "=", "-", "+-1"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        LINK,
+        "+1+cmd",
+        "-2+3",
+        "@SUM(A1)",
+        "\tx",
+        "\r=x",
+        "\n=x",
+        "=",
+        "-",
+        "+-1",
+        "\uff1d1",
+        "\uff0b1+1",
+        "\uff0d1+1",
+        "\uff20A",
+    ],
+)
 def test_what_is_taken_for_a_formula(cell: str) -> None:
     assert escaped(pa.chunked_array([[cell]])).to_pylist() == ["'" + cell]
 

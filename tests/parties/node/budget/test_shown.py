@@ -12,7 +12,7 @@ from parties.node.budget.account import Account, Charge
 from parties.node.budget.composition import epsilon_at
 from parties.operator.budget import enough_for
 from parties.sources.settings import BudgetSettings
-from tests.support.budgets import account
+from tests.support.budgets import account, alone
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ def test_over_time_charges_come_and_go() -> None:
 
 def test_a_group_has_a_price_of_its_own_and_the_budget_of_one() -> None:
     known = account(now=NOW)
-    found, family = (shown.table_budget(known, {"university": known}, group) for group in (1, 4))
+    found, family = (shown.table_budget(known, {"university": alone(known)}, group) for group in (1, 4))
     assert (family.now.epsilon, family.now.rho) == (9, 16 * found.now.rho)
     assert [job.epsilon for job in family.jobs] == [3, 2, 4, 4]
     alike = ("budget", "spent", "left", "enough_for", "history")
@@ -64,7 +64,7 @@ def test_gaussian_noise_is_told_at_a_delta() -> None:
 def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: bool, after: float | None) -> None:
     known, uses = account(now=NOW), (PureLoss("discrete Laplace", exact(epsilon)),)
     why = known.refusal(uses) or ""
-    found = shown.simulation(known, uses, why, "", False)
+    found = shown.simulation(alone(known), uses, why, "", False)
     assert (found.unit, found.spent, found.asked, found.left) == ("epsilon", 2.25, epsilon, 1.75)
     assert found.refused == refused
     assert found.after == (None if after is None else pytest.approx(after))
@@ -73,7 +73,7 @@ def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: b
 
 def test_a_simulation_in_rho_leaves_what_is_not_asked() -> None:
     known = Account("patients", BudgetSettings(epsilon=4, delta=1e-7), [], NOW)
-    found = shown.simulation(known, [ConcentratedLoss("discrete Gaussian", exact(0.05))], "", "", False)
+    found = shown.simulation(alone(known), [ConcentratedLoss("discrete Gaussian", exact(0.05))], "", "", False)
     assert (found.unit, found.spent, found.asked) == ("rho", 0, 0.05)
     assert found.left is not None
     assert found.after == pytest.approx(found.left - 0.05)
@@ -85,7 +85,7 @@ def test_what_has_no_budget_has_no_delta() -> None:
 
 
 def test_a_job_without_noise_asks_for_nothing() -> None:
-    found = shown.simulation(account("visits", None), (), "", "", True)
+    found = shown.simulation(alone(account("visits", None)), (), "", "", True)
     assert (found.asked, found.left, found.price, found.exact) == (0, None, None, True)
 
 
@@ -112,9 +112,9 @@ def test_what_is_left_is_told_by_questions() -> None:
 def test_a_price_tells_what_it_leaves_until_it_is_spent() -> None:
     of_table, uses = account(now=NOW), (PureLoss("tree", exact(1.5)),)
     price = shown.price(of_table, uses)
-    effect = shown.with_effect(price, of_table, uses)
+    effect = shown.with_effect(price, alone(of_table), uses)
     assert (effect.left, effect.after) == (1.75, 0.25)
     assert "epsilon 1.75 is left, after it 0.25, enough for 2 noisy counts of epsilon 0.1" in effect.effect
     spent = price.model_copy(update={"charged_at": "2026-03-01T00:00:00+00:00"})
-    assert shown.with_effect(spent, of_table, uses).effect == ""
-    assert shown.with_effect(price, Account("t", None, [], NOW), uses).effect == ""
+    assert shown.with_effect(spent, alone(of_table), uses).effect == ""
+    assert shown.with_effect(price, alone(Account("t", None, [], NOW)), uses).effect == ""

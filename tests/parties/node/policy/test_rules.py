@@ -125,22 +125,27 @@ def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
     assert Rule(name="x", effect="deny", tolerance={"above": value}).tolerance.above == value  # type: ignore[arg-type]
 
 
+COUNTS = {"protocol": "release count", "runs_today": {"below": 3}, "max_rows": {"at_most": 100}}
+
+
 @pytest.mark.parametrize(
     ("rule", "lacks"),
     [
         (
             {},
-            "epsilon.at_most and support_epsilon.at_most and k.at_least and max_depth.at_most and runs_today.at_most",
+            "epsilon.at_most and support_epsilon.at_most and k.at_least and max_depth.at_most and shards.at_most "
+            "and max_rows.at_most and runs_today.at_most",
         ),
         ({"protocol": "equality"}, "runs_today.at_most"),
         ({"protocol": "equality", "runs_today": {"below": 3}}, ""),
-        ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most"),
-        ({"protocol": "release count", "runs_today": {"below": 3}, "table": "bounded"}, ""),
-        ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "open"]}, "epsilon.at_most"),
-        ({"protocol": "release count", "runs_today": {"below": 3}, "table": ["bounded", "gone"]}, "epsilon.at_most"),
+        ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most and max_rows.at_most"),
+        ({**COUNTS, "table": "bounded"}, ""),
+        ({**COUNTS, "table": ["bounded", "open"]}, "epsilon.at_most"),
+        ({**COUNTS, "table": ["bounded", "gone"]}, "epsilon.at_most"),
         (
             {"epsilon": {"at_least": 1}, "k": {"above": 4}, "max_depth": {"below": 5}},
-            "epsilon.at_most and support_epsilon.at_most and runs_today.at_most",
+            "epsilon.at_most and support_epsilon.at_most and shards.at_most and max_rows.at_most "
+            "and runs_today.at_most",
         ),
         ({"effect": "deny"}, ""),
     ],
