@@ -129,7 +129,7 @@ def main() -> int:
             for block in blocks(nodes, options.jobs, options.block):
                 found.append(block)
                 if options.out is not None:
-                    files.write_text(options.out, json_rows({"after": [asdict(block) for block in found]}) + "\n")
+                    files.write_text(options.out, json_rows({"present": [asdict(block) for block in found]}) + "\n")
                 print(block, flush=True)
         finally:
             nodes.close()
