@@ -64,13 +64,13 @@ def _decided(problem: Problem, frequent_sets: Sequence[int]) -> list[int]:
     """Return the numbers of candidates of each length, and of rules, from those of frequent sets at most."""
     limit = problem.most or MOST_CANDIDATES
     every = sets(problem)
-    found = [min(pair) for pair in zip(frequent_sets, every, strict=True)]
+    frequent_at_most = [min(pair) for pair in zip(frequent_sets, every, strict=True)]
     candidates = every[:1]
     for length in range(2, problem.max_length + 1):
-        joined = found[length - 2] * max(0, found[0] - length + 1) // length
+        joined = frequent_at_most[length - 2] * max(0, frequent_at_most[0] - length + 1) // length
         candidates.append(min(limit, every[length - 1], joined))
-        found[length - 1] = min(found[length - 1], candidates[-1])
-    rules = sum(many * ((1 << length) - 2) for length, many in enumerate(found, start=1))
+        frequent_at_most[length - 1] = min(frequent_at_most[length - 1], candidates[-1])
+    rules = sum(many * ((1 << length) - 2) for length, many in enumerate(frequent_at_most, start=1))
     return [*candidates, min(limit, rules)]
 
 
