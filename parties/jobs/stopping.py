@@ -44,11 +44,11 @@ class StoppingKind(Kind):
         total = engine.session.meter.total
         before = total.bytes_sent + total.bytes_received
 
-        def told(step: Step) -> None:
+        def watched(step: Step) -> None:
             self._stop_if_larger(total.bytes_sent + total.bytes_received - before, step)
             on_step(step)
 
-        return told
+        return watched
 
     def _stop_if_larger(self, spent: int, step: Step) -> None:
         """Raise `LargerThanForecastError` if the steps before have cost more than is allowed."""

@@ -4,8 +4,8 @@ Ideal functionality. Inputs: each party's own rows (category indices), public `P
 several over disjoint parts of the rows, grown level by level. At every open node the third party chooses by report
 noisy max (`protocols.release.choice`) among the attributes left and "stop", the question with one answer, whose score
 has a bonus of 2 D / eps_level; a node that stops is a leaf, and so is every node at `max_depth` or with no attribute
-left. The class of a leaf is another noisy choice, among its counts of classes. Without `stop` every node is split. Equals
-stand in a secret random order.
+left. The class of a leaf is another noisy choice, among its counts of classes. Without `stop` every node is split.
+Equals stand in a secret random order.
 
 Leakage: the tree, and nothing else. What a level opens is for each node the index of its choice (unless there is but
 one), and for each leaf its class. Number and shape of messages follow from the problem and the tree.
@@ -167,7 +167,7 @@ def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indice
 
 
 def with_noise(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
-    """Return scores of `Problem.measure` with the noise of nodes that have at most so many attributes left, and ties."""
+    """Return scores of `Problem.measure` with the noise of nodes with at most so many attributes left, and ties."""
     law = problem.attribute_law(left)
     add = noisy_netlist(scores.width, problem.measure.signed, law, engine.form)
     return with_ties(engine, engine.run(add, scores, engine.random(law.bits, scores.batch))[0])

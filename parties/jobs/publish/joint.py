@@ -150,11 +150,11 @@ class PublishJoint(Recoded, StoppingKind):
         """See `Kind.run`; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
-        told = self.stopping(engine, on_step)
+        watched = self.stopping(engine, on_step)
 
         def tell(now: Progress) -> None:
             classes = "class" if now.boxes == 1 else "classes"
-            told(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
+            watched(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
 
         return mondrian(engine, self.problem, data, tell, start, self.columns)
 

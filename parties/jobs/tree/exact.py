@@ -237,10 +237,10 @@ class ExactTree(JointTree, StoppingKind):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
-        told = self.stopping(engine, on_step)
+        watched = self.stopping(engine, on_step)
 
         def on_level(level: Level) -> None:
-            told(self.step(level.depth, level.nodes, self.reached(level.trees)))
+            watched(self.step(level.depth, level.nodes, self.reached(level.trees)))
 
         return self.grown(engine, data, start, on_level)
 
