@@ -30,7 +30,7 @@ def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
     problem = problem_of(epsilon, replaced)
     tables = tables_of(problem.bonus, replaced)
     what = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
-    return Mechanism("tree", what, float(epsilon), 0.0, draw(problem, tables), cost=4)
+    return Mechanism("tree", what, float(epsilon), 0.0, draw(problem, tables))
 
 
 def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:

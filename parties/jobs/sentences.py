@@ -10,6 +10,8 @@ from parties.base.text import visible
 NAMED = 3  # columns in a heading
 LONGEST = 160  # characters shown of a profile, which the peer may have named
 
+CONSTANT_AS_GOOD = "a constant answer is likely to be as good"
+
 
 def adjacency_of(document: Mapping[str, Any]) -> str:
     """Return for which neighbours the noise of a result is, and how many rows of a person it hides together."""

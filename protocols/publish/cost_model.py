@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from protocols.publish import lattice_search
-from protocols.publish.cuts import Cut, Cuts, open_boxes, widest_first
+from protocols.publish.cuts import Cut, Cuts, open_boxes, whole, widest_first
 from protocols.publish.lattice import FullDomain, levels
 from protocols.publish.lattice_search import Found, Lattice, Node
-from protocols.publish.mondrian import mondrian
-from protocols.publish.openings import answers
+from protocols.publish.mondrian import OwnCells, ask, mondrian
+from protocols.publish.openings import answers, first_question, second_question
 from protocols.publish.problem import Problem
-from smc.counting import CountingEngine
+from smc.counting import CountingEngine, forecast
+from smc.engines import Profile
+
+BLOCK = 8  # boxes: what costs a multiple of this costs as much apart as together
+LARGEST = 1 << 17  # edges that are counted at once
 
 
 def with_cuts(engine: CountingEngine, problem: Problem, cuts: Cuts) -> None:
@@ -54,6 +60,49 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
     public = task.problem.against == "public"
     published = (False,) * task.lattice.possible(node) if public else None
     with_found(engine, task, replace(lattice_search.towards(task.lattice, sum(node)), node=node, published=published))
+
+
+def most_bytes(problem: Problem, profile: Profile) -> int:
+    """Return a number of bytes, both ways together, that no joint Mondrian of this problem exceeds.
+
+    A recoding has C classes at most, one for each k rows or combination of values. So there are 2 C - 1 boxes, on as
+    many levels as there are edges. Each box is asked for all attributes at most, with all their values. Each level is
+    cut into blocks, the last of which may be short. A block costs no more among others than in a level of its own.
+    """
+    classes = min(math.prod(problem.domains), max(1, 2 * problem.max_rows // problem.k))
+    levels = min(classes, 1 + sum(size - 1 for size in problem.domains))
+    blocks = -(-(2 * classes - 1) // BLOCK)
+    part = min(blocks, max(1, LARGEST // (BLOCK * sum(problem.domains))))
+
+    some = min(levels, max(1, part // 8), 16)
+
+    def several_levels(engine: CountingEngine) -> None:
+        for _ in range(some):
+            _asked_for_all(engine, problem, BLOCK)
+
+    root = forecast(lambda engine: with_cuts(engine, problem, ((None,),)), profile)
+    short = forecast(several_levels, profile)
+    full = forecast(lambda engine: _asked_for_all(engine, problem, BLOCK * part), profile)
+    return root.bytes + -(-levels // some) * short.bytes + -(-blocks // part) * full.bytes
+
+
+def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None:
+    """Count what so many boxes of one level cost at most."""
+    same = [whole(problem.domains)] * boxes
+    party_rows = OwnCells(problem, np.zeros((0, len(problem.columns) + 1), dtype=np.int64))
+    party_rows.count(boxes)
+    for question in (first_question, second_question):
+        ask(engine, problem, party_rows, *question(problem.domains, same, [None] * boxes))
+
+
+def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
+    """Return a number of bytes, both ways together, that no search for levels exceeds.
+
+    The search follows from the height at which it ends, and no node of a height costs more than that with most classes.
+    """
+    least, top = lattice_search.bounds(task.lattice, lattice_search.NOTHING)
+    nodes = [max(task.lattice.heights[height], key=task.lattice.possible) for height in range(least, top + 1)]
+    return max(forecast(partial(with_node, task=task, node=node), profile).bytes for node in nodes)
 
 
 def costliest(lattice: Lattice) -> Node:

@@ -72,7 +72,7 @@ def mondrian(
     `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
     this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
     """
-    party_rows = _Own(problem, rows)
+    party_rows = OwnCells(problem, rows)
     cuts = start
     for level in cuts:
         party_rows.descend(level)
@@ -86,14 +86,14 @@ def mondrian(
             level_cuts: list[Cut | None] = [None] * len(boxes)
             for question in (first_question, second_question):
                 cut_question, places = question(problem.domains, boxes, level_cuts)
-                for place, cut in zip(places, _ask(engine, problem, party_rows, cut_question, places), strict=True):
+                for place, cut in zip(places, ask(engine, problem, party_rows, cut_question, places), strict=True):
                     level_cuts[place] = cut
         party_rows.descend(tuple(level_cuts))
         cuts = (*cuts, tuple(level_cuts))
     return cuts
 
 
-class _Own(OwnRows):
+class OwnCells(OwnRows):
     """A party's rows as cells: in which open box each is, and how many each box has by every value."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
@@ -125,8 +125,8 @@ class _Own(OwnRows):
         self._place[moving] = np.where(is_cut[at], first[at] + upper, -1)
 
 
-def _ask(
-    engine: Engine, problem: Problem, party_rows: _Own, question: Asked, places: Sequence[int]
+def ask(
+    engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]
 ) -> list[Cut | None]:
     """Return the answers to a question, for boxes of these numbers among the open ones."""
     if not places:
@@ -148,7 +148,7 @@ def _pairs(question: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int,
     return zip(question.boxes, question.orders, strict=True)
 
 
-def _best(engine: Engine, problem: Problem, party_rows: _Own, question: Asked, places: Sequence[int]) -> Bits:
+def _best(engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]) -> Bits:
     """Return the cut of each box, as `Asked.bits`."""
     lengths = question.lengths
     ranks, digits = question.widths
@@ -217,7 +217,7 @@ def _least_loss(
     return may, edge
 
 
-def _allowed(engine: Engine, problem: Problem, party_rows: _Own, lower: Indices, upper: Indices) -> list[Bits]:
+def _allowed(engine: Engine, problem: Problem, party_rows: OwnCells, lower: Indices, upper: Indices) -> list[Bits]:
     """Return two bits an edge: both 1 if the rows on both sides of it keep the rules, but for k of the union."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):

@@ -5,9 +5,10 @@ two laws. Output to both: a list of at most `first` sets X_1, X_2, ..., and of e
 rows of both parties with noise of the second law. The candidates of a place are the sets all of whose parts of one
 item less have places already (those of one item have none), and that have none themselves; X_j is the candidate with
 the greatest q_X + g_X, where q_X is the number of rows with X and g_X one-sided geometric noise of the first law, drawn
-once for a set; the first candidate in a public order among equals. Leakage: laws, widths, bounds. No other count,
-score or order is opened. A set is never more frequent than its parts, so without noise these are the most frequent of
-all sets, whatever their length: noise is for `first` of them, not for `first` of each length, nor for all there are.
+once for a set; equals stand in a secret random order (`protocols.release.choice`). Leakage: laws, widths, bounds. No
+other count, score or order is opened. A set is never more frequent than its parts, so without noise these are the most
+frequent of all sets, whatever their length: noise is for `first` of them, not for `first` of each length, nor for all
+there are.
 
 Privacy of the choice. Let the rows of a person change each q_X by m at most. With alpha = e^(-epsilon / (first m)) it
 is epsilon-private where they are added or removed, with alpha = e^(-epsilon / (2 first m)) where they are replaced,
@@ -40,7 +41,7 @@ import numpy as np
 
 from protocols.association import Counting, ItemSet, Problem
 from protocols.counts import Indices
-from protocols.release.choice import greatest, noisy_scores
+from protocols.release.choice import greatest, noisy_scores, with_ties
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
 from smc.counting import CountingEngine
@@ -109,7 +110,7 @@ def _opened(
             if new:
                 counts = counting(new)
                 candidates += zip(new, counts.tolist(), strict=True)
-                drawn = noisy_scores(engine, counts, width, laws[0])
+                drawn = with_ties(engine, noisy_scores(engine, counts, width, laws[0]))
                 scores = drawn if scores is None else Bits.join([scores, drawn])
             assert scores is not None
             place = greatest(engine, scores)

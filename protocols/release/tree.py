@@ -5,6 +5,7 @@ several over disjoint parts of the rows, grown level by level. At every open nod
 noisy max (`protocols.release.choice`) among the attributes left and "stop", the question with one answer, whose score
 has a bonus of 2 D / eps_level; a node that stops is a leaf, and so is every node at `max_depth` or with no attribute
 left. The class of a leaf is another noisy choice, among its counts of classes. Without `stop` every node is split.
+Equals stand in a secret random order.
 
 Leakage: the tree, and nothing else. What a level opens is for each node the index of its choice (unless there is but
 one), and for each leaf its class. Number and shape of messages follow from the problem and the tree.
@@ -46,7 +47,7 @@ from protocols.grower import Grower, OnLevel
 from protocols.majority import count_inputs
 from protocols.opened import index_below
 from protocols.pieces import in_shards
-from protocols.release.choice import noisy_argmax
+from protocols.release.choice import TIE_BITS, noisy_argmax, with_ties
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf
@@ -166,10 +167,10 @@ def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indice
 
 
 def with_noise(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
-    """Return scores of `Problem.measure` with the noise of nodes that have at most so many attributes left."""
+    """Return scores of `Problem.measure` with the noise of nodes with at most so many attributes left, and ties."""
     law = problem.attribute_law(left)
     add = noisy_netlist(scores.width, problem.measure.signed, law, engine.form)
-    return engine.run(add, scores, engine.random(law.bits, scores.batch))[0]
+    return with_ties(engine, engine.run(add, scores, engine.random(law.bits, scores.batch))[0])
 
 
 def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: Indices | None = None) -> Bits:
@@ -184,7 +185,7 @@ def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: In
     places = padded(lengths, ends - lengths - problem.stop, left)
     if problem.stop:
         places = np.column_stack([places, ends - 1])
-    bonus = problem.bonus if problem.stop else 0
+    bonus = problem.bonus << TIE_BITS if problem.stop else 0
     choose = greatest_netlist(noisy.width, problem.measure.signed, candidates, bonus, engine.form)
     (winners,) = engine.run(choose, *(noisy.take(column) for column in places.T))
     return winners
@@ -207,9 +208,11 @@ def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) 
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
-    random = builder.input(law.bits * classes)
+    random = builder.input((law.bits + TIE_BITS) * classes)
     noises = [law.draw(random[i * law.bits : (i + 1) * law.bits]) for i in range(classes)]
-    builder.output(noisy_argmax([a + b for a, b in zip(left, right, strict=True)], noises))
+    bits = random[law.bits * classes :]
+    ties = [bits[i * TIE_BITS : (i + 1) * TIE_BITS] for i in range(classes)]
+    builder.output(noisy_argmax([a + b for a, b in zip(left, right, strict=True)], noises, ties))
     return builder.build()
 
 
@@ -236,4 +239,4 @@ def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
     law, width = problem.class_law(), problem.count_width
     inputs = count_inputs(engine, own.T, width)
     netlist = class_netlist(width, problem.classes, law, engine.form)
-    return (engine.run(netlist, *inputs, engine.random(law.bits * problem.classes, len(own)))[0],)
+    return (engine.run(netlist, *inputs, engine.random((law.bits + TIE_BITS) * problem.classes, len(own)))[0],)

@@ -96,12 +96,16 @@ def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) ->
     return noisy
 
 
-def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> None:
-    """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less."""
+def foreseen(
+    engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1, times: int = 1
+) -> None:
+    """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less, or
+    some more. Drawn two `times` it takes more than that of any bound."""
     most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)
     with engine.session.phase("noise"):
         _opened(engine, most_common, bound_law(epsilon, together), 1)
-        _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced, together), 3)
+        for _ in range(times):
+            _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced, together), 3)
 
 
 def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:

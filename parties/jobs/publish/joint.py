@@ -16,12 +16,13 @@ from parties.jobs.kind import Document, Inputs, OnStep, State, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import public
+from parties.jobs.stopping import MostBytes, StoppingKind, most_bytes_field
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
     from protocols.publish.problem import Problem
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 TYPICAL_CLASSES = 1000  # of the recoding that stands for the unknown one when costs are counted ahead
 COUNTABLE = 1000  # values of all columns to recode: such a run is counted in a few seconds
@@ -34,9 +35,10 @@ class JointSettings(RecodedSettings):
     score: Literal["balance", "ncp"] = public(
         "balance", "Score", "Cut where rows divide most evenly, or where least is lost (normalised certainty penalty)"
     )
+    most_bytes: MostBytes | None = most_bytes_field("a level of classes")
 
 
-class PublishJoint(Recoded):
+class PublishJoint(Recoded, StoppingKind):
     """Find one recoding of both parties' rows, so that no class of rows that look alike is small; nobody shows a count.
 
     Both learn the recoding and nothing else. Each then recodes and writes its own rows with smc publish apply.
@@ -48,6 +50,7 @@ class PublishJoint(Recoded):
     example = "--data mine.csv --schema schema.toml --recode age,sex,zip --keep disease --k 10 --config party.toml"
     estimate_example = "--schema schema.toml --recode age,sex,zip --k 10 "
     settings: JointSettings
+    enlarged, smaller = "the recoding is", "raise --k"
 
     # How a task comes about.
 
@@ -108,6 +111,13 @@ class PublishJoint(Recoded):
         return lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES)
 
     @override
+    def most(self, profile: Profile) -> int:
+        """See `Kind.most`: as many classes as rows allow, asked for all columns."""
+        from protocols.publish import cost_model
+
+        return cost_model.most_bytes(self.problem, profile)
+
+    @override
     def with_recoding(self, path: Path) -> Program:
         from parties.jobs.publish import recoding
         from protocols.publish import cost_model
@@ -132,13 +142,19 @@ class PublishJoint(Recoded):
     # How it is run.
 
     @override
+    def allowing(self, most_bytes: int) -> PublishJoint:
+        return type(self)(self.allowed_settings(most_bytes), self.schema)
+
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
+        watched = self.stopping(engine, on_step)
+
         def tell(now: Progress) -> None:
             classes = "class" if now.boxes == 1 else "classes"
-            on_step(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
+            watched(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
 
         return mondrian(engine, self.problem, data, tell, start, self.columns)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from protocols.publish.lattice import FullDomain
     from protocols.publish.lattice_search import Found, Node
     from smc.counting import Program
-    from smc.engines import Engine
+    from smc.engines import Engine, Profile
 
 MAX_CLASSES = 1 << 14
 COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a few seconds
@@ -173,6 +173,13 @@ class PublishLattice(Recoded):
 
         node = cost_model.costliest(self.full_domain.lattice)
         return lambda engine: cost_model.with_node(engine, self.full_domain, node)
+
+    @override
+    def most(self, profile: Profile) -> int:
+        """See `Kind.most`: the search that ends where it costs most."""
+        from protocols.publish import cost_model
+
+        return cost_model.most_bytes_of_levels(self.full_domain, profile)
 
     @override
     def with_recoding(self, path: Path) -> Program:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.features import ONE, Column, Features
 from parties.jobs.release.presenting import aligned, shown
-from parties.jobs.sentences import adjacency_of
+from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights
@@ -121,6 +121,7 @@ def about(document: Document) -> list[str]:
         lines.append(f"noise in the weight of a category: standard deviation {up_to}{document['noise']:.3g}")
         if document["mostly_noise"]:
             lines.append(f"the weights {'are' if exact else 'may be'} mostly noise: too few rows for this epsilon")
+            lines.append(CONSTANT_AS_GOOD)
     return lines
 
 

@@ -6,6 +6,7 @@ the tables say, each weighted by the inverse of its noise, and every table is th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,6 +97,7 @@ class NaiveBayes(Release):
             noisy = np.split(np.array(state, dtype=np.int64).reshape(-1, len(classes)), np.cumsum(sizes)[:-1])
             shares = [1 / size for size in sizes]
             by_class = np.average([table.sum(axis=0) for table in noisy], axis=0, weights=shares)
+            doubtful = {} if noise is None else {"mostly_noise": is_mostly_noise(noisy, float(noise.variance))}
             moved = [table + np.rint((by_class - table.sum(axis=0)) / len(table)).astype(np.int64) for table in noisy]
             tables = [consistent(table, most).tolist() for table in moved]
             rows = consistent(np.rint(by_class).astype(np.int64), most).tolist()
@@ -107,6 +109,7 @@ class NaiveBayes(Release):
                     column: dict(zip(values[column], table, strict=True))
                     for column, table in zip(columns, tables, strict=True)
                 },
+                **doubtful,
             }
 
         return sums(
@@ -118,3 +121,25 @@ class NaiveBayes(Release):
             subject=target,
             target=target,
         )
+
+
+def is_mostly_noise(tables: Sequence[Numbers], variance: float) -> bool:
+    """Return whether noisy counts of values by class differ no more than by their noise.
+
+    What is left of a table without the means of its rows and columns has a mean square of the noise's variance and what
+    values and classes have to do with each other. Of so many numbers it is a mean within the square root of 5 over
+    their number times that, of Laplace noise; of Gaussian noise nearer. Only what is opened is looked at.
+
+    Args:
+        tables: Noisy counts [values, classes] of each column, as they were opened.
+        variance: That of the noise of a count.
+
+    Returns:
+        True if a model of them is likely to be no better than a constant answer.
+    """
+    squares, freedom = 0.0, 0
+    for table in tables:
+        rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+        squares += float((rest**2).sum())
+        freedom += (table.shape[0] - 1) * (table.shape[1] - 1)
+    return squares <= variance * (freedom + math.sqrt(5 * freedom))

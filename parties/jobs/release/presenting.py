@@ -10,7 +10,7 @@ from typing import Any
 
 from parties.base.text import visible
 from parties.jobs.release.noise import CONFIDENCE
-from parties.jobs.sentences import adjacency_of
+from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
@@ -57,7 +57,10 @@ def about(document: Document) -> list[str]:
     if "law" in document:
         name = "scale" if "scale" in document else "sigma"
         noise = f"{document['law']} noise of {name} {document[name]:.4g}, "
-    return [*lines, f"{noise}{epsilon} ({adjacency_of(document)})"]
+    lines.append(f"{noise}{epsilon} ({adjacency_of(document)})")
+    if document.get("mostly_noise"):
+        lines.append(f"the counts show no more than their noise: {CONSTANT_AS_GOOD}")
+    return lines
 
 
 def amount(value: float | None) -> str:

@@ -27,6 +27,7 @@ from smc.recipes import OTKind
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
+    from smc.engines import Profile
 
 
 COUNTABLE_PAIRS = 1 << 17  # of 512 vertices
@@ -68,8 +69,7 @@ class Triangles(Release):
     def ask(self) -> Question:
         from protocols.release import triangles
 
-        ends = self._ends()
-        vertices = dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING)
+        ends, vertices = self._ends(), self._vertices()
         places = {vertex: place for place, vertex in enumerate(vertices)}
         size = len(places)
         if not triangles.LEAST_VERTICES <= size <= triangles.MOST_VERTICES:
@@ -161,6 +161,11 @@ class Triangles(Release):
             target=target,
         )
 
+    def _vertices(self) -> list[str]:
+        """Return the vertices: the values of both columns."""
+        ends = self._ends()
+        return list(dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING))
+
     def _ends(self) -> tuple[str, str]:
         """Return the columns of an edge's vertices."""
         columns = self.named(self.settings)
@@ -173,6 +178,19 @@ class Triangles(Release):
     def is_countable(self) -> bool:
         """See `Kind.is_countable`: batches of pairs are alike, so more can be counted than of other questions."""
         return self.query.numbers <= COUNTABLE_PAIRS
+
+    @override
+    def most(self, profile: Profile) -> int | None:
+        """See `Kind.most`: with twice the noise of the greatest bound."""
+        from protocols.release import triangles
+        from smc.counting import forecast
+
+        if self.estimate == "exact":
+            return None
+        size, together = len(self._vertices()), self.settings.together
+        return forecast(
+            lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together, 2), profile
+        ).bytes
 
     @property
     @override

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from typing_extensions import override
 
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Document, Estimate, OnStep, State, Step
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.stopping import StoppingKind
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine, Profile
-
-COUNTED = 1 << 20  # candidates whose cost is counted in a few seconds
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,10 @@ class Found:
     rules: tuple[tuple[Items, Items], ...] | None = None
 
 
-class ExactRules(RulesOfBoth):
+class ExactRules(RulesOfBoth, StoppingKind):
     """Rules that are decided in secret, length by length (Apriori): both learn which hold, and no number."""
+
+    enlarged, smaller = "the sets are", "raise --support"
 
     @override
     def check(self) -> None:
@@ -91,19 +91,10 @@ class ExactRules(RulesOfBoth):
 
     @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`: all values frequent, no pair, no rules."""
-        from protocols.association import by_support, frequent
+        """See `Kind.program`: as many sets and rules as are typical."""
+        from protocols import association_costs
 
-        def conversation(engine: Engine) -> None:
-            singles = self.problem.candidates(())
-            pairs = self.problem.candidates((tuple(singles),))
-            for candidates in (singles, pairs):
-                with engine.session.phase(f"sets of {len(candidates[0])}"):
-                    if candidates is singles:
-                        by_support(engine, self.problem, 0)
-                    frequent(engine, self.problem, candidates, np.zeros(len(candidates), dtype=np.int64), 0)
-
-        return conversation
+        return lambda engine: association_costs.count(engine, self.problem, self.likely)
 
     @property
     @override
@@ -113,37 +104,29 @@ class ExactRules(RulesOfBoth):
     @property
     @override
     def assumed(self) -> str:
-        return f"{len(self.items):,} frequent values and their {self.pairs:,} pairs, none of them frequent"
+        *sets, rules = self.likely
+        return f"{sum(sets):,} sets of values and {rules:,} rules that are decided"
+
+    @cached_property
+    def likely(self) -> list[int]:
+        """How many sets of each length a typical run decides on, and at the end how many rules."""
+        from protocols import association_costs
+
+        return association_costs.typical(self.problem)
 
     @cached_property
     def largest(self) -> list[int]:
-        """How many sets of each length a run decides on at most, and at the end how many rules."""
-        from protocols.association import MOST_CANDIDATES
+        """The same of any run at most."""
+        from protocols import association_costs
 
-        bound = self.settings.most or MOST_CANDIDATES
-        sets = [min(bound, many) for many in self.sets]
-        rules = sum(many * ((1 << length) - 2) for length, many in enumerate(sets, start=1))
-        return [*sets, min(bound, rules)]
+        return association_costs.most(self.problem)
 
     @override
-    def most(self, profile: Profile) -> int | None:
-        """See `Kind.most`: all candidates that there can be, unless they are too many to be counted soon."""
-        from protocols.association import by_support, frequent, holding
-        from smc.counting import forecast
+    def most(self, profile: Profile) -> int:
+        """See `Kind.most`: all candidates that there can be."""
+        from protocols import association_costs
 
-        *sets, rules = self.largest
-        if sum(self.largest) > COUNTED:
-            return None
-
-        def conversation(engine: Engine) -> None:
-            by_support(engine, self.problem, 0)
-            for many in sets:
-                frequent(engine, self.problem, [()] * many, np.zeros(many, dtype=np.int64), 0)
-            if rules:
-                some = [((0,), (1,))] * rules
-                holding(engine, self.problem, some, lambda counted: np.zeros(len(counted), dtype=np.int64), 0)
-
-        return forecast(conversation, profile).bytes
+        return association_costs.most_bytes(self.problem, profile)
 
     @property
     @override
@@ -158,12 +141,17 @@ class ExactRules(RulesOfBoth):
     # How it is run.
 
     @override
+    def allowing(self, most_bytes: int) -> ExactRules:
+        return type(self)(self.allowed_settings(most_bytes), self.schema)
+
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `own_rows` returns."""
         from protocols import association
 
         count, rows = data
         state: Found = start
+        on_step = self.stopping(engine, on_step)
         while not self.is_done(state):
             try:
                 candidates = self.problem.candidates(state.levels)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,10 +94,9 @@ class RulesOfBoth(BySchema):
     @cached_property
     def sets(self) -> list[int]:
         """How many sets of one item there are, of two, and so on to the longest."""
-        ways = [1, *[0] * self.problem.max_length]
-        for size in self.exclusive:
-            ways = [1, *(more + size * fewer for fewer, more in pairwise(ways))]
-        return ways[1:]
+        from protocols.association_costs import sets
+
+        return sets(self.problem)
 
     @cached_property
     def problem(self) -> association.Problem:

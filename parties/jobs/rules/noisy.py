@@ -57,6 +57,8 @@ class NoisyRules(RulesOfBoth):
         super().check()
         if self.settings.most is not None:
             raise InputError("most is of decisions without noise: leave it out, or leave out epsilon")
+        if self.settings.most_bytes is not None:
+            raise InputError("most_bytes is of decisions without noise: leave it out, or leave out epsilon")
         if (samples := most_samples(self.problem, self.first)) > MOST_SAMPLES:
             most = f"noise is drawn for {MOST_SAMPLES:,} at most"
             raise InputError(f"columns: {samples:,} sets may become candidates, {most}: name fewer columns")

@@ -10,6 +10,7 @@ from parties.base.settings import AtMost, LocalPath
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import ManyGatesSettings, of_people, output, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.stopping import MostBytes, most_bytes_field
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
@@ -42,6 +43,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
         "A run that would decide on more sets of a length, or on more rules, stops: so what it costs at most is known",
         none=f"{MOST_CANDIDATES:,}",
     )
+    most_bytes: MostBytes | None = most_bytes_field("a length of sets, or the rules,")
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
         5,
         "Least rows",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from parties.base.console import size
 from parties.base.text import listed, quoted
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import LargerThanForecastError, OnStep, State, Step
+from parties.jobs.kind import OnStep, State, Step
 from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.stopping import StoppingKind
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
-STOPPED_AT = 4  # times the forecast: twice what it was missed by on public tables
-LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 MOST_WEIGHT = 1_000
 EDGES = 3  # of a column, that a node of a tree under rules compares: more cost as much again and find little more
 LARGEST_BOUND = 50_000  # the same, of a part from which the bound of the whole follows
 
 
-class ExactTree(JointTree):
+class ExactTree(JointTree, StoppingKind):
     """`protocols.id3`; a state is the tree so far."""
+
+    enlarged, smaller = "the tree is", "ask for fewer --max-depth"
 
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
@@ -237,12 +237,10 @@ class ExactTree(JointTree):
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
-        total = engine.session.meter.total
-        before = total.bytes_sent + total.bytes_received
+        watched = self.stopping(engine, on_step)
 
         def on_level(level: Level) -> None:
-            self._stop_if_larger(total.bytes_sent + total.bytes_received - before, level)
-            on_step(self.step(level.depth, level.nodes, self.reached(level.trees)))
+            watched(self.step(level.depth, level.nodes, self.reached(level.trees)))
 
         return self.grown(engine, data, start, on_level)
 
@@ -257,45 +255,16 @@ class ExactTree(JointTree):
         (tree,) = trees
         return tree
 
-    def _stop_if_larger(self, spent: int, level: Level) -> None:
-        """Raise `LargerThanForecastError` if the levels above have cost more than is allowed, which both parties know.
-
-        What they have cost follows from the tree so far, which is opened, and the bound is public: so to stop tells
-        nothing.
-        """
-        if spent <= (self.settings.most_bytes or LEAST_STOP):
-            return
-        if self.settings.most_bytes is None:
-            if self.forecast is None or spent <= STOPPED_AT * self.forecast:
-                return
-            bound = f"forecast {size(self.forecast)}"
-        else:
-            bound = f"allowed {size(self.settings.most_bytes)}"
-        where = f"stopped before level {level.depth} with {level.nodes:,} nodes"
-        more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or ask for fewer --max-depth"
-        problem = f"the tree is larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
-        raise LargerThanForecastError(problem, self.reached(level.trees), spent)
-
-    @cached_property
-    def forecast(self) -> int | None:
-        """The bytes of a typical tree, both ways, by the profile that the specification names, or the first for "auto".
-
-        None if it is too large to be counted, or is one tree that compares all edges of its columns: no shape of such
-        trees was measured. Forests that do have cost about half of it.
-        """
-        if not self.is_countable or (self.problem.runs and self.problem.drawn is None and self.edges is None):
-            return None
-        from parties.jobs.choosing import choice_for
-        from smc.counting import forecast
-
-        choice = choice_for(self, Inputs())  # counted before the run began
-        if choice.forecasts:
-            return choice.forecasts[0].bytes
-        return forecast(self.program(Inputs()), choice.possible[0]).bytes
+    @property
+    @override
+    def is_measured(self) -> bool:
+        """See `StoppingKind.is_measured`: not one tree that compares all edges of its columns; forests that do have
+        cost about half of it."""
+        return not self.problem.runs or self.problem.drawn is not None or self.edges is not None
 
     @override
     def allowing(self, most_bytes: int) -> ExactTree:
-        return type(self)(self.settings.model_copy(update={"most_bytes": most_bytes}), self.schema, self.target)
+        return type(self)(self.allowed_settings(most_bytes), self.schema, self.target)
 
     # Its states.
 

@@ -11,6 +11,7 @@ from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
 from parties.jobs.settings import AnyField, of_people, output, own_file, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.stopping import MostBytes, most_bytes_field
 from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
@@ -79,12 +80,7 @@ class ExactSettings(TabularSettings):
         "Each party computes in so many processes at once, each with a connection of its own to the peer's",
         none="one",
     )
-    most_bytes: Annotated[int, Field(strict=True, ge=1, le=2**50)] | None = public(
-        None,
-        "Most bytes",
-        "The run stops in order before a level of the tree if it has cost more, both ways",
-        none="4 times the forecast, and 100 MB at least",
-    )
+    most_bytes: MostBytes | None = most_bytes_field("a level of the tree")
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
     )

@@ -27,7 +27,7 @@ from smc.engines import Engine
 from tests.support.exact_laws import ExactLaw, chosen, shifted
 
 SAMPLES = 1 << 14
-BUDGETS = {"0.5": 1 << 16, "2": 1 << 14, "6": 1 << 13}  # and how many samples they take
+BUDGETS = {"0.5": 1 << 16, "2": 1 << 14, "6": 1 << 14}  # and how many samples they take
 LOOSE = ("smooth",)  # whose proof leaves more than half of the scale
 SHOWN = {"tree": 0.6, "tree-gini": 0.6, "tree-entropy": 0.6}
 ONE = Promise(Fraction(1))

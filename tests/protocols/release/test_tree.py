@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from protocols.counts import Indices, LevelCounts, RowCounts, Unpartitioned
 from protocols.edges import Run
+from protocols.release.choice import TIE_BITS
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
 from protocols.release.partition_rows import Partitioned, partition_rows
@@ -85,11 +86,31 @@ class Noise:
     def __init__(self, depth: int, seeds: Any = SEEDS) -> None:
         self._prgs = [Prg(bytes([depth]) + seed[1:]) for seed in seeds]
 
-    def samples(self, law: Law, candidates: int, batch: int) -> np.ndarray:
-        """int[batch, candidates]."""
-        left, right = (prg.bits(law.bits * candidates, batch) for prg in self._prgs)
-        parts = np.split(left ^ right, candidates) if law.bits else [np.zeros((0, batch), np.uint8)] * candidates
-        return np.array([bitpack.to_integers(evaluate(netlist(law), [part])[0]) for part in parts]).T
+    def scores(self, law: Law, batch: int) -> list[tuple[int, int]]:
+        """Of each score its noise, and what decides between equals."""
+        bits, ties = self._bits(law.bits, batch), self._bits(TIE_BITS, batch)
+        return list(zip(self._values(law, bits), bitpack.to_integers(ties), strict=True))
+
+    def classes(self, law: Law, candidates: int, batch: int) -> list[list[tuple[int, int]]]:
+        """The same of each class of each leaf."""
+        bits = self._bits((law.bits + TIE_BITS) * candidates, batch)
+        drawn = np.split(bits[: law.bits * candidates], candidates)
+        ties = np.split(bits[law.bits * candidates :], candidates)
+        return [
+            list(zip(*pair, strict=True))
+            for pair in zip(
+                np.array([self._values(law, part) for part in drawn]).T.tolist(),
+                np.array([bitpack.to_integers(part) for part in ties]).T.tolist(),
+                strict=True,
+            )
+        ]
+
+    def _bits(self, width: int, batch: int) -> np.ndarray:
+        left, right = (prg.bits(width, batch) for prg in self._prgs)
+        return left ^ right
+
+    def _values(self, law: Law, bits: np.ndarray) -> list[int]:
+        return bitpack.to_integers(evaluate(netlist(law), [bits])[0])
 
 
 def score(made: Problem, tables: list[list[list[int]]]) -> list[int]:
@@ -141,7 +162,7 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         if depth < made.max_depth and left and left + made.stop > 1:
             candidates = left + made.stop
             law = one_sided(measure_change(made) / level_epsilon(made), level_epsilon(made), candidates)
-            drawn = iter(noise.samples(law, 1, sum(len(a) + made.stop for *_, a in level if a)).reshape(-1))
+            drawn = iter(noise.scores(law, sum(len(a) + made.stop for *_, a in level if a)))
             for number, (_, _, rows, attributes) in enumerate(level):
                 if not attributes:
                     continue
@@ -153,7 +174,7 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
                 scores = score(made, [*every, whole] if made.stop else every)
                 if made.stop:
                     scores[-1] += round(2 * measure_change(made) / level_epsilon(made))
-                totals = [s + int(next(drawn)) for s in scores]
+                totals = [(s + extra, tie) for s, (extra, tie) in zip(scores, drawn, strict=False)]
                 best = totals.index(max(totals))
                 choices[number] = left if best == len(attributes) else best
         elif depth < made.max_depth and left:
@@ -161,10 +182,10 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         leaves = [node for node, choice in zip(level, choices, strict=True) if choice == left]
         if leaves:
             law = one_sided((1 + made.replace) / made.leaf_epsilon, made.leaf_epsilon, made.classes)
-            drawn = noise.samples(law, made.classes, len(leaves))
-            for (place, number, rows, _), extra in zip(leaves, drawn, strict=True):
+            noisy = noise.classes(law, made.classes, len(leaves))
+            for (place, number, rows, _), extras in zip(leaves, noisy, strict=True):
                 counts = Counter(row[-1] for row in rows)
-                totals = [counts[c] + int(g) for c, g in enumerate(extra)]
+                totals = [(counts[c] + extra, tie) for c, (extra, tie) in enumerate(extras)]
                 place[number] = Leaf(totals.index(max(totals)))
         below = []
         for (place, number, rows, attributes), choice in zip(level, choices, strict=True):
@@ -281,10 +302,10 @@ def test_the_law_of_a_choice(rows: int) -> None:
     scores = [3, 4 - rows, 2 + made.bonus]
     law = {g: p for g, p in made.attribute_law(2).probabilities().items() if g < 60}
     exact = [Fraction(0)] * 3
-    tails = [[sum((p for g, p in law.items() if s + g <= t), Fraction(0)) for t in range(80)] for s in scores]
-    for i, t in product(range(3), range(80)):  # i has t in all, those before it less, those after at most as much
-        others = [tails[j][t - (j < i)] if t - (j < i) >= 0 else Fraction(0) for j in range(3) if j != i]
-        exact[i] += law.get(t - scores[i], Fraction(0)) * others[0] * others[1]
+    below = [[sum((p for g, p in law.items() if s + g < t), Fraction(0)) for t in range(80)] for s in scores]
+    for i, t in product(range(3), range(80)):  # i has t in all, and of equals each wins as often
+        (a, b), (c, d) = ((below[j][t], law.get(t - scores[j], Fraction(0))) for j in range(3) if j != i)
+        exact[i] += law.get(t - scores[i], Fraction(0)) * (a * c + (a * d + b * c) / 2 + b * d / 3)
     assert abs(sum(exact) - 1) < Fraction(1, 10**9)
     chi = sum((found[i] - made.trees * float(p)) ** 2 / (made.trees * float(p)) for i, p in enumerate(exact))
     assert chi < 42  # two degrees of freedom: exp(-21)

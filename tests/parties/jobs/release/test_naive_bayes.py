@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.release.naive_bayes import NaiveBayes, is_mostly_noise
 from parties.tables.schema import Schema
 
 
@@ -50,3 +50,20 @@ def test_many_columns_take_gaussian_noise(columns: int, epsilon: float, delta: f
     assert (pure.guarantee, pure.query.parts[0].noise.scale) == ((epsilon, 0), columns / epsilon)  # type: ignore[union-attr]
     again = NaiveBayes.canonical(task.settings, task.schema)
     assert again.settings == task.settings
+
+
+@pytest.mark.parametrize("sizes", [(2,) * 7, (3, 5, 2, 4)])
+def test_counts_of_noise_alone_are_said_to_be_and_those_of_a_column_that_tells_are_not(sizes: tuple[int, ...]) -> None:
+    """Of 200 models each, whose counts are as large as the noise: 7 columns, or those of more values, of 10 classes."""
+    rng, scale, classes = np.random.default_rng(7), 70.0, 10
+    empty = [np.full((size, classes), 20.0) for size in sizes]
+    telling = [table.copy() for table in empty]
+    telling[0][0, :5] += 12 * scale
+    shares = [
+        np.mean(
+            [is_mostly_noise([t + rng.laplace(0, scale, t.shape) for t in tables], 2 * scale**2) for _ in range(200)]
+        )
+        for tables in (empty, telling)
+    ]
+    assert shares[0] > 0.75
+    assert shares[1] < 0.05

@@ -1,0 +1,92 @@
+"""Runs whose cost depends on what they open: one that costs far more than was forecast stops in order before a step."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import Field
+
+from parties.base.console import size
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind, LargerThanForecastError, OnStep, Step
+from parties.jobs.settings import AnyField, public
+from smc.engines import Engine
+
+STOPPED_AT = 4  # times the forecast: twice what trees on public tables missed it by
+LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so
+
+MostBytes: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=2**50)]
+
+
+def most_bytes_field(step: str) -> AnyField:
+    """Return the field `most_bytes` of a kind whose run may stop before such a step."""
+    return public(
+        None,
+        "Most bytes",
+        f"The run stops in order before {step} if it has cost more, both ways",
+        none="4 times the forecast, and 100 MB at least",
+    )
+
+
+class StoppingKind(Kind):
+    """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
+
+    enlarged: ClassVar[str]  # what may be larger than forecast, and its verb
+    smaller: ClassVar[str]  # how to ask for less
+
+    def stopping(self, engine: Engine, on_step: OnStep) -> OnStep:
+        """Return `on_step` for a run that stops before a step if it has cost more than is allowed.
+
+        What it has cost follows from what is opened, and the bound is public. So both parties stop, and that tells
+        nothing.
+        """
+        total = engine.session.meter.total
+        before = total.bytes_sent + total.bytes_received
+
+        def watched(step: Step) -> None:
+            self._stop_if_larger(total.bytes_sent + total.bytes_received - before, step)
+            on_step(step)
+
+        return watched
+
+    def _stop_if_larger(self, spent: int, step: Step) -> None:
+        """Raise `LargerThanForecastError` if the steps before have cost more than is allowed."""
+        allowed: int | None = getattr(self.settings, "most_bytes")  # noqa: B009 (of the kinds that have it)
+        if spent <= (allowed or LEAST_STOP):
+            return
+        if allowed is None:
+            if self.forecast is None or spent <= STOPPED_AT * self.forecast:
+                return
+            bound = f"forecast {size(self.forecast)}"
+        else:
+            bound = f"allowed {size(allowed)}"
+        more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or {self.smaller}"
+        where = f"stopped before {step.words}"
+        problem = f"{self.enlarged} larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
+        raise LargerThanForecastError(problem, step.state, spent)
+
+    @property
+    def is_measured(self) -> bool:
+        """True if typical runs of such tasks are known."""
+        return True
+
+    @cached_property
+    def forecast(self) -> int | None:
+        """The bytes of a typical run, both ways, by the profile that the specification names, or the first for "auto".
+
+        None if it is too large to be counted, or nobody knows what is typical.
+        """
+        if not (self.is_countable and self.is_measured):
+            return None
+        from parties.jobs.choosing import choice_for
+        from smc.counting import forecast
+
+        choice = choice_for(self, Inputs())  # counted before the run began
+        if choice.forecasts:
+            return choice.forecasts[0].bytes
+        return forecast(self.program(Inputs()), choice.possible[0]).bytes
+
+    def allowed_settings(self, most_bytes: int) -> Any:
+        """Return the settings with this bound."""
+        return self.settings.model_copy(update={"most_bytes": most_bytes})
