@@ -21,9 +21,15 @@ SHOWN_CHARACTERS = 40  # of a value in an error
 
 
 def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
-    """Return the values as uint64[batch].
+    """Return the values as uint64[batch]; 3.0 counts as the whole number 3.
 
-    `InputError` if one is not a whole number, is negative or has more than `width` <= 64 bits.
+    Args:
+        values: This party's numbers.
+        width: Bits of a number, 1 to 64.
+        what: The place in an error, such as "the value".
+
+    Raises:
+        InputError: A value is not a whole number, is negative, or does not fit the width; or the width is not 1 to 64.
     """
     if not 1 <= width <= 64:
         raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
@@ -43,7 +49,7 @@ def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
 def stepped(
     engine: Engine, values: Numbers, width: int, what: str, signed: bool, step: float | str
 ) -> NDArray[np.uint64]:
-    """Return numbers as multiples of a step that both parties agree on, in an order that is theirs, uint64[batch].
+    """Return numbers as multiples of an agreed step, uint64[batch]: the lowest number becomes 0, the order stays.
 
     Args:
         engine: The engine; its session compares sign and step with the peer's.
@@ -54,7 +60,8 @@ def stepped(
         step: The step, such as 0.01 for amounts in cents.
 
     Raises:
-        InputError: A number is not a multiple of the step, or does not fit the width.
+        InputError: A number is not a multiple of the step, or does not fit the width; the step is not above 0, or
+            the width is not 1 to 64.
     """
     if not signed and step == 1:
         return checked(values, width, what)
@@ -83,7 +90,7 @@ def stepped(
 
 
 def _whole(value: Any, what: str, place: int) -> int:
-    """Return a value as the whole number that it is, or raise `InputError`."""
+    """Return a whole number as an int; `InputError` for any other value."""
     number = None if isinstance(value, str) else _fraction(value)
     if number is None or number.denominator != 1:
         raise InputError(
@@ -94,7 +101,7 @@ def _whole(value: Any, what: str, place: int) -> int:
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Return a number as it is printed; None if the value is no finite number."""
+    """Return the decimal number that Python prints for a value; None unless it is a finite number."""
     try:
         return Fraction(operator.index(value))
     except TypeError:

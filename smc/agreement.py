@@ -1,8 +1,9 @@
 """A running digest of the function that a session computes, compared with the peer's: a guard against mistakes.
 
 Each party notes what it does: steps, their sizes, and public contents such as circuits. The first message each way
-after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share is masked by the
-whole state, so a peer that computes another function cannot read it. A hostile peer may send whatever digest it likes.
+after a note carries the digest in front, so the comparison costs 16 bytes and no message. A share that leaves
+unannounced is masked by the whole state, so a peer that computes another function cannot read it. A share that is
+announced leaves after the comparison. A hostile peer may send any digest.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Size = int | Sequence[int]
 
 
 class Agreement:
-    """What one party has noted, and whether the peer has been told and has told the same."""
+    """What one party has noted. `is_told`: its digest was sent. `is_heard`: the peer's digest came and is equal."""
 
     def __init__(self) -> None:
         self._chains = tuple(hashlib.sha256() for _ in CHAINS)
@@ -49,7 +50,7 @@ class Agreement:
         self.expect()
 
     def note_code(self, step: str) -> None:
-        """Add the digest of all code that decides the next steps."""
+        """Add a step whose name holds the digest of the protocol's code."""
         self._holds_code = True
         self.note(step, None, {})
 
@@ -62,7 +63,7 @@ class Agreement:
         return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
 
     def agreed(self) -> None:
-        """Forget notes that both parties share."""
+        """Note that the peer's digest equals ours."""
         self.is_heard = True
         self._has_same_code = self._holds_code
         self._recent.clear()
@@ -79,7 +80,7 @@ class Agreement:
         return int(np.searchsorted(ends, place, side="right"))
 
     def error(self, chain: int) -> SmcError:
-        """Return the error for a difference in a chain: with the same code at both, it is the peer that departs."""
+        """Return the error for a difference in a chain: the peer's fault once it has named our protocol's code."""
         what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
         steps = f"{what}. Last steps here: {'; '.join(self._recent) or 'none'}"
         if self._has_same_code:

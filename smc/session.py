@@ -40,7 +40,10 @@ def _exchanged(session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class AnnouncedOpenings(Openings):
-    """The same, but no share leaves before both parties have announced theirs: a byte each way and a round more."""
+    """Openings in which no share leaves before both parties have announced theirs: a byte each way, a round more.
+
+    The digests in front of the announcements are compared first, so shares leave without a mask.
+    """
 
     @override
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -49,7 +52,7 @@ class AnnouncedOpenings(Openings):
         session.send("ready", np.ones(1, dtype=np.uint8))
         session.receive("ready", np.uint8, (1,))
         self.leaves()
-        return _exchanged(session, share)  # the digest in front of the announcement was the peer's
+        return _exchanged(session, share)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the share to be sent, before it is announced."""
@@ -141,7 +144,7 @@ class Session:
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
         """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`.
 
-        `Agreement.error` if the digest in front of it is not ours.
+        If the digest in front of it differs from ours, raise `Agreement.error`.
         """
         kind = np.dtype(dtype)
         head = 0 if self.agreement.is_heard or step.startswith(ASIDE) else DIGEST_BYTES
@@ -161,7 +164,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind, offset=head).reshape(shape)
 
     def _compare(self, theirs: bytes) -> None:
-        """Raise `Agreement.error` if there is a digest of the peer and it is not ours; the peer hears so."""
+        """Raise `Agreement.error` if the peer's digest differs from ours, and send the peer a message that says so."""
         if theirs and theirs != self.agreement.digest():
             chain = self.agreement.differing(theirs)
             with suppress(LinkError):

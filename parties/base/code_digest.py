@@ -1,6 +1,6 @@
 """A digest of the code that a function or a kind of job runs, so that two parties see whether theirs is the same.
 
-Comments, docstrings, type hints and layout do not count.
+Comments, docstrings, layout and the types that hints name do not count. An import does, also if only hints need it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any
 
 PROTOCOLS = "protocols"  # the package of ours whose code decides what is computed
+JOBS = "parties.jobs"  # the package of ours whose imports lead there
 SHOWN = 12  # hexadecimal digits
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
 ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at once
@@ -21,10 +22,10 @@ ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at on
 
 @lru_cache(maxsize=64)
 def code_digest(*modules: str) -> str:
-    """Return a digest of these modules' code, and of what they import from beside them or from our protocols.
+    """Return a digest of the code of modules, and of what they import from their own folders or from `protocols`.
 
-    Modules of `parties` and `smc` count by the protocols that they import. A module without a source file does not
-    count.
+    The code of `parties` and `smc` does not count. Imports within `parties.jobs` are followed to the protocols behind
+    them. A module without a source file does not count.
 
     Example:
         >>> len(code_digest("protocols.equality"))
@@ -57,8 +58,7 @@ def _home(name: str) -> Path | None:
 
 
 def _counts(name: str, homes: set[Path]) -> bool:
-    top = name.partition(".")[0]
-    if top == PROTOCOLS:
+    if name.partition(".")[0] == PROTOCOLS or name.startswith(f"{JOBS}."):
         return True
     source = None if _is_ours(name) else _source(name)
     return source is not None and source.parent in homes
@@ -105,5 +105,5 @@ def _plain(node: Any) -> str:
 
 
 def code_of_kind(kind: type) -> str:
-    """Return the digest of a kind of job's code: of its class, its base classes and its protocols."""
+    """Return the digest of the protocols behind a kind of job, and of its class if that is another package's."""
     return code_digest(*dict.fromkeys(base.__module__ for base in kind.__mro__ if base is not object))

@@ -14,7 +14,7 @@ Base = TypeVar("Base", Sender, Receiver)
 class Extension(Role, Generic[Base]):
     """A role that has base OTs made when it begins: by `base_ot`, or by an extension in the other direction.
 
-    What that hands out are random OTs like any others, as the protocols compose: so the public-key operations of one
+    An extension hands out random OTs like any others, and the protocols compose. So the public-key operations of one
     direction serve both.
     """
 

@@ -1,6 +1,6 @@
 """What every OT built on correlated OT shares: keys of random OTs, made from correlated blocks by hashing.
 
-A protocol implements `setup` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
+A protocol implements `begin` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
 key_0 = H(q_j, j) and key_1 = H(q_j xor delta, j) for the sender's zero message q_j; the receiver, who holds one of the
 two blocks, computes one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H
 (smc.hashing) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.

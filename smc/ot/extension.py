@@ -5,7 +5,7 @@ either party. k = 8 halves the bytes once more for 28 AES blocks more, which pay
 
 Who compares two numbers needs fewer OTs than an extension needs base OTs. Where a program says so (`Role.expect`) base
 OTs are all that is made (`elliptic`), correlated by 16 bytes each that follow on the receiver's points: 48 bytes an OT,
-32 once, and no trees.
+32 once, and no trees. Nothing checks these 16 bytes: a sender that leaves the protocol can take another delta in an OT.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ receiver learns the chosen message and nothing of the others, the sender learns 
 
 * random      the functionality draws the messages (keys): cheapest, everything else is made from it; strings are the
               first bits of keys, packed
-* correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session
+* correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session. Made
+              from random OTs, as here, it holds the sender to no delta: another one in an OT is not noticed
 * chosen      the sender's own bits, masked with random keys
 * additive    the parties end with shares of choice * value modulo 2^64 (Gilboa)
 

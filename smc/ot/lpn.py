@@ -118,7 +118,7 @@ class Parameters:
 
     @property
     def message_bytes(self) -> int:
-        """The sender's only message: a block for each level of each tree."""
+        """Bytes of the sender's message of trees: a block for each level of each tree."""
         return 16 * self.trees * self.depth
 
 

@@ -1,7 +1,7 @@
 """Both directions of oblivious transfer at once, for protocols in which the parties are symmetric.
 
 Each party first acts as receiver, then as sender, so the flights of the two directions cross on the wire and
-cost the latency of one. What is keys is what two single directions send; `Receiver.batch` OTs each way are one round.
+cost the latency of one. The messages are those of two single directions; `Receiver.batch` OTs each way are one round.
 Of extensions only direction 0 has base OTs by public keys: those of direction 1 are made by direction 0.
 """
 

@@ -60,6 +60,7 @@ TREE_CHECK = "check of the trees, before a seed of them is used"
 SEED_CHECK = f"{TREE_CHECK}; with iknp check of the batch"
 FERRET_CHECK = "check of the iteration, before a block of it is used"
 GUESS = "a guess of s bits of our delta passes with probability 2^-s"
+NOISE_GUESS = "a guess of s bits of our noise passes with probability 2^-s"
 NOTHING = "nothing; the result is wrong"
 INPUT_BIT = "a bit of our input: the result is wrong if it is 1"
 SHARED_BIT = "a bit that is shared: it adds a number of its choice if the bit is 1"
@@ -69,7 +70,7 @@ ROWS = (
     Row("ot.base.points", "OT sender", "possible", NOTHING),
     Row("ot.trees", "OT receiver", "caught unless guessed", f"{TREE_CHECK}; {GUESS}", check=AT_TREES),
     Row("ot.matrix", "OT receiver", "caught", BATCH_CHECK, check=AT_BATCH),
-    Row("ferret.trees", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
+    Row("ferret.trees", "OT sender", "caught", f"{FERRET_CHECK}; {NOISE_GUESS}", check=AT_TREES),
     Row("ferret.challenge", "OT receiver", "harmless", "the answer is a digest of all bits of our delta"),
     Row("ferret.proof", "OT sender", "caught", FERRET_CHECK, check=AT_TREES),
     Row("ferret.flips", "OT receiver", "harmless", "it takes another input", ("yao",)),

@@ -63,5 +63,32 @@ def test_a_kind_has_the_code_of_its_protocol(monkeypatch: pytest.MonkeyPatch, tm
     assert code_of_kind(kinds.find("equality")) != before
 
 
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("release count", "protocols.release.numbers"),
+        ("release histogram", "protocols.release.laplace"),
+        ("regress joint", "protocols.release.descent"),
+        ("rules", "protocols.release.frequent_sets"),
+        ("survive curve", "protocols.release.numbers"),
+        ("scorecard", "protocols.release.gaussian"),
+        ("boost", "protocols.release.gaussian"),
+    ],
+)
+def test_a_kind_has_the_code_of_protocols_behind_other_modules(
+    name: str, module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its own module imports none of these: what that imports does."""
+    digest()
+    before, source = code_of_kind(kinds.find(name)), code_digest._source
+    original = source(module)
+    assert original is not None
+    changed = tmp_path / original.name
+    changed.write_text(original.read_text() + "\nCHANGED = 1\n")
+    digest()
+    monkeypatch.setattr(code_digest, "_source", lambda n: changed if n == module else source(n))
+    assert code_of_kind(kinds.find(name)) != before
+
+
 def test_a_module_without_a_source_has_no_code() -> None:
     assert digest("no_such_module_anywhere") == digest("sys") == digest()
