@@ -191,7 +191,8 @@ def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
         if not _is_number(node["leaf"]):
             raise ValueError("trees: a leaf must be a number")
         return
-    column = columns.get(node.get("column", ""))
+    name = node.get("column")
+    column = columns.get(name) if isinstance(name, str) else None
     if column is None:
         raise ValueError("trees: a node asks for a column that is not there")
     try:

@@ -13,7 +13,7 @@ import pytest
 from parties.jobs.boost.boost import Boost
 from parties.jobs.boost.settings import DEFAULT_BITS, BoostSettings
 from parties.jobs.kind import Step
-from parties.models.boosted import BoostedModel, xgboost_features, xgboost_text
+from parties.models.boosted import BoostedModel, _check, xgboost_features, xgboost_text
 from parties.models.load import load_model
 from parties.sources.settings import BudgetSettings
 from parties.tables.delimited import Columns
@@ -311,6 +311,14 @@ def test_a_party_may_have_no_rows() -> None:
         return made.run(make_engine(session, "clear"), own_rows(made, codes), (), lambda step: None)
 
     assert run_local(with_empty)[1] == run(made)
+
+
+@pytest.mark.parametrize("column", [[], {}, None, 3, "gone"])
+def test_a_node_that_names_no_column_is_refused(column: Any) -> None:
+    leaf = {"leaf": 0.0}
+    node = {"column": column, "below": 1.0, "then": leaf, "otherwise": leaf}
+    with pytest.raises(ValueError, match="asks for a column that is not there"):
+        _check(node, {})
 
 
 def test_a_model_file_is_checked(tmp_path: Path) -> None:
