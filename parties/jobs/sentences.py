@@ -10,7 +10,7 @@ from parties.base.text import visible
 NAMED = 3  # columns in a heading
 LONGEST = 160  # characters shown of a profile, which the peer may have named
 
-CONSTANT_AS_GOOD = "a constant answer is likely to be as good"
+CONSTANT_AS_GOOD = "a constant answer may be as good"
 
 
 def adjacency_of(document: Mapping[str, Any]) -> str:

@@ -135,7 +135,7 @@ def is_mostly_noise(tables: Sequence[Numbers], variance: float) -> bool:
         variance: That of the noise of a count.
 
     Returns:
-        True if a model of them is likely to be no better than a constant answer.
+        True if a model of them may be no better than a constant answer.
     """
     squares, freedom = 0.0, 0
     for table in tables:

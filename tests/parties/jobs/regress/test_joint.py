@@ -143,7 +143,7 @@ def test_weights_that_are_mostly_noise_are_said_to_be(monkeypatch: pytest.Monkey
         said = f"the weights {word} mostly noise: too few rows for this epsilon"
         assert said in made.text(document, 0).splitlines()
         assert said in made.picture(document)
-        assert "a constant answer is likely to be as good" in made.text(document, 0).splitlines()
+        assert "a constant answer may be as good" in made.text(document, 0).splitlines()
     made = task(**OUTPUT, epsilon=16.0, **{"lambda": 0.5})
     document = made.document(state_of(made))
     assert document["noise"] == pytest.approx(document["sigma"], rel=1e-3)
