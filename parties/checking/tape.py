@@ -207,6 +207,11 @@ def _noisy_scores(engine: TapedEngine, values: NDArray[Any], width: int, law: La
     return engine.secret(engine.sums(values, width), numbers.sum_width(width, law))
 
 
+def _with_ties(_: TapedEngine, scores: Bits) -> Bits:
+    """Return scores without the random order of equals, which loses nothing."""
+    return scores
+
+
 def _greatest(engine: TapedEngine, scores: Bits) -> int:
     if scores.batch == 1:
         return 0
@@ -278,6 +283,7 @@ TAKEN_OVER: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (median, "noisy_median", _noisy_median),
     (top, "noisy_top", _noisy_top),
     (frequent_sets, "noisy_scores", _noisy_scores),
+    (frequent_sets, "with_ties", _with_ties),
     (frequent_sets, "greatest", _greatest),
     (tree, "_choices", _choices),
     (tree, "_labels", _labels),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,6 +25,10 @@ AnyModel: TypeAlias = TreeFile | Classifier
 def load_model(path: Path) -> Classifier:
     """Read and check a model's file. `InputError` names the file and what is wrong with it."""
     fields = files.read_json(path)
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path}: a text in it has half a character, such as \\ud800: write the whole one") from None
     known = fields if isinstance(fields, dict) else {}
     what: str = "naive Bayes model"
     model: Callable[[Any], Classifier] = bayes.NaiveBayesModel.parse

@@ -101,3 +101,10 @@ def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest
         told = capsys.readouterr().err
         assert message in told
         assert told.count("\n") == 1
+
+
+def test_half_a_character_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text('{"target": "\\ud800", "classes": {"a": 1}, "columns": {}}')
+    with pytest.raises(InputError, match="half a character"):
+        load_model(path)
