@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
@@ -11,7 +11,9 @@ from parties.base.console import size
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind, LargerThanForecastError, OnStep, Step
 from parties.jobs.settings import AnyField, public
-from smc.engines import Engine
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
 
 STOPPED_AT = 4  # times the forecast: twice what trees on public tables missed it by
 LEAST_STOP = 100_000_000  # bytes: a smaller run is not stopped, unless its settings say so

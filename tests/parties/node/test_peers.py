@@ -401,7 +401,7 @@ def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.Monkey
         file = load(party_file)
         with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
             Node(file, Page(file.node))
-        assert [path.name for path in file.node.state.iterdir()] == ["lock"]
+        assert {path.name for path in file.node.state.iterdir()} == {"lock", "starting"}
 
 
 def test_nobody_can_connect_before_the_inner_loops_are_compiled(
@@ -459,7 +459,7 @@ def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> No
     charge = Charge(
         datetime.now(UTC), "days", "bob", "ab" * 16, (PureLoss("discrete Laplace", exact(0.01), times=124),)
     )
-    accounts._charges = lambda _: [charge]  # type: ignore[method-assign]
+    accounts._charges = lambda *_: [charge]  # type: ignore[method-assign]
     assert accounts.share("days", "bob").fits(())
     assert not accounts.account("days").fits((PureLoss("discrete Laplace", exact(0.5)),)), "the whole would refuse it"
     with_lab = theirs(0, epsilon=0.5, max_depth=1, trees=1)
