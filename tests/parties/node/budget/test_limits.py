@@ -29,12 +29,7 @@ class World:
         self.bits: list[BitsCharge] = []
         settings = SimpleNamespace(budget=budget, person=None, max_rows=100, same_rows_as=None, source=None)
         offers = SimpleNamespace(tables={"t": SimpleNamespace(settings=settings)}, version=lambda _: "")
-        jobs = SimpleNamespace(
-            starts=list,
-            all=list,
-            released=lambda: [SimpleNamespace(charge=charge) for charge in self.charges],
-            bits=lambda: self.bits,
-        )
+        jobs = SimpleNamespace(starts=list, charges=lambda *_: self.charges, bits=lambda *_: self.bits)
         accounts = Accounts.__new__(Accounts)  # its groups of names need tables of a file
         accounts._offers, accounts._jobs = cast("Any", offers), cast("Any", jobs)
         accounts._peers = cast("Any", _Peers(shares))
