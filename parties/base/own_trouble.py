@@ -6,6 +6,7 @@ The operator, the page, the figures and the peer get the same reason.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 
 OURS = "trouble of its own machine"  # before the reason, where the peer hears it
 REASONS = {
@@ -40,15 +41,21 @@ REMEDY = {  # what the operator does about it
 
 def own_trouble(error: BaseException | None) -> str:
     """Return why this machine could not do its part, by an error or what caused it; empty if that is not the reason."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in REASONS:
-            return REASONS[error.errno]
-        if type(error).__module__.startswith(_DATABASES):
-            text = str(error).lower()
+    for cause in causes(error):
+        if isinstance(cause, OSError) and cause.errno in REASONS:
+            return REASONS[cause.errno]
+        if type(cause).__module__.startswith(_DATABASES):
+            text = str(cause).lower()
             if reason := next((reason for part, reason in _IN_WORDS if part in text), ""):
                 return reason
-        error = error.__cause__ or error.__context__
     return ""
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, what caused it, what caused that, and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def advice(reason: str) -> str:

@@ -120,9 +120,13 @@ class Accounts:
         names = self.names(record.table)
         of_table = [(job.peer, asked) for job, asked in besides if job.table in names and job.id != record.id]
         of_peer = sum(asked for peer, asked in of_table if peer == record.peer)
-        since = self._window(record.table)
-        whole, share = self.bits(record.table, None, since), self.bits(record.table, record.peer, since)
+        share, whole = self._bits_now(record)
         return share.fits(bits + of_peer) and whole.fits(bits + sum(asked for _, asked in of_table))
+
+    def _bits_now(self, record: Record) -> tuple[BitsAccount, BitsAccount]:
+        """Return what exact answers have opened in the present window, of the peer's share and of the whole table."""
+        since = self._window(record.table)
+        return self.bits(record.table, record.peer, since), self.bits(record.table, None, since)
 
     def _is_bounded(self, table: str) -> bool:
         offer = self._offers.tables.get(table)
@@ -141,13 +145,12 @@ class Accounts:
 
     def exposure_now(self, record: Record) -> Exposure | None:
         """Return the same with what is left to the peer: of its share and of our table's bound, the lesser."""
-        known, table = self.exposure(record), record.table
-        if known is None or not self._is_bounded(table):
+        known = self.exposure(record)
+        if known is None or not self._is_bounded(record.table):
             return known
-        since = self._window(table)
-        of_share, of_table = self.bits(table, record.peer, since).left, self.bits(table, None, since).left
-        left = least(of_share, of_table)
-        return known.model_copy(update={"left": left, "of_share": of_share, "of_table": of_table})
+        share, whole = self._bits_now(record)
+        left = least(share.left, whole.left)
+        return known.model_copy(update={"left": left, "of_share": share.left, "of_table": whole.left})
 
     def effect(self, record: Record, price: Price) -> Price:
         """Return a job's price with what it would leave of our table's budget, and of the peer's share of it."""

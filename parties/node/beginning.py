@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from parties.base.own_trouble import causes
 from parties.link.identity import Identity
 from parties.node.events import Events
 from parties.node.ledger import Ledger
@@ -64,16 +65,10 @@ def passing_troubles() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if cause := next(filter(_is_passing, _behind(error)), None):
+        if cause := next(filter(_is_passing, causes(error)), None):
             said = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
             raise MachineError(said) from error
         raise
-
-
-def _behind(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _is_passing(error: BaseException) -> bool:
