@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.base.settings import explained
+from parties.base.text import quoted
+from parties.jobs import kinds
 from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.openings import Leaving, Stored, Written
@@ -269,10 +272,24 @@ def _read(identifier: str, text: str) -> Record:
     try:
         record = Record.model_validate_json(text)
     except ValidationError as error:
+        if kind := _missing_kind(text):
+            raise InputError(
+                f"the row of job {identifier[:8]} names the kind {quoted(kind)}, which no package here offers: "
+                "install the package, or do this where it is"
+            ) from None
         raise InputError(f"{place}: {explained(error, Record)}") from None
     if record.id != identifier:
         raise InputError(f"{place}: it is that of job {record.id[:8]}")
     return _lean(record)
+
+
+def _missing_kind(text: str) -> str:
+    """Return the kind that a row names, if no package offers it; else nothing."""
+    try:
+        name = json.loads(text)["ours"]["proposal"]["specification"]["protocol"]
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return "" if not isinstance(name, str) or kinds.is_known(name) else name
 
 
 def _lean(record: Record) -> Record:

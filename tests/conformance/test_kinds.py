@@ -18,7 +18,7 @@ from parties import cli
 from tests.support.circuits import adder
 from tests.support.coins import PLACE, noted
 from tests.support.nodes import NodeProcess, Nodes, job, verified
-from tests.support.registry import installed, registered
+from tests.support.registry import installed
 from tests.support.waiting import eventually
 
 ROWS = (
@@ -30,12 +30,6 @@ SCHEMA = (
 )
 CIRCUITS = '[circuits]\nadder = "adder.txt"\n'
 WIDTH = 60  # of the adder's numbers
-
-
-def is_whole(node: NodeProcess) -> bool:
-    """Return what `smc audit verify` finds where the kind is installed."""
-    with registered(("coins", "tests.support.coins:Coins")):
-        return bool(verified(node)["ok"])
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +280,7 @@ def test_what_was_typed_is_asked_for_again_after_a_crash(pair: Nodes, smc: Smc) 
     finished(pair, identifier, {"result": "party1"})
     for node in (pair.a, pair.b):
         assert holding(node, written(*LARGE)) == []
-        assert is_whole(node)
+        assert verified(node)["ok"]
 
 
 def test_coins_are_the_same_after_a_crash(pair: Nodes, coins: Path) -> None:
@@ -314,7 +308,7 @@ def test_coins_are_the_same_after_a_crash(pair: Nodes, coins: Path) -> None:
         starts = [e.fields["depth"] for e in node.client.audit(1000) if e.kind == "started" and e.job == identifier]
         assert starts == [1, 0]
         assert shares(node, identifier) == []
-        assert is_whole(node)
+        assert verified(node)["ok"]
 
     again = pair.b.client.submit({"protocol": "coins", "engine": "gmw"}).id
     job(pair.a, again)

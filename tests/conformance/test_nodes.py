@@ -297,7 +297,7 @@ def test_a_node_refuses_changed_records(copied: NodeProcess) -> None:
     copied.start()
     assert copied.process is not None
     assert copied.process.wait(PATIENCE) == 2
-    assert "not whole" in copied.log().splitlines()[-1]
+    assert "entry 1 was changed" in copied.log().splitlines()[-1]
 
 
 def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(days: Nodes) -> None:

@@ -27,7 +27,6 @@ from smc.local import run_local
 from tests.support.cable import Cable
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
-from tests.support.processes import here
 from tests.support.waiting import PATIENCE, eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
@@ -188,10 +187,17 @@ def submit(node: NodeProcess, **fields: Any) -> str:
 
 
 def verified(node: NodeProcess) -> dict[str, Any]:
-    """The audit log as the command says."""
-    done = here(node.directory, "audit", "verify", "--config", "party.toml", "--json")
-    assert done.code == 0, done.out + done.err
-    return json.loads(done.out)
+    """The audit log as the command says, with the kinds of jobs that the node has."""
+    done = subprocess.run(
+        [sys.executable, "-m", "parties", "audit", "verify", "--config", "party.toml", "--json"],
+        cwd=node.directory,
+        env=node.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
 
 
 def clear_tree(nodes: Nodes, **parameters: Any) -> Any:

@@ -266,3 +266,20 @@ def test_what_is_rolled_back_leaves_no_mark(pair: Pair) -> None:
         fail()
     alice.ledger.cancel(job)
     assert alice.ledger.verify().ok
+
+
+def test_a_kind_that_is_not_installed_is_no_damage(
+    whole: Path, tmp_path: Path, identities: dict[str, Identity]
+) -> None:
+    """The problem says what is missing, and does not call the row damaged."""
+    state = tmp_path / "state"
+    shutil.copytree(whole / "state", state)
+    with closing(sqlite3.connect(state / "node.sqlite")) as connection:
+        connection.execute(
+            """UPDATE jobs SET record = json_replace(record, '$.ours.proposal.specification.protocol', 'weather')"""
+        )
+        (missing, *_) = (one for one in problems(connection, identities, state) if "weather" in one)
+    assert missing.endswith(
+        "names the kind 'weather', which no package here offers: install the package, or do this where it is"
+    )
+    assert "damaged" not in missing

@@ -19,8 +19,9 @@ from tests.support.ledgers import Pair, agreed, propose
 def contact_of(pair: Pair, calls: list[Any]) -> Contact:
     """Alice's with bob, whose link and sessions only note that they are ended."""
     ended = SimpleNamespace(stop=lambda *why: calls.append(why), connected=False, trouble="", held="", group="")
-    ended.progress = lambda _: None
-    return cast("Contact", SimpleNamespace(who=pair.parties[0].who, connect=None, control=ended, sessions=ended))
+    sessions = SimpleNamespace(stop=ended.stop, progress=lambda _: None)
+    sessions.trouble = sessions.why_not_begun = lambda _: ""
+    return cast("Contact", SimpleNamespace(who=pair.parties[0].who, connect=None, control=ended, sessions=sessions))
 
 
 def test_no_link_and_no_job_with_it_any_more(pair: Pair) -> None:
