@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test quick services lint campaign foretold bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
-	bench-recoding docs lock check-supply sbom wheel faults fuzz soak mutants traces lines cheaters
+	bench-recoding docs lock check-supply sbom wheel faults fuzz soak kills mutants traces lines cheaters
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -71,6 +71,10 @@ fuzz: $(STAMP)
 soak: $(STAMP)
 	$(BIN)/python -m tests.support.soak --minutes $(or $(MINUTES),120) --share $(or $(SHARE),9) \
 		--out benchmarks/results/soak.json --picture docs/pictures/soak.svg
+
+# Two nodes killed 60 times while sharded and noisy jobs run side by side: none is lost, each is charged once. Ten minutes.
+kills: $(STAMP)
+	$(BIN)/python -m tests.support.kills --kills $(or $(KILLS),60)
 
 # Mutants of what secrecy and privacy rest on, some of each file, that the tests live with. It goes on where it was.
 mutants: $(STAMP)

@@ -1,8 +1,8 @@
 """Do two tables differ in a column? Pearson's chi-square of homogeneity in the circuit: one bit a column is opened.
 
 Ideal functionality. Inputs: from each party its rows by value, for several columns. Output to both: for each column
-whether chi-square of the table of party by value is above a public quantile. Leakage: the numbers of values, the bound
-on rows, the quantiles. Paper: Pearson (Philosophical Magazine 50, 1900). With x_v rows of party 0, y_v of party 1, X,
+whether chi-square of the table of party by value is above its quantile. Leakage: the numbers of values, the bound on
+rows, the level. Paper: Pearson (Philosophical Magazine 50, 1900). With x_v rows of party 0, y_v of party 1, X,
 Y in all, n = X + Y,
 
     chi^2 = n^2 / (X Y) (T - X^2 / n),    T = sum_v x_v x_v / (x_v + y_v)
@@ -13,8 +13,8 @@ that does not, but for the 2^-17 by which the quantile is rounded; and one is to
 
     chi^2 - q <= e n^2 / Y + 2^-17          (below 2^-12 n / Y: F = N + 12, N the bits of n's bound)
 
-An empty table differs from none. q is that of as many degrees of freedom as the column has values less one; values that
-no row has make the test cautious.
+An empty table differs from none. q is that of as many degrees of freedom as values have a row, less one: how many have
+one stays secret, and chooses q in the circuit.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
-from smc.circuit import Builder, Form, Integer, Netlist, concatenate
+from protocols.significance import critical_values, entry_of
+from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, total
 from smc.circuit import fraction as cut_fraction
-from smc.engines import Choice, Engine
+from smc.engines import Bits, Choice, Engine
 from smc.engines.words import MAX_WIDTH
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
-QUANTILE_BITS, QUANTILE_WIDTH = 16, 40
+QUANTILE_BITS = 16
 
 
 def check_rows(max_rows: int) -> None:
@@ -53,19 +54,23 @@ def _whole(max_rows: int) -> int:
 
 @lru_cache(maxsize=16)
 def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a value: x, y; x floor(2^fraction x / (x + y))."""
+    """Build the circuit of a value: x, y; x floor(2^fraction x / (x + y)), and whether a row has it."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
-    builder.output(x * cut_fraction(x.extend(width + 1), x.wide_add(y), fraction))
+    n = x.wide_add(y)
+    builder.output(x * cut_fraction(x.extend(width + 1), n, fraction))
+    builder.output([any_of(n.wires)])
     return builder.build()
 
 
 @lru_cache(maxsize=16)
-def _test_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a column: X, Y, 2^fraction T, 2^16 q; a bit."""
+def _test_netlist(width: int, fraction: int, values: int, level: float, form: Form) -> Netlist:
+    """Build the circuit of a column: X, Y, 2^fraction T, and for each of so many values whether a row has it; a bit."""
     builder = Builder(form)
-    x, y = builder.input(width), builder.input(width)
-    t, quantile = builder.input(width + 1 + fraction), builder.input(QUANTILE_WIDTH)
+    x, y, t = builder.input(width), builder.input(width), builder.input(width + 1 + fraction)
+    present = [builder.input(1) for _ in range(values)]
+    quantiles = [round(value * (1 << QUANTILE_BITS)) for value in critical_values(level, 2, values)]
+    quantile = entry_of(total(present, values.bit_length()) - 1, quantiles)
     n = x.wide_add(y)
     zeros = Integer.constant(builder.graph, 0, QUANTILE_BITS)
     least = concatenate(zeros, n * x * x).wide_add(x * y * quantile)
@@ -74,34 +79,48 @@ def _test_netlist(width: int, fraction: int, form: Form) -> Netlist:
     return builder.build()
 
 
-def differ(engine: Engine, columns: Sequence[Indices], quantiles: Sequence[float], max_rows: int) -> list[bool]:
-    """Open for each column whether the parties' tables differ in it, from this party's rows by value, int64[values].
+def differ(engine: Engine, columns: Sequence[Indices], level: float, max_rows: int) -> list[bool]:
+    """Open for each column whether the parties' tables differ in it.
+
+    Args:
+        engine: what computes.
+        columns: this party's rows by value, int64[values] of each column.
+        level: the chance to say so of tables that are alike; public.
+        max_rows: no party has more rows than that; public.
+
+    Returns:
+        A bit a column.
+
+    Raises:
+        InputError: a number of rows is above the bound.
+        ProtocolError: what was opened is no bit.
 
     Example:
         >>> from smc.engines import make_engine
         >>> from smc.local import run_local
         >>> columns = ([np.array([9, 1]), np.array([5, 5])], [np.array([2, 8]), np.array([5, 5])])
-        >>> run_local(lambda s: differ(make_engine(s, "clear"), columns[s.party], [3.84, 3.84], 50))[0]
+        >>> run_local(lambda s: differ(make_engine(s, "clear"), columns[s.party], 0.05, 50))[0]
         [True, False]
     """
     width, fraction, words, session = max_rows.bit_length(), _fraction(max_rows), engine.words, engine.session
     sizes, whole = [len(column) for column in columns], _whole(max_rows)
     totals = np.array([column.sum() for column in columns], dtype=np.int64)
     inputs = both_inputs(engine, checked(np.concatenate([*columns, totals]), width, "the number of rows"), width)
-    cells = sum(sizes)
+    cells, ends = sum(sizes), np.cumsum(sizes)
     with session.phase("values"):
         parts = [side.take(slice(0, cells)) for side in inputs]
-        (products,) = engine.run(_value_netlist(width, fraction, engine.form), *parts)
+        products, present = engine.run(_value_netlist(width, fraction, engine.form), *parts)
+    members = np.full((len(sizes), max(sizes)), -1)
+    for row, size, end in zip(members, sizes, ends, strict=True):
+        row[:size] = np.arange(end - size, end)
     with session.phase("sums"):
         ((terms,),) = words.select([Choice(products, [[1 << i for i in range(products.width)]])], whole)
-        members = np.full((len(sizes), max(sizes)), -1)
-        ends = np.cumsum(sizes)
-        for row, size, end in zip(members, sizes, ends, strict=True):
-            row[:size] = np.arange(end - size, end)
         sums = words.bits(words.total(terms, members, whole))
     with session.phase("test"):
-        rounded = np.array([round(quantile * (1 << QUANTILE_BITS)) for quantile in quantiles], dtype=np.uint64)
-        public = engine.constant(bitpack.from_integers(rounded, QUANTILE_WIDTH))
+        # Place `cells` is a value that no row has: it fills up the columns with fewer values than the widest.
+        present = Bits.join([present, engine.constant(bitpack.from_integers(np.zeros(1, dtype=np.uint64), 1))])
+        lines = [present.take(np.where(places < 0, cells, places)) for places in members.T]
         rows = [side.take(slice(cells, None)) for side in inputs]
-        (opened,) = engine.reveal(*engine.run(_test_netlist(width, fraction, engine.form), *rows, sums, public))
+        netlist = _test_netlist(width, fraction, max(sizes), level, engine.form)
+        (opened,) = engine.reveal(*engine.run(netlist, *rows, sums, *lines))
     return [bool(bit) for bit in index_below(opened, 2, "whether tables differ")]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 import gmpy2
 
@@ -36,10 +37,18 @@ def t_tail(t: float, degrees: int) -> float:
     return 1 - 2 / math.pi * (angle + rest)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def chi2_quantile(level: float, degrees: int) -> Fraction:
-    """Return what a chi-square variable exceeds with the chance `level`."""
-    return _quantile(lambda x: chi2_tail(x, degrees), level)
+    """Return what a chi-square variable exceeds with the chance `level`.
+
+    By Newton's method from a cube of a normal variable (Wilson, Hilferty 1931): five tails in place of forty.
+    """
+    share = 2 / (9 * degrees)
+    x = degrees * max(0.1, 1 - share - NormalDist().inv_cdf(level) * math.sqrt(share)) ** 3
+    for _ in range(3):
+        density = math.exp((degrees / 2 - 1) * math.log(x / 2) - x / 2 - math.lgamma(degrees / 2)) / 2
+        x = max(x / 2, x + (chi2_tail(x, degrees) - level) / density)
+    return _quantile(lambda x: chi2_tail(x, degrees), level, x)
 
 
 @lru_cache(maxsize=256)
@@ -48,11 +57,14 @@ def t_quantile(level: float, degrees: int) -> Fraction:
     return _quantile(lambda x: t_tail(x, degrees), level)
 
 
-def _quantile(tail: Callable[[float], float], level: float) -> Fraction:
-    high = 1.0
-    while tail(high) > level:
-        high *= 2
-    low = 0.0
+def _quantile(tail: Callable[[float], float], level: float, near: float = 0.0) -> Fraction:
+    """Return what a variable exceeds with the chance `level`, by halves; `near` is where it is likely to be."""
+    within = 2 ** -(FRACTION + 9) * max(1.0, near)
+    low, high = max(0.0, near - within), near + within
+    if not (low and tail(low) > level >= tail(high)):
+        low, high = 0.0, 1.0
+        while tail(high) > level:
+            high *= 2
     while high - low > 2 ** -(FRACTION + 8) * max(1.0, low):
         middle = (low + high) / 2
         low, high = (middle, high) if tail(middle) > level else (low, middle)

@@ -12,8 +12,8 @@ something of the other's, and asked twice it would tell more: a bit tells at mos
 where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
 less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
 most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. What is said to differ does; what is said
-not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R - 1)(C - 1) of the
-public domains, so a value that no row has makes the test more careful.
+not to may differ if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
+R' and C' count the rows and columns that are not empty: they stay secret, and choose the quantile in the circuit.
 
 *Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
 A the sum of t over the yes, B and C those of t and t^2 over all rows,
@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
-from protocols.quantiles import FRACTION, t_quantile
+from protocols.quantiles import FRACTION, chi2_quantile, t_quantile
 from smc.circuit import (
     Builder,
     Form,
@@ -53,6 +53,7 @@ from smc.circuit import (
     Wire,
     any_of,
     concatenate,
+    decode,
     normalise,
     pick,
     quotient,
@@ -71,27 +72,38 @@ def fraction_bits(rows: int, columns: int, bound: int) -> int:
     return (2 * bound * rows * (columns + 1) * ERROR.denominator // ERROR.numerator).bit_length()
 
 
-def chi2_exceeds(engine: Engine, table: NDArray[np.int64], critical: Fraction, bound: int) -> bool:
-    """Return whether the chi-square statistic of both tables' sum is above `critical`.
+def chi2_exceeds(engine: Engine, table: NDArray[np.int64], level: float, bound: int) -> bool:
+    """Return whether the chi-square statistic of both tables' sum is above what chance exceeds in `level` of all cases.
 
-    The table, int64[rows, columns], is this party's. `InputError` if a count is negative or it has more than `bound`
-    rows.
+    Args:
+        engine: what computes.
+        table: this party's rows, int64[rows, columns].
+        level: the chance to say so of rows and columns that are independent; public.
+        bound: no party has more rows than that; public.
+
+    Returns:
+        The bit that both learn.
+
+    Raises:
+        InputError: a count is negative, or the table has more than `bound` rows.
     """
     rows, columns = table.shape
-    ratios, everyone = chi2_ratios(engine, table[None], bound)
+    ratios, everyone, margins = chi2_ratios(engine, table[None], bound)
     with engine.session.phase("decision"):
         netlist = _exceeds_netlist(
-            ratios.width, everyone.width, fraction_bits(rows, columns, bound), critical, engine.form
+            rows, columns, everyone.width, fraction_bits(rows, columns, bound), level, engine.form
         )
-        (opened,) = engine.reveal(*engine.run(netlist, ratios, everyone))
+        lines = [margins.take(slice(place, place + 1)) for place in range(margins.batch)]
+        (opened,) = engine.reveal(*engine.run(netlist, ratios, everyone, *lines))
     return bool(opened[0, 0])
 
 
-def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[Bits, Bits]:
-    """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, and its rows.
+def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[Bits, Bits, Bits]:
+    """Return the sum over i of sum_j n(i, j)^2 / (c(j) r(i)) of each table, with F fraction bits, its N, its margins.
 
     Secret, [width, tables] each, from this party's int64[tables, rows, columns]; chi-square is N times the former less
-    1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones.
+    1. Rows of nothing change nothing, so that tables of fewer rows can stand beside larger ones. The margins are c(j)
+    of all tables, then r(i), [width, tables (columns + rows)].
     """
     number, rows, columns = tables.shape
     width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
@@ -110,7 +122,7 @@ def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[
         netlist = _total_netlist(rows, fraction + 1, engine.form)
         lines = np.arange(number * rows).reshape(number, rows)
         (totals,) = engine.run(netlist, *[ratios.take(line) for line in lines.T])
-    return totals, sums.take(everyone)
+    return totals, sums.take(everyone), sums.take(np.concatenate([by_column, by_row]))
 
 
 @lru_cache(maxsize=32)
@@ -148,13 +160,33 @@ def _total_netlist(terms: int, width: int, form: Form) -> Netlist:
 
 
 @lru_cache(maxsize=32)
-def _exceeds_netlist(sum_width: int, width: int, fraction: int, critical: Fraction, form: Form) -> Netlist:
-    """Build N (sum - 1) > critical, from the sum of ratios and N."""
+def _exceeds_netlist(rows: int, columns: int, width: int, fraction: int, level: float, form: Form) -> Netlist:
+    """Build N (sum - 1) > quantile, from the sum of ratios, N, and the margins: columns, then rows."""
     builder = Builder(form)
-    summed, everyone = builder.input(sum_width), builder.input(width)
-    least = -(-(critical.numerator << fraction) // critical.denominator)
-    builder.output(everyone * summed > concatenate(builder.constant(0, fraction), everyone).wide_add(least))
+    summed = builder.input(fraction + 1 + rows.bit_length())
+    everyone, *margins = (builder.input(width) for _ in range(1 + columns + rows))
+    degrees = (_present(margins[:columns]) - 1) * (_present(margins[columns:]) - 1)
+    scaled = [-(-(value.numerator << fraction) // value.denominator) for value in critical_values(level, rows, columns)]
+    chosen = entry_of(degrees, scaled)
+    builder.output(everyone * summed > concatenate(builder.constant(0, fraction), everyone).wide_add(chosen))
     return builder.build()
+
+
+def _present(numbers: Sequence[Integer]) -> Integer:
+    """Return how many of the numbers are not 0."""
+    graph = numbers[0].graph
+    return total([Integer(graph, [any_of(number.wires)]) for number in numbers], len(numbers).bit_length())
+
+
+def entry_of(index: Integer, entries: Sequence[int]) -> Integer:
+    """Return the public entry at a secret index: 2^m ANDs for an index of m bits, whatever the entries."""
+    places = decode(index[: max(1, (len(entries) - 1).bit_length())])[: len(entries)]
+    return pick(places, [Integer.constant(index.graph, entry) for entry in entries])
+
+
+def critical_values(level: float, rows: int, columns: int) -> list[Fraction]:
+    """Return the quantile for 0, 1, ..., (rows - 1)(columns - 1) degrees of freedom; for none 0."""
+    return [Fraction(0), *(chi2_quantile(level, degrees) for degrees in range(1, (rows - 1) * (columns - 1) + 1))]
 
 
 def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire:

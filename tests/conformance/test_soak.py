@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import kills
 from tests.support.blame_cases import CASES
 from tests.support.soak import BLOCKS, Soak, pause, said, slope, soak, started
 
@@ -94,3 +95,14 @@ def test_the_first_round_and_running_jobs_are_left_out() -> None:
     document = found.document()
     assert document["samples"]["jobs"] == [1, 2, 3, 4, 5, 6]
     assert document["most"]["descriptors a"] == 36
+
+
+def test_jobs_outlive_kills(tmp_path: Path) -> None:
+    """A short form of `make kills`: sharded and noisy jobs side by side, none lost, each charged once."""
+    nodes = kills.furnished(tmp_path)
+    try:
+        found = kills.work(nodes, 3)
+    finally:
+        nodes.close()
+    assert found.wrong == []
+    assert set(found.jobs) == {"tree", "forest", "count"}

@@ -19,7 +19,6 @@ from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
 from protocols import drift
-from protocols.quantiles import chi2_quantile
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,11 +67,10 @@ class Drift(Release):
                 raise InputError(f"columns: {quoted(column)} has one value only: nothing can differ")
         if sum(sizes) > MOST_VALUES:
             raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
-        quantiles = [float(chi2_quantile(self.settings.level, size - 1)) for size in sizes]
         ends = np.cumsum(sizes)[:-1]
 
         def decide(engine: Engine, numbers: Numbers) -> list[int]:
-            return [int(bit) for bit in drift.differ(engine, np.split(numbers, ends), quantiles, rows)]
+            return [int(bit) for bit in drift.differ(engine, np.split(numbers, ends), self.settings.level, rows)]
 
         def show(state: Any) -> Mapping[str, Any]:
             return {"level": self.settings.level, "differ": dict(zip(columns, map(bool, state), strict=True))}

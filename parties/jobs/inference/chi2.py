@@ -27,8 +27,7 @@ class Chi2Settings(SignificanceSettings):
 class Chi2(Significance):
     """Do two columns go together in the rows of both parties, or is it chance? Both learn yes or no.
 
-    Pearson's chi-square, with the degrees of freedom of the schema's values: a value that no row has makes the test
-    more careful, never less.
+    Pearson's chi-square. A value that no row of either party has counts for nothing, as if the schema had not named it.
     """
 
     name, title, Settings = "test chi2", "Test of independence", Chi2Settings
@@ -46,7 +45,7 @@ class Chi2(Significance):
             raise InputError("columns: each must have two values at least")
         if rows * across > MOST_CELLS:
             raise InputError(f"columns: {rows * across} combinations of values, at most {MOST_CELLS} are tested")
-        degrees, bound = (rows - 1) * (across - 1), self.settings.max_rows
+        bound = self.settings.max_rows
         learnt = f"whether {columns[0]} and {columns[1]} depend on each other in the rows of both tables"
         learnt += f"{self.where.words()} (chi-square, level {self.settings.level:g})"
 
@@ -88,10 +87,8 @@ class Chi2(Significance):
             )  # fmt: skip
 
         def decide(engine: Engine, numbers: Numbers) -> bool:
-            from protocols.quantiles import chi2_quantile
             from protocols.significance import chi2_exceeds
 
-            critical = chi2_quantile(self.settings.level, degrees)
-            return chi2_exceeds(engine, numbers.reshape(rows, across), critical, bound)
+            return chi2_exceeds(engine, numbers.reshape(rows, across), self.settings.level, bound)
 
         return self.decided(learnt, rows * across, own_table, decide, **about)

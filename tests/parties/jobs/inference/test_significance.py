@@ -17,6 +17,7 @@ from parties.jobs import kinds
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
 from protocols.quantiles import chi2_quantile, t_quantile
+from protocols.significance import chi2_exceeds
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -128,6 +129,30 @@ def test_every_engine_says_the_same_and_costs_what_was_foreseen(name: str, engin
     assert document(task, (rows[:50], rows[50:]), engine)["differ"] is (CASES[name][1](rows) < 0.05)
     assert task.opened([1]) == {"decision": 1}
     assert forecast(task.program(None), Profile(engine)).bytes < 10_000_000
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_values_that_no_row_has_change_nothing(data: st.DataObject) -> None:
+    """The verdict on a table with empty rows and columns is SciPy's on the table without them."""
+    shape = data.draw(st.tuples(st.integers(2, 5), st.integers(2, 6)))
+    counted = np.array(
+        data.draw(st.lists(st.integers(0, 9), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    )
+    counted = counted.reshape(shape)
+    counted[data.draw(st.integers(0, shape[0] - 1))] = 0
+    counted[:, data.draw(st.integers(0, shape[1] - 1))] = 0
+    mine = np.array([data.draw(st.integers(0, int(number))) for number in counted.ravel()]).reshape(shape)
+    full = counted[counted.any(axis=1)][:, counted.any(axis=0)]
+    p = stats.chi2_contingency(full, correction=False).pvalue if min(full.shape, default=0) > 1 else 1.0
+    for level in (0.001, 0.05, 0.5):
+        if abs(p / level - 1) > 0.01:
+            verdicts = run_local(
+                lambda session, level=level: chi2_exceeds(
+                    engine_of(session, Profile("clear")), mine if session.party == 0 else counted - mine, level, 500
+                )
+            )
+            assert verdicts == ((p < level),) * 2
 
 
 def test_alternatives_have_a_direction() -> None:
