@@ -111,7 +111,8 @@ def command_of(name: str) -> click.Command:
             raise InputError("--purpose: goes with --node")
         if not alone and link.listen is not None:
             shards = getattr(settings, "shards", None) or 1
-            require_free(link.listen, shards if shards > 1 and link.ray is None else 0)
+            fixed = shards > 1 and link.ray is None and link.shard_ports is None
+            require_free(link.listen, shards if fixed else 0)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
         from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without

@@ -97,6 +97,7 @@ _LINK = (
         callback=lambda _, __, value: value or None,  # none typed: as the file says
         help="Dial the peer's shards there, too: a host or network; may be repeated.",
     ),
+    click.option("--shard-ports", metavar="FIRST-LAST", help="Where our shards listen: ports such as 7100-7163."),
 )
 
 

@@ -110,6 +110,7 @@ class Connection:
             shape=self._link.emulate,
             ray=self._link.ray,
             shards_at=self._link.shards_at,
+            shard_ports=self._link.shard_ports,
         )
 
     def decline(self) -> None:

@@ -3,8 +3,8 @@
 A shard's link is opened like any other: pinned certificates, TLS 1.3, a hello each way. What both say in it is of which
 session they are a shard, by a key derived from that session's identifier, which one, and for which time it is begun; so
 its own session identifier follows from the job's, and fresh nonces. Party 0's shard listens on a port of its own, which
-the job's session tells the peer: of a command on 0.0.0.0:7000 shard k listens on port 7000 + k, from 1 on, of a node
-(whose jobs have shards at the same time) on any free one.
+the job's session tells the peer: one of `link.shard_ports` that is free. Without these shard k of a command on
+0.0.0.0:7000 listens on port 7000 + k, from 1 on, and that of a node, whose jobs have shards at the same time, anywhere.
 
 Processes share nothing with this one: on Linux they are forks of one that has loaded what all of them need, and holds
 no link, no thread of gRPC's and no secret; elsewhere each is begun anew. What circuits this process has built, to count
@@ -33,7 +33,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from typing_extensions import override
 
 from parties.base import memory, temporary
-from parties.base.address import Address, parse_address
+from parties.base.address import Address, parse_address, taken
 from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.opening import open_link
@@ -57,6 +57,7 @@ CIRCUITS = 64  # that shards are told of, those used last: of a tree of twelve c
 SAFE_PATH = "PYTHONSAFEPATH"
 os.environ.setdefault(SAFE_PATH, "")  # which says nothing: to add one later, while threads look for others, is not safe
 _beginning = threading.Lock()
+_taken: set[int] = set()  # ports of `link.shard_ports` on which shards of this process listen, or will
 _Host: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
@@ -88,6 +89,7 @@ class Processes(Shards):
         self._profile = replace(profile, shards=1)
         self._begun = Counter[int]()
         self._processes: dict[int, Any] = {}
+        self._ports: dict[int, int] = {}  # that are ours of `link.shard_ports`, by shard
 
     @property
     def pids(self) -> dict[int, int]:
@@ -131,6 +133,7 @@ class Processes(Shards):
             process.join(0.0)  # one that has ended is not signalled: its number may be another's by now
             process.kill()
             process.join()
+        _taken.discard(self._ports.pop(number, 0))  # now another session may listen there
 
     def finish(self) -> None:
         """End all in order: each says goodbye to the peer's."""
@@ -147,6 +150,9 @@ class Processes(Shards):
 
     def _door(self, number: int) -> str:
         address = parse_address(self._options.listen or "", lowest_port=0)
+        if (ports := self._options.shard_ports) is not None:
+            self._ports[number] = _take(address.host, ports)
+            return str(address._replace(port=self._ports[number]))
         fixed = address.port and not self._options.label
         return str(address._replace(port=address.port + 1 + number if fixed else 0))
 
@@ -189,6 +195,18 @@ class Processes(Shards):
             there.close()
         self._processes[number] = process
         return here
+
+
+def _take(host: str, ports: range) -> int:
+    """Return a port of the range on which nobody listens, and keep it from other sessions of this process."""
+    with _beginning:
+        for port in ports:
+            if port not in _taken and not taken(Address(host, port)):
+                _taken.add(port)
+                return port
+    raise MachineError(
+        f"link.shard_ports: all of {ports[0]}-{ports[-1]} are in use: name more, or agree on fewer shards"
+    )
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class LinkOptions:
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
     `ray` is where a Ray of this party is to begin shards. `shards_at` are hosts and networks where the peer's shards
-    may be met beside the session's own host.
+    may be met beside the session's own host; `shard_ports` are those on which our own listen.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
     open, `on_waiting` every 30 seconds how many are left for the peer to answer our dialling. `meanwhile` is called
     once, while the connection is being made: the place to load what the session will need. `kernels`:
@@ -59,6 +59,7 @@ class LinkOptions:
     label: str = ""
     ray: str | None = None
     shards_at: Sequence[str] = ()
+    shard_ports: range | None = None
     on_listening: Callable[[str], None] | None = None
     on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None

@@ -66,6 +66,20 @@ def _host_or_network(value: str) -> str:
         raise ValueError(f"must be a host or a network such as 192.0.2.0/24, not {quoted(value)}") from None
 
 
+def _ports(value: str) -> str:
+    """Return a check that a string is a range of ports."""
+    first, dash, last = value.partition("-")
+    if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
+        raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
+    return value
+
+
+def port_range(value: str) -> range:
+    """Return the ports of a range that was checked."""
+    first, _, last = value.partition("-")
+    return range(int(first), int(last) + 1)
+
+
 def link_shape(value: str) -> str:
     """Return a check that a string is a link's shape."""
     try:
@@ -82,6 +96,7 @@ class LinkSettings(Settings):
     `classical` permits a key exchange that a quantum computer could break one day, for what was recorded till then.
     `ray`, `auto` or HOST:PORT, is a Ray of this party's machines that begins shards (`parties.jobs.ray_shards`).
     `shards_at` are hosts and networks where the peer's shards may be met. Its session's own host is always one.
+    `shard_ports` is the range of ports, such as 7100-7163, on which our shards listen where this party does.
     """
 
     identity: LocalPath | None = None
@@ -96,12 +111,15 @@ class LinkSettings(Settings):
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
     ray: Annotated[str, AfterValidator(_ray)] | None = None
     shards_at: tuple[Annotated[str, AfterValidator(_host_or_network)], ...] = ()
+    shard_ports: Annotated[str, AfterValidator(_ports)] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
     def _one_side(self) -> LinkSettings:
         if self.listen is not None and self.connect is not None:
             raise ValueError("listen and connect exclude each other: one party listens, the other connects")
+        if self.ray is not None and self.shard_ports is not None:
+            raise ValueError("shard_ports is for shards of this machine, and ray begins them elsewhere: take one out")
         return self
 
 
@@ -121,6 +139,7 @@ class Way:
     emulate: LinkShape | None
     ray: str | None
     shards_at: Sequence[str]
+    shard_ports: range | None
 
 
 def require_link(settings: LinkSettings) -> Way:
@@ -143,4 +162,5 @@ def require_link(settings: LinkSettings) -> Way:
         emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
         ray=settings.ray,
         shards_at=settings.shards_at,
+        shard_ports=None if settings.shard_ports is None else port_range(settings.shard_ports),
     )

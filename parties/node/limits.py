@@ -10,6 +10,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from parties.jobs.profiles import shards_of
 from parties.link.settings import MIB
 from parties.node.retention import DAY_SECONDS
 from parties.node.settings import LimitSettings
@@ -83,6 +84,8 @@ def excess(theirs: Statement, heard: Heard, now: datetime, limits: LimitSettings
         return f"it was proposed more than {OLDEST.days} days ago: propose it anew"
     if age < -CLOCK_SKEW:
         return "it was proposed in the future: one of the two clocks is wrong"
+    if (shards := shards_of(theirs.proposal.specification)) > limits.processes:
+        return f"node.limits.processes: {shards} shards, and this node has {limits.processes} for a peer: ask for fewer"
     if heard.proposals >= limits.jobs_a_day:
         return f"node.limits.jobs_a_day: {limits.jobs_a_day} jobs were proposed today already, {_REMEDY}"
     return None
@@ -96,6 +99,23 @@ def too_many_sessions(limits: LimitSettings) -> str:
         f"node.limits.sessions_a_day: this node begins {number} sessions a day with a peer; the next begins within "
         f"{pause} s; its operator may set a higher limit"
     )
+
+
+def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSettings) -> str:
+    """Return why a session must wait until others have ended; empty if it need not.
+
+    Args:
+        shards: how many processes it has beside the node's own.
+        memory: bytes that these take, by forecast.
+        others: the same two of the sessions that run with this peer, together.
+        limits: the node's.
+    """
+    if shards + others[0] > limits.processes and others[0]:
+        return f"node.limits.processes: {others[0]} shards run with this peer, of {limits.processes} at most"
+    if memory + others[1] > limits.memory * MIB:
+        needed = f"its shards take about {memory // MIB} MiB"
+        return f"node.limits.memory: {needed}, others {others[1] // MIB}, and {limits.memory} are for a peer"
+    return ""
 
 
 class Refusals:

@@ -195,6 +195,7 @@ def _reached(file: NodeFile, link: LinkSettings, name: str, settings: PeerSettin
         shape=way.emulate,
         ray=way.ray,
         shards_at=way.shards_at,
+        shard_ports=way.shard_ports,
     )
     successor = None if settings.successor is None else succession.load(settings.successor, certificate)
     party = 0 if way.listen is not None else 1

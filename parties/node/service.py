@@ -191,6 +191,7 @@ class Node:
             self._events,
             self._predict,
             lambda: control.connection,
+            self._file.node.limits,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
         begun = self._file.node.limits.sessions_a_day

@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import partial
 
 from parties.base.own_trouble import own_trouble
-from parties.jobs.choosing import choice_for
+from parties.jobs.choosing import choice_for, memory_of_shard
 from parties.jobs.inputs import AwayError, MachineError
+from parties.jobs.profiles import shards_of
 from parties.link.channel import PeerTroubleError
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
@@ -30,6 +31,7 @@ from parties.node.events import Events, stack_of
 from parties.node.executor import Counted, Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.gate import AskFirstError
 from parties.node.ledger import Ledger
+from parties.node.limits import too_large
 from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import Who
@@ -37,6 +39,7 @@ from parties.node.point.xacml import Word
 from parties.node.prediction import predicted
 from parties.node.records.sealed import errors
 from parties.node.register import ClosedError
+from parties.node.settings import LimitSettings
 from parties.node.store import Record
 from parties.node.under_way import Running
 from parties.node.validity import lapsed
@@ -65,10 +68,11 @@ class Sessions:
         events: Events,
         link: str = "lan",  # what predictions are for
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
+        limits: LimitSettings | None = None,
     ) -> None:
         self._ledger, self._who, self._options = ledger, who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
-        self._link, self._standing = link, standing
+        self._link, self._standing, self._limits = link, standing, limits or LimitSettings()
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
@@ -241,6 +245,11 @@ class Sessions:
                 raise RefusedError(why)
             if identifier in self._running or len(self._running) >= self._limit:
                 raise RefusedError("the node has no room for a session now")
+            shards = self._shards_of(identifier)
+            others = [session.shards for session in self._running.values()]
+            if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
+                self._unbegun[identifier] = why
+                raise RefusedError(why)
             try:
                 record = self._ledger.begin(identifier, self._peer, word)
             except AskFirstError:
@@ -249,8 +258,15 @@ class Sessions:
                 raise RefusedError(str(error)) from None
             if record is None:
                 raise RefusedError("the rules do not allow it now")
-            session = self._running[identifier] = Running()
+            session = self._running[identifier] = Running(shards=shards)
         return record, session
+
+    def _shards_of(self, identifier: str) -> tuple[int, int]:
+        """Return how many processes a job has beside this one, and the bytes that they take, about."""
+        record = self._ledger.known(identifier)
+        if record is None or (shards := shards_of(record.ours.proposal.specification)) == 1:
+            return 0, 0
+        return shards, shards * memory_of_shard(choice_for(record.ours.proposal.task, self._ledger.inputs(record)))
 
     def _options_for(self, record: Record) -> LinkOptions:
         choice = choice_for(record.ours.proposal.task, self._ledger.inputs(record))

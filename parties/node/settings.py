@@ -93,7 +93,8 @@ class LimitSettings(Settings):
 
     `jobs_a_day` proposals are taken on a day of UTC. `mib_a_day` is the size of the rows and entries that all that the
     peer says makes this node write then. `sessions_a_day` are begun: all at once if the peer likes, and as many again
-    spread over each day. `waiting` proposals wait for the operator.
+    spread over each day. `waiting` proposals wait for the operator. `processes` is how many shards all sessions with
+    the peer have at once; `memory` is how many MiB these take, by their forecasts.
 
     The defaults permit 10,000 quick jobs a day, each with a session that breaks: such a job writes 10 kB in all.
     """
@@ -102,6 +103,8 @@ class LimitSettings(Settings):
     mib_a_day: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 256
     sessions_a_day: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 20_000
     waiting: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 100
+    processes: Annotated[int, Field(strict=True, ge=1, le=1024)] = 16
+    memory: Annotated[int, Field(strict=True, ge=1, le=16_777_216)] = 8192
 
 
 class NodeSettings(Settings):

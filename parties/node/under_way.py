@@ -17,6 +17,7 @@ class Running:
     started: float = field(default_factory=time.monotonic)
     worker: Worker | None = None
     why: str = ""
+    shards: tuple[int, int] = (0, 0)  # its processes, and the bytes that they take by forecast
     linked: bool = False  # the peer is there: from now on our rows may decide what happens
     begun: bool = False
     counted: bool = False  # it is a try, by the records

@@ -36,6 +36,7 @@ from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
+from tests.support.ports import free_port
 from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
 from tests.support.waiting import PATIENCE
 
@@ -107,13 +108,34 @@ def test_killed_processes_cost_nothing_but_time(
 def test_what_has_ended_is_not_killed_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was nobody's child here, who would keep the number from others."""
     shards = object.__new__(Processes)
-    shards._processes = {0: _context().Process(target=os.getpid)}
+    shards._processes, shards._ports = {0: _context().Process(target=os.getpid)}, {}
     shards._processes[0].start()
     assert wait([shards._processes[0].sentinel], PATIENCE)
     killed: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, _: killed.append(pid))
     shards._end(0)
     assert killed == []
+
+
+def test_shards_listen_on_the_ports_that_are_named(parties: Parties, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where somebody else listens on one of them the next is taken; too few are one line, and the job ends."""
+    first = next(port for port in iter(free_port, 0) if port % 8 == 0)
+    taken = list[int]()
+    take = shard_processes._take
+
+    def noted(host: str, ports: range) -> int:
+        taken.append(take(host, ports))
+        return taken[-1]
+
+    monkeypatch.setattr(shard_processes, "_take", noted)
+    with socket.create_server(("127.0.0.1", first + 1)):
+        (left, _), (right, _) = parties.run(program, program, shard_ports=range(first, first + 4))
+        assert left == right
+        assert taken == [first, first + 2, first + 3]
+        ours, _ = parties.run(program, program, shard_ports=range(first, first + 3))
+    assert type(ours) is MachineError
+    assert str(ours).startswith(f"link.shard_ports: all of {first}-{first + 2} are in use")
+    assert not shard_processes._taken
 
 
 def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypatch: pytest.MonkeyPatch) -> None:

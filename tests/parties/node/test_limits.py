@@ -58,6 +58,21 @@ def test_the_last_moments_of_a_proposal() -> None:
     assert "wait until midnight UTC" in why
 
 
+def test_shards_of_one_job_and_of_all() -> None:
+    eight = LimitSettings(processes=8, memory=1000)
+    assert limits.excess(said(shards=8), limits.Heard(), NOW, eight) is None
+    assert limits.excess(said(shards=9), limits.Heard(), NOW, eight) == (
+        "node.limits.processes: 9 shards, and this node has 8 for a peer: ask for fewer"
+    )
+    mib = 2**20
+    assert limits.too_large(0, 0, (8, 1000 * mib), eight) == ""
+    assert limits.too_large(3, 300 * mib, (5, 700 * mib), eight) == ""
+    assert "5 shards run with this peer, of 8 at most" in limits.too_large(4, 0, (5, 0), eight)
+    assert limits.too_large(3, 301 * mib, (5, 700 * mib), eight) == (
+        "node.limits.memory: its shards take about 301 MiB, others 700, and 1000 are for a peer"
+    )
+
+
 def hear(pair: Pair, statement: Statement) -> Statement:
     """Bob's answer to a proposal."""
     bob = pair.parties[1]

@@ -74,6 +74,26 @@ def test_why_a_session_does_not_begin_is_kept(tmp_path: Path, parties: Any, iden
         assert not nodes.bob._pauses.lasts(job)
 
 
+def test_shards_of_all_sessions_with_a_peer_are_bounded(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity]
+) -> None:
+    """A job waits for others, and who asks is told for what; it begins once they have ended."""
+    with running(tmp_path, parties, identities, limit=8) as (pair, nodes):
+        jobs = [agreed(pair, shards=shards) for shards in (10, 7, 6)]
+        begun, _ = nodes.alice._begin(jobs[0])[1], nodes.alice._begin(jobs[2])
+        assert begun.shards[0] == 10
+        assert begun.shards[1] >= 10 * 100_000_000
+        with pytest.raises(RefusedError):
+            nodes.alice._begin(jobs[1])
+        assert nodes.alice.why_not_begun(jobs[1]) == (
+            "node.limits.processes: 16 shards run with this peer, of 16 at most"
+        )
+        nodes.alice._end(jobs[0])
+        nodes.alice._begin(jobs[1])
+        for job in jobs[1:]:
+            nodes.alice._end(job)
+
+
 @pytest.mark.parametrize("state", ["waiting", "refused", "unknown"])
 def test_the_peer_cannot_begin_what_we_have_not_approved(
     tmp_path: Path, parties: Any, identities: dict[str, Identity], state: str
