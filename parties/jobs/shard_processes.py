@@ -230,7 +230,7 @@ def _context() -> Any:
     temporary.ensure()  # the server's socket is in there
     context = multiprocessing.get_context("forkserver")
     protocols = [name for name in list(sys.modules) if name.startswith("protocols.")]
-    context.set_forkserver_preload([__name__, *COMMAND, *protocols])
+    context.set_forkserver_preload(["parties.jobs.fork_server", __name__, *COMMAND, *protocols])
     return context
 
 

@@ -36,6 +36,7 @@ from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
+from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
 from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
 from tests.support.waiting import PATIENCE
@@ -230,6 +231,33 @@ if __name__ == "__main__":
     shards._processes[0].join(60)
     assert shards._processes[0].exitcode == 1
 """
+
+
+UNTOLD = """
+import os
+from multiprocessing import forkserver
+from parties.jobs.shard_processes import _context
+
+if __name__ == "__main__":
+    process = _context().Process(target=os.getpid)
+    process.start()
+    process.join()
+    for some in (b"", bytes([128, 4, 149]), b"rows"):  # as of a process that was killed before, and amid, and another's
+        status, told = forkserver.connect_to_new_process([])
+        os.write(told, some)
+        os.close(told)
+        while os.read(status, 8):  # its number, how it ended, the end
+            pass
+    print("all ended")
+"""
+
+
+def test_a_fork_that_is_never_told_its_task_ends_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "untold.py").write_text(UNTOLD)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "untold.py")], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("all ended\n", "")
 
 
 def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
