@@ -19,7 +19,11 @@ from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record
 from parties.operator.budget import Exposure, Price, Simulation
+from parties.operator.interface import State
 from parties.sources.settings import TableSettings
+
+UNDER_WAY: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
+MOST_APPROVED = 1000  # jobs under way that a consent counts
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,30 @@ class Accounts:
         return known.model_copy(update={"left": left, "of_share": share.left, "of_table": whole.left})
 
     def effect(self, record: Record, price: Price) -> Price:
-        """Return a job's price with what it would leave of our table's budget, and of the peer's share of it."""
-        return shown.with_effect(price, self.limits(record.table, record.peer), record.ours.proposal.task.spends)
+        """Return a job's price with what it would leave of our table's budget, and of the peer's share of it.
+
+        What it leaves counts jobs that we have approved and that are not charged yet.
+        """
+        limits, spends = self.limits(record.table, record.peer), record.ours.proposal.task.spends
+        return shown.with_effect(price, limits, spends, *self._later(record, limits))
+
+    def _later(self, record: Record, limits: Limits) -> tuple[Limits, int]:
+        """Return the limits of a job as they will be once all that we have approved is charged, and how many jobs."""
+        approved = self._approved(record)
+        of_peer = [use for job in approved if job.peer == record.peer for use in job.ours.proposal.task.spends]
+        of_all = [use for job in approved for use in job.ours.proposal.task.spends]
+        later = replace(limits, share=limits.share.with_uses(of_peer), table=limits.table.with_uses(of_all))
+        return later, len(approved)
+
+    def _approved(self, record: Record) -> list[Record]:
+        """Return other jobs on the same rows that we have approved, that are not charged, and that will be."""
+        names = self.names(record.table)
+        return [
+            job
+            for job in self._jobs.last(MOST_APPROVED, states=UNDER_WAY)
+            if job.id != record.id and job.table in names and job.charged is None
+            if job.ours.verdict == "approved" and job.ours.proposal.task.spends and not self.earlier(job)
+        ]
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
@@ -205,7 +231,8 @@ class Accounts:
         task = record.ours.proposal.task
         limits, earlier = self.limits(record.table, record.peer), self.earlier(record)
         known = earlier.job.id if task.spends and earlier else ""
-        simulated = shown.simulation(limits, task.spends, why, known, task.exact)
+        later, _ = self._later(record, limits)
+        simulated = shown.simulation(limits, task.spends, later, why, known, task.exact)
         return simulated.model_copy(update={"exposure": self.exposure_now(record)})
 
     def terms(self, record: Record) -> Terms:

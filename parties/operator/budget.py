@@ -59,7 +59,8 @@ class Price(View):
     left: float | None = None  # to the peer, epsilon, now; None: no bound, or it is charged already
     of_share: float | None = None  # the epsilon left of the peer's share
     of_table: float | None = None  # and of the whole table; `left` is the lesser
-    after: float | None = None  # what is left once it is spent
+    after: float | None = None  # what is left once it is spent, and what `approved` is
+    approved: int = 0  # jobs that we have approved, and that are not charged yet
     enough_for: list[LeftFor] = Field(default_factory=list)  # after it
     repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
 
@@ -75,7 +76,8 @@ class Price(View):
         """What it leaves of the budget, in words; empty if that is not bounded, or not known."""
         if self.left is None or self.after is None:
             return ""
-        then = f"after it {self.after:.4g}, enough for {enough_for(self.enough_for)}"
+        jobs = f" and {self.approved} approved job{'s' * (self.approved > 1)}" if self.approved else ""
+        then = f"after it{jobs} {self.after:.4g}, enough for {enough_for(self.enough_for)}"
         whose = parts(self.of_share, self.of_table)
         return f"of the table's budget epsilon {self.left:.4g} is left{whose and f' to the peer ({whose})'}, {then}"
 

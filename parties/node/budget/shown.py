@@ -39,12 +39,15 @@ def price(account: Account, uses: Sequence[Loss]) -> Price:
     )
 
 
-def with_effect(known: Price, limits: Limits, uses: Sequence[Loss]) -> Price:
-    """Return the price with what it leaves; as it was, if it is spent or there is no bound."""
+def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Limits, jobs: int) -> Price:
+    """Return the price with what it leaves; as it was, if it is spent or there is no bound.
+
+    `approved` are the limits as they will be once so many `jobs` are charged, which are approved already.
+    """
     if limits.budget is None or known.charged_at is not None or known.repeats:
         return known
-    after = limits.with_uses(uses)
-    changes = {"left": limits.left, "after": after.left, "enough_for": enough_for(after)}
+    after = approved.with_uses(uses)
+    changes = {"left": limits.left, "after": after.left, "enough_for": enough_for(after), "approved": jobs}
     of_share, of_table = parts(limits)
     return known.model_copy(update=changes | {"of_share": of_share, "of_table": of_table})
 
@@ -71,12 +74,15 @@ def enough_for(account: Account | Limits) -> list[LeftFor]:
     return [LeftFor(what=what, epsilon=epsilon, times=times(epsilon)) for what, epsilon in QUESTIONS]
 
 
-def simulation(limits: Limits, uses: Sequence[Loss], why: str, earlier: str, exact: bool) -> Simulation:
-    """Return what a job with these uses would do to a table's budget; the numbers are of the account that decides."""
+def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, earlier: str, exact: bool) -> Simulation:
+    """Return what a job with these uses would do to a table's budget; the numbers are of the account that decides.
+
+    What would be left counts jobs that are approved already: it is of the limits `later`, see `with_effect`.
+    """
     account = limits.deciding(uses)
     known = account.numbers(uses)
     numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
-    after = None if known is None or why else _after(limits, uses)
+    after = None if known is None or why else _after(later, uses)
     of_share, of_table = parts(limits) if numbers.unit == "epsilon" else (None, None)
     return Simulation(
         table=account.table,
@@ -90,7 +96,7 @@ def simulation(limits: Limits, uses: Sequence[Loss], why: str, earlier: str, exa
         earlier=earlier,
         exact=exact,
         price=price(account, uses) if uses else None,
-        enough_for=[] if why else enough_for(limits.with_uses(uses)),
+        enough_for=[] if why else enough_for(later.with_uses(uses)),
         of_share=of_share,
         of_table=of_table,
     )

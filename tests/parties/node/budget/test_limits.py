@@ -29,7 +29,9 @@ class World:
         self.bits: list[BitsCharge] = []
         settings = SimpleNamespace(budget=budget, person=None, max_rows=100, same_rows_as=None, source=None)
         offers = SimpleNamespace(tables={"t": SimpleNamespace(settings=settings)}, version=lambda _: "")
+        self.open: list[Any] = []
         jobs = SimpleNamespace(starts=list, charges=lambda *_: self.charges, bits=lambda *_: self.bits)
+        jobs.last = lambda _, states: self.open
         accounts = Accounts.__new__(Accounts)  # its groups of names need tables of a file
         accounts._offers, accounts._jobs = cast("Any", offers), cast("Any", jobs)
         accounts._peers = cast("Any", _Peers(shares))
@@ -95,6 +97,26 @@ def test_a_share_within_the_table_is_named_beside_it() -> None:
     assert "epsilon 0.5 is left to the peer (0.5 of its share, 0.7 of the table), after it 0.3" in price.effect
     only = World(BudgetSettings(epsilon=1), {"bob": 1.0})
     assert "of the table's budget epsilon 1 is left, after it 0.8" in effect(only, job("bob", pure(0.2))).effect
+
+
+def test_what_is_left_counts_jobs_that_are_approved_already() -> None:
+    """Two jobs approved one after the other: the second consent has the first in it, and a repetition costs nothing."""
+    world = World(BudgetSettings(epsilon=1), {"bob": 0.5, "carol": 0.5})
+    world.accounts.earlier = lambda job: job.repeats  # type: ignore[method-assign, assignment, return-value]
+    asked = job("bob", pure(0.1))
+    world.open = [approved("bob", 1, pure(0.15)), approved("carol", 2, pure(0.2)), approved("bob", 3)]
+    world.open += [approved("bob", 4, pure(0.3), repeats="5" * 32), asked]
+    price = effect(world, asked)
+    assert (price.left, price.after, price.approved) == (pytest.approx(0.5), pytest.approx(0.25), 2)
+    assert "after it and 2 approved jobs 0.25" in price.effect
+    world.spend("dave", pure(0.6))  # who left the file: now the whole table binds
+    assert effect(world, asked).after == 0, "together they do not fit"
+
+
+def approved(peer: str, number: int, *uses: Loss, repeats: str = "") -> Any:
+    found = job(peer, *uses)
+    found.id, found.repeats, found.ours.verdict = f"{number:032x}", repeats, "approved"
+    return found
 
 
 def test_bits_are_the_lesser_too() -> None:

@@ -112,9 +112,10 @@ def test_what_is_left_is_told_by_questions() -> None:
 def test_a_price_tells_what_it_leaves_until_it_is_spent() -> None:
     of_table, uses = account(now=NOW), (PureLoss("tree", exact(1.5)),)
     price = shown.price(of_table, uses)
-    effect = shown.with_effect(price, alone(of_table), uses)
+    effect = shown.with_effect(price, alone(of_table), uses, alone(of_table), 0)
     assert (effect.left, effect.after) == (1.75, 0.25)
     assert "epsilon 1.75 is left, after it 0.25, enough for 2 noisy counts of epsilon 0.1" in effect.effect
     spent = price.model_copy(update={"charged_at": "2026-03-01T00:00:00+00:00"})
-    assert shown.with_effect(spent, alone(of_table), uses).effect == ""
-    assert shown.with_effect(price, alone(Account("t", None, [], NOW)), uses).effect == ""
+    assert shown.with_effect(spent, alone(of_table), uses, alone(of_table), 0).effect == ""
+    boundless = alone(Account("t", None, [], NOW))
+    assert shown.with_effect(price, boundless, uses, boundless, 0).effect == ""
