@@ -44,7 +44,7 @@ class Budgets:
     def simulate(self, job: dict[str, Any]) -> Simulation:
         uses = (PureLoss("discrete Laplace", exact(float(job.get("epsilon", 1)))),)
         known = account()
-        return shown.simulation(alone(known), uses, known.refusal(uses) or "", "", False)
+        return shown.simulation(alone(known), uses, alone(known), known.refusal(uses) or "", "", False)
 
     def register(self) -> Registered:
         return Registered(entry={"party": "clinic-a"}, fingerprint="AB", signature="ab" * 64)

@@ -64,7 +64,7 @@ def test_gaussian_noise_is_told_at_a_delta() -> None:
 def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: bool, after: float | None) -> None:
     known, uses = account(now=NOW), (PureLoss("discrete Laplace", exact(epsilon)),)
     why = known.refusal(uses) or ""
-    found = shown.simulation(alone(known), uses, why, "", False)
+    found = shown.simulation(alone(known), uses, alone(known), why, "", False)
     assert (found.unit, found.spent, found.asked, found.left) == ("epsilon", 2.25, epsilon, 1.75)
     assert found.refused == refused
     assert found.after == (None if after is None else pytest.approx(after))
@@ -73,7 +73,8 @@ def test_a_simulation_has_the_numbers_of_the_decision(epsilon: float, refused: b
 
 def test_a_simulation_in_rho_leaves_what_is_not_asked() -> None:
     known = Account("patients", BudgetSettings(epsilon=4, delta=1e-7), [], NOW)
-    found = shown.simulation(alone(known), [ConcentratedLoss("discrete Gaussian", exact(0.05))], "", "", False)
+    uses = [ConcentratedLoss("discrete Gaussian", exact(0.05))]
+    found = shown.simulation(alone(known), uses, alone(known), "", "", False)
     assert (found.unit, found.spent, found.asked) == ("rho", 0, 0.05)
     assert found.left is not None
     assert found.after == pytest.approx(found.left - 0.05)
@@ -85,7 +86,8 @@ def test_what_has_no_budget_has_no_delta() -> None:
 
 
 def test_a_job_without_noise_asks_for_nothing() -> None:
-    found = shown.simulation(alone(account("visits", None)), (), "", "", True)
+    of_table = alone(account("visits", None))
+    found = shown.simulation(of_table, (), of_table, "", "", True)
     assert (found.asked, found.left, found.price, found.exact) == (0, None, None, True)
 
 
